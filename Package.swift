@@ -1,0 +1,71 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+]
+
+/// A C library's module map and shim header; the only place that names its headers.
+func cLibrary(_ name: String, pkgConfig: String, package: String) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+/// A room: a library target whose dependencies are the only rooms it may import.
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ room: String, _ further: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: "\(room)Tests", dependencies: [.byName(name: room), "TestSupport"] + further, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "iap-reconcile",
+    products: [
+        .executable(name: "iap-reconcile", targets: ["IAPReconcile"]),
+        .executable(name: "appstore-simulator", targets: ["AppStoreSimulatorCommand"]),
+    ],
+    targets: [
+        cLibrary("CPostgreSQL", pkgConfig: "libpq", package: "libpq-dev"),
+        cLibrary("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
+        cLibrary("COpenSSL", pkgConfig: "libcrypto", package: "libssl-dev"),
+        cLibrary("CINIH", pkgConfig: "inih", package: "libinih-dev"),
+        cLibrary("CXLSXWriter", pkgConfig: "xlsxwriter", package: "libxlsxwriter-dev"),
+        cLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
+
+        room("PostgreSQL", ["CPostgreSQL"]),
+        room("HTTP", ["CCurl"]),
+        room("AppStore", ["HTTP", "COpenSSL"]),
+        room("Reconciliation"),
+        room("Ledger", ["PostgreSQL", "Reconciliation"]),
+        room("NightlyRun", ["Ledger", "AppStore", "Reconciliation"]),
+        room("Reporting", ["Reconciliation", "CXLSXWriter"]),
+        room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "PostgreSQL"]),
+        .executableTarget(
+            name: "IAPReconcile", dependencies: ["NightlyRun", "Reporting", "Reconciliation", "CINIH"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator"], swiftSettings: strict),
+
+        .target(
+            name: "TestSupport", dependencies: ["PostgreSQL"], path: "Tests/TestSupport", swiftSettings: strict),
+        tests("PostgreSQL"),
+        tests("HTTP"),
+        tests("AppStore", ["HTTP"]),
+        tests("Reconciliation"),
+        tests("Ledger", ["PostgreSQL", "Reconciliation"]),
+        tests("NightlyRun", ["Ledger", "AppStore", "AppStoreSimulator", "PostgreSQL", "Reconciliation"]),
+        tests("Reporting", ["Reconciliation"]),
+        tests("AppStoreSimulator", ["PostgreSQL"]),
+        tests("IAPReconcile", ["AppStoreSimulator", "PostgreSQL"]),
+    ]
+)

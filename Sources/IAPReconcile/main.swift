@@ -1,0 +1,4 @@
+import Foundation
+
+FileHandle.standardError.write(Data("iap-reconcile: no command yet\n".utf8))
+exit(64)

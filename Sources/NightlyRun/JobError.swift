@@ -1,0 +1,28 @@
+/// Why a job could not do its work at all. What it holds may be shown to anyone: no secret, no payload.
+public enum JobError: Error, Sendable, CustomStringConvertible {
+    /// PostgreSQL can't be reached, or went away and did not come back.
+    case databaseUnavailable(String)
+    /// PostgreSQL refuses the password, the role or a grant.
+    case databaseRefuses(String)
+    /// The schema is missing, older or newer than this program needs; the text says what to do.
+    case schemaMismatch(String)
+    /// Apple could not be reached from the start; nothing was processed.
+    case appleUnavailable(String)
+    /// Another run holds the lock.
+    case anotherRun(String)
+    /// A setting can't work, such as a shared secret that Apple refuses.
+    case configuration(String)
+    /// Control totals that don't balance, or a state that can't be.
+    case inconsistent(String)
+    /// A run, case or other thing that was asked for is not there.
+    case notFound(String)
+
+    public var description: String {
+        switch self {
+        case .databaseUnavailable(let text), .databaseRefuses(let text), .schemaMismatch(let text),
+            .appleUnavailable(let text), .anotherRun(let text), .configuration(let text),
+            .inconsistent(let text), .notFound(let text):
+            text
+        }
+    }
+}

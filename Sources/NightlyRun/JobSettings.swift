@@ -1,0 +1,121 @@
+public import Foundation
+public import Reconciliation
+
+/// Everything the job is told from outside: what the configuration says, parsed and checked.
+public struct JobSettings: Sendable {
+    /// As libpq understands it (`host=… dbname=…`, or a URI); empty for libpq's own environment and defaults.
+    public var database: String
+    public var apps: [AppSettings]
+    public var apple: AppleSettings
+    public var workers: Workers
+    /// Database connections that own buckets at the same time.
+    public var connections: Int
+    /// The most receipts in a batch.
+    public var batchSize: Int
+    /// The share (0…1) of the receipts tried that may have to be tried again before the run ends with code 75.
+    public var tryAgainShare: Double
+    /// In which support staff read times, beside UTC.
+    public var timeZone: TimeZone
+    /// Seconds that one statement of the job may take; nothing for no limit.
+    public var statementTimeout: TimeInterval?
+
+    public init(
+        database: String, apps: [AppSettings], apple: AppleSettings = AppleSettings(),
+        workers: Workers = .exclusive, connections: Int = 2, batchSize: Int = 500, tryAgainShare: Double = 0.5,
+        timeZone: TimeZone = .gmt, statementTimeout: TimeInterval? = 600
+    ) {
+        self.database = database
+        self.apps = apps
+        self.apple = apple
+        self.workers = workers
+        self.connections = connections
+        self.batchSize = batchSize
+        self.tryAgainShare = tryAgainShare
+        self.timeZone = timeZone
+        self.statementTimeout = statementTimeout
+    }
+}
+
+/// Whether several runs may work on one night.
+public enum Workers: String, Sendable, CaseIterable {
+    /// A second run says so and ends with code 75.
+    case exclusive
+    /// Runs on any number of hosts share the buckets.
+    case shared
+}
+
+/// One app: what the rules need, and its secret.
+public struct AppSettings: Sendable {
+    public var app: App
+    /// The app's shared secret for `verifyReceipt`; needed for auto-renewable subscriptions.
+    public var sharedSecret: Secret?
+
+    public init(app: App, sharedSecret: Secret? = nil) {
+        self.app = app
+        self.sharedSecret = sharedSecret
+    }
+}
+
+/// A secret that no log, error or mirror shows.
+public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The secret itself, for the request that needs it.
+    public let plainText: String
+
+    public init(_ plainText: String) {
+        self.plainText = plainText
+    }
+
+    public var description: String { "(secret)" }
+    public var debugDescription: String { "(secret)" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// How Apple is asked.
+public struct AppleSettings: Sendable {
+    /// `verifyReceipt` in production and sandbox; other addresses for tests and proxies.
+    public var verifyReceiptProduction: String
+    public var verifyReceiptSandbox: String
+    /// A further file of certificate authorities in PEM, for tests and proxies.
+    public var certificateAuthorities: String?
+    /// The most requests in flight.
+    public var concurrency: Int
+    /// The most requests a second to one endpoint; nothing for no limit.
+    public var requestsPerSecond: Double?
+    public var connectTimeout: TimeInterval
+    /// Seconds for a whole request.
+    public var timeout: TimeInterval
+    /// How often one request is tried within a run.
+    public var attempts: Int
+
+    public init(
+        verifyReceiptProduction: String = "https://buy.itunes.apple.com/verifyReceipt",
+        verifyReceiptSandbox: String = "https://sandbox.itunes.apple.com/verifyReceipt",
+        certificateAuthorities: String? = nil, concurrency: Int = 64, requestsPerSecond: Double? = nil,
+        connectTimeout: TimeInterval = 10, timeout: TimeInterval = 30, attempts: Int = 4
+    ) {
+        self.verifyReceiptProduction = verifyReceiptProduction
+        self.verifyReceiptSandbox = verifyReceiptSandbox
+        self.certificateAuthorities = certificateAuthorities
+        self.concurrency = concurrency
+        self.requestsPerSecond = requestsPerSecond
+        self.connectTimeout = connectTimeout
+        self.timeout = timeout
+        self.attempts = attempts
+    }
+}
+
+/// What one run is asked to do, from the command line.
+public struct RunOptions: Sendable {
+    /// Verify and report, write nothing.
+    public var isDryRun: Bool
+    /// The most receipts to try.
+    public var limit: Int?
+    /// The moment to take for the present; for replays.
+    public var now: Date?
+
+    public init(isDryRun: Bool = false, limit: Int? = nil, now: Date? = nil) {
+        self.isDryRun = isDryRun
+        self.limit = limit
+        self.now = now
+    }
+}

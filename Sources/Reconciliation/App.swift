@@ -1,0 +1,38 @@
+public import Foundation
+
+/// What the rules need to know of one app; a section `[app …]` of the configuration.
+public struct App: Hashable, Sendable {
+    public let bundleID: BundleID
+    /// The environment whose purchases are owed; those of the other are excluded as `sandbox`.
+    public let environment: Environment
+    public let grace: Grace
+    /// Purchases before this moment are not this job's: they were settled before it was installed.
+    public let since: Date?
+
+    public init(bundleID: BundleID, environment: Environment, grace: Grace, since: Date?) {
+        self.bundleID = bundleID
+        self.environment = environment
+        self.grace = grace
+        self.since = since
+    }
+}
+
+/// How long after its purchase a transaction may still be claimed normally, by product type; before that it is
+/// pending, and no case.
+public struct Grace: Hashable, Sendable {
+    /// Seconds for each type.
+    private let seconds: [ProductType: TimeInterval]
+    /// Seconds for a product whose type is not known.
+    private let otherwise: TimeInterval
+
+    /// One grace for every type, in seconds, unless `byType` has another.
+    public init(_ otherwise: TimeInterval, byType: [ProductType: TimeInterval] = [:]) {
+        self.otherwise = otherwise
+        self.seconds = byType
+    }
+
+    /// The grace in seconds of a product of this type.
+    public func seconds(for type: ProductType?) -> TimeInterval {
+        type.flatMap { seconds[$0] } ?? otherwise
+    }
+}

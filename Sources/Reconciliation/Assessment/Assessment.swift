@@ -1,0 +1,63 @@
+/// What the rules make of a case: how likely it is a lost order, why, whose it is, and what to do.
+public struct Assessment: Hashable, Sendable {
+    public let likelihood: Likelihood
+    /// In the order in which support staff should read them.
+    public let reasons: [Reason]
+    public let owner: Owner
+    public let action: SuggestedAction
+
+    public init(likelihood: Likelihood, reasons: [Reason], owner: Owner, action: SuggestedAction) {
+        self.likelihood = likelihood
+        self.reasons = reasons
+        self.owner = owner
+        self.action = action
+    }
+}
+
+/// How likely it is that a case is a lost order.
+public enum Likelihood: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
+    case high, medium, low
+
+    /// `high` comes first, as in the report.
+    public static func < (a: Likelihood, b: Likelihood) -> Bool { a.rank < b.rank }
+
+    private var rank: Int {
+        switch self {
+        case .high: 0
+        case .medium: 1
+        case .low: 2
+        }
+    }
+}
+
+/// To whom a paid transaction is owed, as far as the evidence goes.
+public enum Owner: Hashable, Sendable {
+    case user(String)
+    /// Several users presented it; the likeliest first.
+    case ambiguous([String])
+    case unknown
+
+    /// The one owner, where there is one.
+    public var user: String? {
+        if case .user(let user) = self { user } else { nil }
+    }
+
+    /// Everyone who may be the owner, the likeliest first.
+    public var candidates: [String] {
+        switch self {
+        case .user(let user): [user]
+        case .ambiguous(let users): users
+        case .unknown: []
+        }
+    }
+}
+
+/// What support staff should do about a case.
+public enum SuggestedAction: String, Hashable, Sendable, Codable, CaseIterable {
+    /// Deliver to the owner.
+    case deliver
+    /// Ask those who may be the owner before delivering.
+    case contact
+    /// The purchase can't be judged from here: look at the product and the receipt first.
+    case investigate
+}

@@ -1,0 +1,80 @@
+public import Foundation
+
+/// Everything that is known of one white transaction past its grace, as the assessment reads it.
+public struct CaseFacts: Hashable, Sendable {
+    public var key: TransactionKey
+    public var productID: ProductID
+    public var productType: ProductType?
+    /// Whether the app sells this product, as far as the table `products` tells; true when it lists none at all.
+    public var isProductKnown: Bool
+    public var quantity: Int
+    public var purchasedAt: Date
+    /// On how many nights Apple confirmed the purchase while nobody claimed it.
+    public var nightsConfirmed: Int
+    /// The user for whom the app's own server admitted it, if it did.
+    public var admittedFor: String?
+    public var sightings: [Sighting]
+    public var claims: [ClaimAttempt]
+
+    public init(
+        key: TransactionKey, productID: ProductID, productType: ProductType?, isProductKnown: Bool, quantity: Int,
+        purchasedAt: Date, nightsConfirmed: Int, admittedFor: String?, sightings: [Sighting],
+        claims: [ClaimAttempt]
+    ) {
+        self.key = key
+        self.productID = productID
+        self.productType = productType
+        self.isProductKnown = isProductKnown
+        self.quantity = quantity
+        self.purchasedAt = purchasedAt
+        self.nightsConfirmed = nightsConfirmed
+        self.admittedFor = admittedFor
+        self.sightings = sightings
+        self.claims = claims
+    }
+}
+
+/// One receipt in which a transaction was seen, and who handed it in.
+public struct Sighting: Hashable, Sendable, Codable {
+    public let receiptID: Int64
+    /// The user who uploaded the receipt, where one was logged in.
+    public let userID: String?
+    /// The order id that came with the receipt.
+    public let orderID: String?
+    /// Whether the receipt was uploaded for this very transaction; false when it only rode along.
+    public let isNamed: Bool
+    /// When the receipt was first uploaded.
+    public let uploadedAt: Date
+
+    public init(receiptID: Int64, userID: String?, orderID: String?, isNamed: Bool, uploadedAt: Date) {
+        self.receiptID = receiptID
+        self.userID = userID
+        self.orderID = orderID
+        self.isNamed = isNamed
+        self.uploadedAt = uploadedAt
+    }
+}
+
+/// One attempt of the app's server to claim the transaction that did not deliver it.
+public struct ClaimAttempt: Hashable, Sendable, Codable {
+    public let outcome: ClaimOutcome
+    public let userID: String
+    public let orderID: String?
+    public let attemptedAt: Date
+
+    public init(outcome: ClaimOutcome, userID: String, orderID: String?, attemptedAt: Date) {
+        self.outcome = outcome
+        self.userID = userID
+        self.orderID = orderID
+        self.attemptedAt = attemptedAt
+    }
+}
+
+/// What `iap.claim` answers.
+public enum ClaimOutcome: String, Hashable, Sendable, Codable, CaseIterable {
+    case delivered
+    case alreadyDelivered = "already_delivered"
+    case notVerified = "not_verified"
+    case wrongUser = "wrong_user"
+    case excluded
+}

@@ -1,0 +1,14 @@
+/// Takes the findings of a run one by one, so that no list of them is ever held in memory: first the head of the
+/// report, then every case (likeliest first, then oldest first), the receipts, and what is suspicious.
+public protocol FindingsReceiver {
+    mutating func begin(_ run: RunReport) throws
+    /// A likely lost order.
+    mutating func add(_ lostOrder: ReportedCase) throws
+    /// A receipt that could not be used.
+    mutating func add(unusable receipt: ReceiptNotice) throws
+    /// A receipt that could not be verified yet.
+    mutating func add(unverified receipt: ReceiptNotice) throws
+    mutating func add(_ suspicion: Suspicion) throws
+    /// Nothing more comes.
+    mutating func finish() throws
+}

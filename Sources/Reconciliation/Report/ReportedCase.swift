@@ -1,0 +1,53 @@
+public import Foundation
+
+/// A likely lost order, as the report shows it.
+public struct ReportedCase: Hashable, Sendable {
+    public var key: TransactionKey
+    public var assessment: Assessment
+    public var originalID: TransactionID
+    public var productID: ProductID
+    public var productName: String?
+    public var productType: ProductType?
+    public var quantity: Int
+    public var purchasedAt: Date
+    /// What was paid: Apple's price where it told one, else the list price times the quantity.
+    public var price: Money?
+    public var isListPrice: Bool
+    /// The order ids that came with receipts uploaded for this transaction.
+    public var orderIDs: [String]
+    /// What the client said of its device, as JSON text; from the latest upload that said anything.
+    public var device: String?
+    /// By what the purchase was verified.
+    public var source: Source
+    public var sightings: [Sighting]
+    public var claims: [ClaimAttempt]
+    /// When a run first made it a case.
+    public var openedAt: Date
+    /// Whether it was this report's run.
+    public var isNew: Bool
+
+    public init(
+        key: TransactionKey, assessment: Assessment, originalID: TransactionID, productID: ProductID,
+        productName: String?, productType: ProductType?, quantity: Int, purchasedAt: Date, price: Money?,
+        isListPrice: Bool, orderIDs: [String], device: String?, source: Source, sightings: [Sighting],
+        claims: [ClaimAttempt], openedAt: Date, isNew: Bool
+    ) {
+        self.key = key
+        self.assessment = assessment
+        self.originalID = originalID
+        self.productID = productID
+        self.productName = productName
+        self.productType = productType
+        self.quantity = quantity
+        self.purchasedAt = purchasedAt
+        self.price = price
+        self.isListPrice = isListPrice
+        self.orderIDs = orderIDs
+        self.device = device
+        self.source = source
+        self.sightings = sightings
+        self.claims = claims
+        self.openedAt = openedAt
+        self.isNew = isNew
+    }
+}

@@ -1,0 +1,105 @@
+public import Foundation
+
+/// What a report says of its run before the lists: everything that stands at the head of the page.
+public struct RunReport: Hashable, Sendable {
+    /// Nothing for a dry run, which leaves no trace.
+    public var runID: Int64?
+    public var isDryRun: Bool { runID == nil }
+    public var startedAt: Date
+    public var finishedAt: Date
+    /// The moment that the run took for the present (`--now`, else when it started). Ages count from here.
+    public var now: Date
+    /// In which support staff read times, beside UTC.
+    public var timeZone: TimeZone
+    public var outcome: RunOutcome
+    public var receipts: ReceiptCounts
+    public var totals: ControlTotals
+    public var cases: CaseCounts
+    /// White transactions that are still within their grace: no cases.
+    public var pending: Int
+    /// Seconds and items of each stage, in the order of the flow.
+    public var stages: [StageTime]
+
+    public init(
+        runID: Int64?, startedAt: Date, finishedAt: Date, now: Date, timeZone: TimeZone, outcome: RunOutcome,
+        receipts: ReceiptCounts, totals: ControlTotals, cases: CaseCounts, pending: Int, stages: [StageTime]
+    ) {
+        self.runID = runID
+        self.startedAt = startedAt
+        self.finishedAt = finishedAt
+        self.now = now
+        self.timeZone = timeZone
+        self.outcome = outcome
+        self.receipts = receipts
+        self.totals = totals
+        self.cases = cases
+        self.pending = pending
+        self.stages = stages
+    }
+}
+
+/// How a run ended.
+public enum RunOutcome: Hashable, Sendable {
+    /// Everything due was tried.
+    case complete
+    /// It ended before everything due was tried, for the reason given in a sentence.
+    case endedEarly(String)
+}
+
+/// What became of the receipts of a run.
+public struct ReceiptCounts: Hashable, Sendable {
+    /// Due when the run began.
+    public var due: Int
+    public var verified: Int
+    /// Apple asks to try again, or could not be reached.
+    public var tryAgain: Int
+    public var unusable: Int
+
+    public init(due: Int = 0, verified: Int = 0, tryAgain: Int = 0, unusable: Int = 0) {
+        self.due = due
+        self.verified = verified
+        self.tryAgain = tryAgain
+        self.unusable = unusable
+    }
+
+    /// Not tried in this run.
+    public var left: Int { max(0, due - verified - tryAgain - unusable) }
+}
+
+/// The cases of a report by number and money.
+public struct CaseCounts: Hashable, Sendable {
+    public var byLikelihood: [Likelihood: Int]
+    /// Opened by this run.
+    public var new: Int
+    /// The money of the cases by currency, in the currency's order.
+    public var money: [Money]
+    /// Cases whose price is not known.
+    public var unpriced: Int
+    public var oldestPurchase: Date?
+
+    public init(
+        byLikelihood: [Likelihood: Int] = [:], new: Int = 0, money: [Money] = [], unpriced: Int = 0,
+        oldestPurchase: Date? = nil
+    ) {
+        self.byLikelihood = byLikelihood
+        self.new = new
+        self.money = money
+        self.unpriced = unpriced
+        self.oldestPurchase = oldestPurchase
+    }
+
+    public var total: Int { byLikelihood.values.reduce(0, +) }
+}
+
+/// How long a stage of the run took and how much it handled.
+public struct StageTime: Hashable, Sendable {
+    public let name: String
+    public let seconds: Double
+    public let items: Int
+
+    public init(name: String, seconds: Double, items: Int) {
+        self.name = name
+        self.seconds = seconds
+        self.items = items
+    }
+}

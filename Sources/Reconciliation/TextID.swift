@@ -1,0 +1,60 @@
+/// A validated identifier of Apple's, kept as text: ids of 18 digits occur, and a number would round them.
+///
+/// `Kind` keeps one sort of id from being handed in for another.
+public struct TextID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {
+    /// The id as Apple wrote it.
+    public let text: String
+
+    /// The id, or nothing when the text is empty, longer than `Kind.longest` bytes, or holds anything but
+    /// visible ASCII: no id of Apple's does, and such text must not travel as one.
+    public init?(_ text: String) {
+        guard !text.isEmpty, text.utf8.count <= Kind.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        else { return nil }
+        self.text = text
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let id = TextID(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not a \(Kind.self)")
+        }
+        self = id
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+
+    public var description: String { text }
+
+    /// Byte order, which is PostgreSQL's collation "C".
+    public static func < (a: TextID, b: TextID) -> Bool {
+        a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
+    }
+}
+
+/// What sort of thing an id names, and how long such an id may be.
+public protocol IDKind: Sendable {
+    /// The most bytes an id of this kind may have.
+    static var longest: Int { get }
+}
+
+/// Names a transaction (`transaction_id`, `transactionId`).
+public enum TransactionKind: IDKind {
+    public static let longest = 64
+}
+
+/// Names an app (`bundle_id`).
+public enum BundleKind: IDKind {
+    public static let longest = 255
+}
+
+/// Names a product of an app (`product_id`).
+public enum ProductKind: IDKind {
+    public static let longest = 255
+}
+
+public typealias TransactionID = TextID<TransactionKind>
+public typealias BundleID = TextID<BundleKind>
+public typealias ProductID = TextID<ProductKind>

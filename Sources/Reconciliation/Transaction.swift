@@ -1,0 +1,62 @@
+public import Foundation
+
+/// One purchase, as Apple described it: one entry of `in_app` or `latest_receipt_info`, or one signed transaction.
+public struct Transaction: Hashable, Sendable {
+    public var id: TransactionID
+    /// The first purchase that this one renews or restores; its own id where it is the first.
+    public var originalID: TransactionID
+    public var productID: ProductID
+    public var quantity: Int
+    public var purchasedAt: Date
+    public var originalPurchasedAt: Date?
+    public var expiresAt: Date?
+    /// When Apple refunded or revoked it (`cancellation_date`, `revocationDate`).
+    public var refundedAt: Date?
+    /// Apple's word for the reason, as sent: `0`, `1`, or a later value.
+    public var refundReason: String?
+    /// `in_app_ownership_type`, as sent: `PURCHASED`, `FAMILY_SHARED`, or a later value.
+    public var ownership: String?
+    public var isTrial: Bool
+    /// Replaced by an upgrade within its subscription group: the upgrade is what is owed.
+    public var isUpgraded: Bool
+    public var webOrderLineItemID: String?
+    public var appAccountToken: String?
+    public var price: Money?
+    /// The App Store's country, ISO 3166-1 alpha-3.
+    public var storefront: String?
+    /// The product's type where Apple told it (a signed transaction does, `verifyReceipt` does not).
+    public var productType: ProductType?
+
+    public init(
+        id: TransactionID, originalID: TransactionID? = nil, productID: ProductID, quantity: Int = 1,
+        purchasedAt: Date
+    ) {
+        self.id = id
+        self.originalID = originalID ?? id
+        self.productID = productID
+        self.quantity = quantity
+        self.purchasedAt = purchasedAt
+        self.isTrial = false
+        self.isUpgraded = false
+    }
+}
+
+/// What names a transaction in every table: sandbox and production number theirs independently, and a receipt of
+/// one app may be handed in for another.
+public struct TransactionKey: Hashable, Sendable, Comparable {
+    public let id: TransactionID
+    public let bundleID: BundleID
+    public let environment: Environment
+
+    public init(id: TransactionID, bundleID: BundleID, environment: Environment) {
+        self.id = id
+        self.bundleID = bundleID
+        self.environment = environment
+    }
+
+    public static func < (a: TransactionKey, b: TransactionKey) -> Bool {
+        if a.id != b.id { return a.id < b.id }
+        if a.bundleID != b.bundleID { return a.bundleID < b.bundleID }
+        return a.environment.rawValue < b.environment.rawValue
+    }
+}
