@@ -1,0 +1,82 @@
+import CPostgreSQL
+import Dispatch
+import Synchronization
+
+/// Asks the server to give up the statement in hand. libpq blocks while it asks, hence a queue of its own.
+///
+/// A request that reaches the server before the statement does is forgotten there, so it is repeated until the
+/// statement ends; and a statement counts as ended only when no request is under way, so that none can hit the next.
+final class Canceller: Sendable {
+    private struct State {
+        /// Counts statements, so that a late request knows that it is late.
+        var statement = 0
+        var isRunning = false
+        var isRequested = false
+        var isUnderWay = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "PostgreSQL.Canceller")
+    /// The address of libpq's `PGcancel`, which never changes and which any thread may use; 0 where there is none.
+    private let address: Int
+
+    init(_ connection: OpaquePointer) { address = Int(bitPattern: PQgetCancel(connection)) }
+
+    deinit { PQfreeCancel(OpaquePointer(bitPattern: address)) }
+
+    func begin() {
+        state.withLock {
+            $0.statement += 1
+            $0.isRunning = true
+            $0.isRequested = false
+        }
+    }
+
+    /// Whether the statement in hand, or else the last one, was asked to end.
+    var isRequested: Bool { state.withLock { $0.isRequested } }
+
+    /// Asks, from any thread, that the statement in hand end.
+    func request() {
+        let statement = state.withLock { state -> Int? in
+            guard state.isRunning, !state.isRequested else { return nil }
+            state.isRequested = true
+            return state.statement
+        }
+        if let statement { queue.async { self.send(statement) } }
+    }
+
+    func end() async {
+        await withCheckedContinuation { continuation in
+            let isUnderWay = state.withLock { state -> Bool in
+                state.isRunning = false
+                if state.isUnderWay { state.waiter = continuation }
+                return state.isUnderWay
+            }
+            if !isUnderWay { continuation.resume() }
+        }
+    }
+
+    private func send(_ statement: Int) {
+        guard enter(statement) else { return }
+        var message = [CChar](repeating: 0, count: 256)
+        _ = PQcancel(OpaquePointer(bitPattern: address), &message, Int32(message.count))
+        leave()?.resume()
+        queue.asyncAfter(deadline: .now() + .milliseconds(100)) { self.send(statement) }
+    }
+
+    private func enter(_ statement: Int) -> Bool {
+        state.withLock { state in
+            state.isUnderWay = state.isRunning && state.statement == statement
+            return state.isUnderWay
+        }
+    }
+
+    private func leave() -> CheckedContinuation<Void, Never>? {
+        state.withLock { state in
+            state.isUnderWay = false
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import CPostgreSQL
+
+extension PostgreSQLError {
+    /// Why a connection was not made, from libpq's verbose text: `… FATAL:  28P01: password authentication failed …`.
+    /// The words may be in any language, the code between them is not.
+    init(refused handle: OpaquePointer) {
+        let lines = String(cString: PQerrorMessage(handle)).split(whereSeparator: \.isNewline)
+        // The line that names the server's source file is of no use to anyone here.
+        let text = lines.filter { !$0.hasPrefix("LOCATION:") }.joined(separator: " ")
+        let match = text.firstMatch(of: #/:  (?<state>[0-9A-Z]{5}): /#)
+        let state = match.map { SQLState(rawValue: String($0.state)) }
+        let message = Secrets.removed(from: text, of: handle)
+        self.init(Code(refusal: state), Fields(sqlState: state, message: message))
+    }
+}
+
+extension PostgreSQLError.Code {
+    fileprivate init(refusal state: SQLState?) {
+        guard let state else {
+            self = .connection
+            return
+        }
+        self.init(state)
+    }
+}

@@ -1,0 +1,116 @@
+import CPostgreSQL
+
+extension Connection {
+    /// Runs a statement and returns its rows.
+    public func query(_ sql: SQL) async throws(PostgreSQLError) -> [Row] {
+        var rows: [Row] = []
+        try await run(sql) { result in
+            let columns = result.columns()
+            rows.reserveCapacity(result.rowCount)
+            for index in 0..<result.rowCount { rows.append(result.row(index, columns)) }
+        }
+        return rows
+    }
+
+    /// Runs a statement and returns how many rows it wrote or read; 0 where that has no meaning.
+    @discardableResult
+    public func execute(_ sql: SQL) async throws(PostgreSQLError) -> Int {
+        var affected = 0
+        try await run(sql) { affected = $0.affectedRows }
+        return affected
+    }
+
+    /// Runs several statements without values, as they stand, in one implicit transaction unless they say otherwise.
+    public func executeScript(unsafe sql: String) async throws(PostgreSQLError) {
+        let session = session
+        do {
+            try await session.cancellably { () async throws(PostgreSQLError) in
+                try await session.send { PQsendQuery($0, sql) }
+                try await session.finish()
+            }
+        } catch {
+            throw error.adding(statement: sql)
+        }
+    }
+
+    private func run(_ sql: SQL, _ take: (borrowing QueryResult) -> Void) async throws(PostgreSQLError) {
+        let statement = try Statement(sql)
+        let session = session
+        do {
+            try await session.cancellably { () async throws(PostgreSQLError) in
+                try await session.send { statement.send(on: $0) }
+                try await session.finish(take)
+            }
+        } catch {
+            throw error.adding(statement: statement.text)
+        }
+    }
+
+    /// Hands over the rows one by one as they arrive; the whole result is never held. What the closure throws ends
+    /// the statement and is thrown on.
+    public func forEachRow(_ sql: SQL, _ body: (Row) throws -> Void) async throws {
+        let statement = try Statement(sql)
+        let session = session
+        var failure: (any Error)?
+        do {
+            try await session.cancellably { () async throws(PostgreSQLError) in
+                try await session.send { statement.send(on: $0) == 1 ? PQsetSingleRowMode($0) : 0 }
+                var columns: Columns?
+                try await session.finish { result in
+                    guard failure == nil, result.rowCount > 0 else { return }
+                    let known = columns ?? result.columns()
+                    columns = known
+                    do {
+                        try body(result.row(0, known))
+                    } catch {
+                        failure = error
+                        session.canceller.request()
+                    }
+                }
+            }
+        } catch {
+            throw failure ?? error.adding(statement: statement.text)
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// A statement as libpq takes it: text, and values in binary form one behind the other.
+struct Statement {
+    let text: String
+    private let types: [Oid]
+    private let lengths: [Int32]
+    private let offsets: [Int?]
+    private let bytes: [UInt8]
+
+    init(_ sql: SQL) throws(PostgreSQLError) {
+        let (text, values) = sql.rendered()
+        guard values.count <= Int(UInt16.max) else {
+            throw PostgreSQLError(
+                .usage, "A statement takes at most 65,535 values, not \(values.count).",
+                hint: "Bind an array and use unnest.")
+        }
+        self.text = text
+        types = values.map(\.type.oid)
+        lengths = values.map { Int32(truncatingIfNeeded: $0.bytes?.count ?? 0) }
+        var bytes: [UInt8] = []
+        var offsets: [Int?] = []
+        for value in values {
+            offsets.append(value.bytes == nil ? nil : bytes.count)
+            bytes += value.bytes ?? []
+        }
+        // An empty value needs an address too: libpq takes a null pointer for NULL.
+        self.bytes = bytes + [0]
+        self.offsets = offsets
+    }
+
+    func send(on handle: OpaquePointer) -> Int32 {
+        bytes.withUnsafeBytes { bytes in
+            let values = offsets.map { offset in
+                offset.flatMap { bytes.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
+            }
+            let formats = [Int32](repeating: 1, count: values.count)
+            return PQsendQueryParams(handle, text, Int32(values.count), types, values, lengths, formats, 1)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import CPostgreSQL
+
+/// A session on a PostgreSQL server, used from one task at a time.
+///
+/// Nothing here blocks a thread of Swift's: libpq sends and receives without waiting, and the task sleeps until the
+/// socket is ready. A cancelled task asks the server to give up the statement, gets a `.cancelled` error, and may go
+/// on using the connection.
+public final class Connection {
+    let settings: ConnectionSettings
+    var session: Session
+
+    private init(_ settings: ConnectionSettings, _ session: Session) {
+        self.settings = settings
+        self.session = session
+    }
+
+    /// - Throws: `.connection` where no server answers, `.authentication` where it refuses the user or password,
+    ///   `.server` where it refuses the database or a setting, `.usage` where the connection string can't be read.
+    public static func connect(_ settings: ConnectionSettings) async throws(PostgreSQLError) -> Connection {
+        let connection = Connection(settings, try await Connecting.open(settings))
+        try await connection.setUp()
+        return connection
+    }
+
+    /// Gives up the session and opens another with the same settings. What the old one held, such as locks and
+    /// temporary tables, is gone.
+    public func reconnect() async throws(PostgreSQLError) {
+        session.close()
+        session = try await Connecting.open(settings)
+        try await setUp()
+    }
+
+    /// Ends the session. Every later call is a `.connection` error, until `reconnect()`.
+    public func close() { session.close() }
+
+    /// False once libpq has noticed that the session is gone; it notices when it is used.
+    public var isAlive: Bool { session.isAlive }
+
+    /// Such as 150006 for 15.6.
+    public var serverVersion: Int { session.serverVersion }
+
+    /// The server's number of this session, as `pg_stat_activity` and its logs have it.
+    public var processID: Int32 { session.processID }
+
+    private func setUp() async throws(PostgreSQLError) {
+        let parameters = settings.parameters
+        guard !parameters.isEmpty else { return }
+        var sql: SQL = "SELECT "
+        for (index, parameter) in parameters.enumerated() {
+            sql += index == 0 ? "" : ", "
+            sql += "set_config(\(parameter.name), \(parameter.value), false)"
+        }
+        do {
+            _ = try await query(sql)
+        } catch {
+            session.close()
+            throw error
+        }
+    }
+}

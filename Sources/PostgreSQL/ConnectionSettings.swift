@@ -1,0 +1,77 @@
+public import Foundation
+
+/// How to reach a server and how a session on it is set up.
+public struct ConnectionSettings: Sendable {
+    /// A keyword string or URI as libpq understands it. What it leaves out libpq takes from the service file, the
+    /// environment and `.pgpass`.
+    public var conninfo: String
+    /// What the server's views and logs call this program, unless `conninfo` or the environment names it.
+    public var applicationName: String
+    /// Seconds for reaching each host, unless `conninfo` says so itself.
+    public var connectTimeout: TimeInterval
+    /// Seconds after which the server gives up a statement.
+    public var statementTimeout: TimeInterval?
+    /// Seconds after which the server gives up waiting for a lock.
+    public var lockTimeout: TimeInterval?
+    /// Seconds after which the server ends a session that stays idle within a transaction.
+    public var idleInTransactionTimeout: TimeInterval?
+    /// The schemas in which unqualified names are looked for, separated by commas.
+    public var searchPath: String?
+    /// Receives the server's notices and warnings; nothing drops them.
+    public var onNotice: (@Sendable (Notice) -> Void)?
+
+    public init(
+        _ conninfo: String,
+        applicationName: String = "iap-reconcile",
+        connectTimeout: TimeInterval = 10,
+        statementTimeout: TimeInterval? = nil,
+        lockTimeout: TimeInterval? = nil,
+        idleInTransactionTimeout: TimeInterval? = nil,
+        searchPath: String? = nil,
+        onNotice: (@Sendable (Notice) -> Void)? = nil
+    ) {
+        self.conninfo = conninfo
+        self.applicationName = applicationName
+        self.connectTimeout = connectTimeout
+        self.statementTimeout = statementTimeout
+        self.lockTimeout = lockTimeout
+        self.idleInTransactionTimeout = idleInTransactionTimeout
+        self.searchPath = searchPath
+        self.onNotice = onNotice
+    }
+
+    /// What the server says beside a result.
+    public struct Notice: Sendable {
+        /// `NOTICE`, `WARNING` …, in the server's language.
+        public let severity: String
+        public let message: String
+    }
+
+    /// libpq's keywords in order: a later one wins, so `conninfo` overrides what stands before it.
+    var keywords: [(name: String, value: String)] {
+        [
+            ("connect_timeout", String(Int(connectTimeout.rounded(.up)))),
+            ("fallback_application_name", applicationName),
+            ("dbname", conninfo),
+            ("client_encoding", "UTF8"),
+        ]
+    }
+
+    /// The session's settings, each of which the server checks.
+    var parameters: [(name: String, value: String)] {
+        func milliseconds(_ seconds: TimeInterval) -> String { "\(Int((seconds * 1000).rounded(.up)))ms" }
+        let all: [(String, String?)] = [
+            ("statement_timeout", statementTimeout.map(milliseconds)),
+            ("lock_timeout", lockTimeout.map(milliseconds)),
+            ("idle_in_transaction_session_timeout", idleInTransactionTimeout.map(milliseconds)),
+            ("search_path", searchPath),
+        ]
+        return all.compactMap { name, value in value.map { (name, $0) } }
+    }
+}
+
+extension ConnectionSettings: CustomStringConvertible, CustomReflectable {
+    /// Without `conninfo`, which may hold a password.
+    public var description: String { "ConnectionSettings(applicationName: \(applicationName))" }
+    public var customMirror: Mirror { Mirror(self, children: ["applicationName": applicationName]) }
+}

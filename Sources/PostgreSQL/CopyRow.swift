@@ -1,0 +1,64 @@
+/// Where rows are copied to. Names are quoted; a dot parts the schema from the table.
+public struct CopyTarget: Sendable {
+    public let table: String
+    public let columns: [String]
+
+    public init(table: String, columns: [String]) {
+        self.table = table
+        self.columns = columns
+    }
+
+    var sql: String {
+        let names = columns.map(Identifier.quoted).joined(separator: ", ")
+        return "COPY \(Identifier.quotedPath(table)) (\(names)) FROM STDIN (FORMAT binary)"
+    }
+}
+
+/// Takes the values of one row in the order of the target's columns.
+///
+/// The server does not convert: a `smallint` column wants an `Int16`, an `integer` an `Int32`, a `bigint` an `Int`;
+/// an enum wants a `String`, `jsonb` has its own `append(jsonb:)`.
+public struct CopyRow {
+    let columnCount: Int
+    private(set) var count = 0
+    var bytes: [UInt8] = []
+
+    init(columnCount: Int) { self.columnCount = columnCount }
+
+    public mutating func append(_ value: some ParameterValue) {
+        count += 1
+        bytes.append(field: value)
+    }
+
+    public mutating func appendNull() {
+        count += 1
+        bytes.append(bigEndian: Int32(-1))
+    }
+
+    /// JSON text for a `jsonb` column, which wants a version byte before it.
+    public mutating func append(jsonb text: String?) {
+        guard let text else { return appendNull() }
+        count += 1
+        bytes.append(bigEndian: Int32(truncatingIfNeeded: text.utf8.count + 1))
+        bytes.append(1)
+        bytes.append(contentsOf: text.utf8)
+    }
+}
+
+/// The frame around the values (PostgreSQL's documentation of COPY, "Binary Format").
+extension CopyRow {
+    mutating func beginFile() {
+        bytes.append(contentsOf: Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00])
+        bytes.append(bigEndian: Int32(0))
+        bytes.append(bigEndian: Int32(0))
+    }
+
+    mutating func begin() {
+        count = 0
+        bytes.append(bigEndian: Int16(truncatingIfNeeded: columnCount))
+    }
+
+    var isComplete: Bool { count == columnCount }
+
+    mutating func endFile() { bytes.append(bigEndian: Int16(-1)) }
+}

@@ -1,0 +1,82 @@
+/// One row of a result, copied out of libpq: it may be kept and handed to other tasks.
+public struct Row: Sendable {
+    let columns: Columns
+    /// The field's bytes one after the other.
+    let bytes: [UInt8]
+    /// Where each field ends in `bytes`; a NULL is marked by the complement of that.
+    let ends: [Int32]
+
+    /// The value of a column, by its name in the result.
+    /// - Throws: a `.decoding` error that names the column and both types: a wrong type, an unexpected NULL, or no
+    ///   such column.
+    public func decode<Value: ColumnValue>(
+        _ column: String, as type: Value.Type = Value.self
+    ) throws(PostgreSQLError) -> Value {
+        guard let index = columns.indexes[column] else { throw .missing(column, among: columns.names) }
+        return try decode(at: index)
+    }
+
+    /// Short for `decode`: `try row("user_id", as: String.self)`.
+    public func callAsFunction<Value: ColumnValue>(
+        _ column: String, as type: Value.Type = Value.self
+    ) throws(PostgreSQLError) -> Value {
+        try decode(column)
+    }
+
+    /// The names of the columns, in their order.
+    public var columnNames: [String] { columns.names }
+
+    private func decode<Value: ColumnValue>(at index: Int) throws(PostgreSQLError) -> Value {
+        do throws(FieldProblem) {
+            return try field(at: index)
+        } catch {
+            throw .undecodable(columns.names[index], columns.types[index], as: Value.self, error)
+        }
+    }
+
+    private func field<Value: ColumnValue>(at index: Int) throws(FieldProblem) -> Value {
+        let end = ends[index]
+        guard end >= 0 else { return try Value(field: nil) }
+        let start = index == 0 ? 0 : ends[index - 1]
+        let range = Int(start < 0 ? ~start : start)..<Int(end)
+        let type = columns.types[index]
+        return try bytes.withUnsafeBufferPointer { all throws(FieldProblem) -> Value in
+            let bytes = UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: all[range]))
+            return try Value(field: Field(type: type, bytes: bytes))
+        }
+    }
+}
+
+/// The columns of a result, found once for all its rows.
+final class Columns: Sendable {
+    let names: [String]
+    let types: [DatabaseType]
+    let indexes: [String: Int]
+
+    init(names: [String], types: [DatabaseType]) {
+        self.names = names
+        self.types = types
+        indexes = Dictionary(zip(names, 0...)) { first, _ in first }
+    }
+}
+
+extension PostgreSQLError {
+    static func missing(_ column: String, among names: [String]) -> PostgreSQLError {
+        PostgreSQLError(
+            .decoding, "There is no column \"\(column)\" in the result; it has \(names.joined(separator: ", ")).",
+            column: column)
+    }
+
+    static func undecodable<Value>(
+        _ column: String, _ type: DatabaseType, as wanted: Value.Type, _ problem: FieldProblem
+    ) -> PostgreSQLError {
+        let why =
+            switch problem {
+            case .null: "it is NULL"
+            case .type: "the types differ"
+            case .value: "its value does not fit"
+            }
+        let text = "Column \"\(column)\", \(type), can't be read as \(wanted): \(why)."
+        return PostgreSQLError(.decoding, text, column: column)
+    }
+}

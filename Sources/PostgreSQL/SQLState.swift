@@ -1,0 +1,61 @@
+/// PostgreSQL's five-character error code (its documentation, appendix A).
+public struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public var description: String { rawValue }
+
+    /// The first two characters, which name the family of the error.
+    public var errorClass: String { String(rawValue.prefix(2)) }
+}
+
+extension SQLState {
+    public static let connectionException = SQLState(rawValue: "08000")
+    public static let connectionDoesNotExist = SQLState(rawValue: "08003")
+    public static let connectionFailure = SQLState(rawValue: "08006")
+    public static let activeTransaction = SQLState(rawValue: "25001")
+    public static let invalidTextRepresentation = SQLState(rawValue: "22P02")
+    public static let notNullViolation = SQLState(rawValue: "23502")
+    public static let foreignKeyViolation = SQLState(rawValue: "23503")
+    public static let uniqueViolation = SQLState(rawValue: "23505")
+    public static let checkViolation = SQLState(rawValue: "23514")
+    public static let readOnlyTransaction = SQLState(rawValue: "25006")
+    public static let failedTransaction = SQLState(rawValue: "25P02")
+    public static let invalidStatementName = SQLState(rawValue: "26000")
+    public static let invalidAuthorization = SQLState(rawValue: "28000")
+    public static let invalidPassword = SQLState(rawValue: "28P01")
+    public static let undefinedDatabase = SQLState(rawValue: "3D000")
+    public static let invalidSchemaName = SQLState(rawValue: "3F000")
+    public static let serializationFailure = SQLState(rawValue: "40001")
+    public static let deadlockDetected = SQLState(rawValue: "40P01")
+    public static let insufficientPrivilege = SQLState(rawValue: "42501")
+    public static let syntaxError = SQLState(rawValue: "42601")
+    public static let undefinedColumn = SQLState(rawValue: "42703")
+    public static let undefinedFunction = SQLState(rawValue: "42883")
+    public static let undefinedTable = SQLState(rawValue: "42P01")
+    public static let tooManyConnections = SQLState(rawValue: "53300")
+    public static let lockNotAvailable = SQLState(rawValue: "55P03")
+    public static let queryCanceled = SQLState(rawValue: "57014")
+    public static let adminShutdown = SQLState(rawValue: "57P01")
+    public static let crashShutdown = SQLState(rawValue: "57P02")
+    public static let cannotConnectNow = SQLState(rawValue: "57P03")
+    public static let idleSessionTimeout = SQLState(rawValue: "57P05")
+    public static let raisedException = SQLState(rawValue: "P0001")
+}
+
+extension SQLState {
+    /// Whether the server ended the session with this error.
+    public var isConnectionLost: Bool {
+        errorClass == "08" || [.adminShutdown, .crashShutdown, .idleSessionTimeout].contains(self)
+    }
+
+    /// Whether the same work may succeed when it is done again: a deadlock, a serialization failure, a lock or a
+    /// server that was not to be had, a session that was lost.
+    public var isTransient: Bool {
+        let passing: Set<SQLState> = [
+            .serializationFailure, .deadlockDetected, .lockNotAvailable, .tooManyConnections, .cannotConnectNow,
+        ]
+        return isConnectionLost || passing.contains(self)
+    }
+}

@@ -1,0 +1,95 @@
+import CPostgreSQL
+
+/// One statement's journey: send it, wait for each result, and leave the session ready for the next.
+extension Session {
+    /// Runs an exchange that the task's cancellation ends early.
+    func cancellably<Value>(
+        _ exchange: () async throws(PostgreSQLError) -> Value
+    ) async throws(PostgreSQLError) -> Value {
+        guard !Task.isCancelled else { throw .cancelled }
+        canceller.begin()
+        let canceller = canceller
+        let outcome = await withTaskCancellationHandler {
+            await Outcome(exchange)
+        } onCancel: {
+            canceller.request()
+        }
+        await canceller.end()
+        switch outcome {
+        case .value(let value): return value
+        case .error(let error): throw canceller.isRequested && error.sqlState == .queryCanceled ? .cancelled : error
+        }
+    }
+
+    /// libpq's handle of a session that is still open.
+    func open() throws(PostgreSQLError) -> OpaquePointer {
+        guard let handle else { throw PostgreSQLError(.connection, "The session is closed.") }
+        return handle
+    }
+
+    /// Sends what a `PQsend…` call has queued.
+    func send(_ queue: (OpaquePointer) -> Int32) async throws(PostgreSQLError) {
+        let handle = try open()
+        guard queue(handle) == 1 else { throw PostgreSQLError(failed: handle) }
+        try await flush()
+    }
+
+    /// Waits until the socket has taken all that libpq holds; this is what keeps `COPY` from piling up in memory.
+    func flush() async throws(PostgreSQLError) {
+        let handle = try open()
+        while true {
+            switch PQflush(handle) {
+            case 0: return
+            case 1: await socket.waitUntilReadableOrWritable()
+            default: throw PostgreSQLError(failed: handle)
+            }
+            guard PQconsumeInput(handle) == 1 else { throw PostgreSQLError(failed: handle) }
+        }
+    }
+
+    /// The next result of the statement; nothing after its last.
+    func nextResult() async throws(PostgreSQLError) -> QueryResult? {
+        let handle = try open()
+        while PQisBusy(handle) == 1 {
+            await socket.waitUntilReadable()
+            // A failure is no end yet: libpq turns it into a last result, behind those that did arrive.
+            guard PQconsumeInput(handle) == 1 || PQisBusy(handle) == 0 else { throw PostgreSQLError(failed: handle) }
+        }
+        return PQgetResult(handle).map { QueryResult($0) }
+    }
+
+    /// Reads all results to the end, so that the session is ready again, and throws the first failure.
+    func finish(_ each: (borrowing QueryResult) -> Void = { _ in }) async throws(PostgreSQLError) {
+        var failure: PostgreSQLError?
+        while let result = try await nextResult() {
+            if let error = result.failure { failure = failure ?? error }
+            if failure == nil { each(result) }
+        }
+        if let failure { throw failure }
+    }
+}
+
+/// The outcome of an exchange, where the standard library would lose the type of its error.
+private enum Outcome<Value> {
+    case value(Value)
+    case error(PostgreSQLError)
+
+    init(_ exchange: () async throws(PostgreSQLError) -> Value) async {
+        do {
+            self = .value(try await exchange())
+        } catch {
+            self = .error(error)
+        }
+    }
+}
+
+extension PostgreSQLError {
+    static var cancelled: PostgreSQLError { PostgreSQLError(.cancelled, "The task was cancelled.") }
+
+    /// A call that libpq refuses: either the session is lost, or the call can't be made now.
+    init(failed handle: OpaquePointer) {
+        let isLost = PQstatus(handle) != CONNECTION_OK
+        let message = Secrets.removed(from: String(cString: PQerrorMessage(handle)), of: handle)
+        self.init(isLost ? .connection : .usage, message)
+    }
+}

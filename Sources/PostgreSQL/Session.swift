@@ -1,0 +1,59 @@
+import CPostgreSQL
+
+/// One libpq connection: its handle, its socket and what can cancel its statements.
+final class Session {
+    /// Nothing once the session was closed.
+    private(set) var handle: OpaquePointer?
+    let socket: Socket
+    let canceller: Canceller
+    let serverVersion: Int
+    let processID: Int32
+    private let notices: NoticeReceiver
+
+    /// Takes over a handle that is connected.
+    init(_ handle: OpaquePointer, onNotice: (@Sendable (ConnectionSettings.Notice) -> Void)?) {
+        self.handle = handle
+        PQsetnonblocking(handle, 1)
+        socket = Socket(PQsocket(handle))
+        canceller = Canceller(handle)
+        serverVersion = Int(PQserverVersion(handle))
+        processID = PQbackendPID(handle)
+        notices = NoticeReceiver(onNotice)
+        notices.listen(to: handle)
+    }
+
+    deinit { close() }
+
+    func close() {
+        guard let handle else { return }
+        self.handle = nil
+        socket.close()
+        PQfinish(handle)
+    }
+
+    var isAlive: Bool { handle.map { PQstatus($0) == CONNECTION_OK } ?? false }
+}
+
+/// Hands the server's notices on. libpq would print them on standard error.
+private final class NoticeReceiver {
+    private let receive: (@Sendable (ConnectionSettings.Notice) -> Void)?
+
+    init(_ receive: (@Sendable (ConnectionSettings.Notice) -> Void)?) { self.receive = receive }
+
+    /// The session owns both the handle and this object, and frees the handle first: so the pointer stays valid.
+    func listen(to handle: OpaquePointer) {
+        let pointer = Unmanaged.passUnretained(self).toOpaque()
+        PQsetNoticeReceiver(
+            handle,
+            { pointer, result in
+                guard let pointer, let result else { return }
+                Unmanaged<NoticeReceiver>.fromOpaque(pointer).takeUnretainedValue().take(result)
+            }, pointer)
+    }
+
+    private func take(_ result: OpaquePointer) {
+        guard let receive else { return }
+        let fields = PostgreSQLError.Fields(result: result)
+        receive(ConnectionSettings.Notice(severity: fields.severity ?? "", message: fields.message))
+    }
+}

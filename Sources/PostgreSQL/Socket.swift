@@ -1,0 +1,110 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Waits until a connection's socket can be read or written, without holding a thread.
+final class Socket {
+    private let descriptor: Int32
+    private let waiter = Waiter()
+    private let reading: Readiness
+    private let writing: Readiness
+
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        let queue = DispatchQueue(label: "PostgreSQL.Socket")
+        // Each source has its own duplicate, so that libpq may close the socket while a source still winds down.
+        let (first, second) = (dup(descriptor), dup(descriptor))
+        let reader = DispatchSource.makeReadSource(fileDescriptor: first, queue: queue)
+        let writer = DispatchSource.makeWriteSource(fileDescriptor: second, queue: queue)
+        reading = Readiness(reader, first, waiter)
+        writing = Readiness(writer, second, waiter)
+    }
+
+    func waitUntilReadable() async {
+        if isReady(POLLIN) { return }
+        await withCheckedContinuation { continuation in
+            waiter.begin(continuation)
+            reading.wake()
+        }
+    }
+
+    /// A server that waits for its own words to be read does not read ours: so either ends the wait.
+    func waitUntilReadableOrWritable() async {
+        if isReady(POLLIN | POLLOUT) { return }
+        await withCheckedContinuation { continuation in
+            waiter.begin(continuation)
+            reading.wake()
+            writing.wake()
+        }
+    }
+
+    func close() {
+        reading.cancel()
+        writing.cancel()
+    }
+
+    private func isReady(_ events: Int32) -> Bool {
+        var poll = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        return Foundation.poll(&poll, 1, 0) > 0
+    }
+}
+
+/// A dispatch source that is awake only while somebody waits for it; otherwise it would fire without end.
+private final class Readiness {
+    private let source: any DispatchSourceProtocol
+    private let isAwake: Flag
+
+    init(_ source: any DispatchSourceProtocol, _ descriptor: Int32, _ waiter: Waiter) {
+        let isAwake = Flag()
+        self.source = source
+        self.isAwake = isAwake
+        // The source lets go of its handlers, and so of itself, when it is cancelled.
+        source.setEventHandler {
+            isAwake.lower { source.suspend() }
+            waiter.resume()
+        }
+        source.setCancelHandler { _ = Foundation.close(descriptor) }
+    }
+
+    func wake() { isAwake.raise { source.resume() } }
+
+    /// A source must be awake to wind down.
+    func cancel() {
+        source.cancel()
+        wake()
+    }
+}
+
+/// Whether a source is awake: to wake it twice, or to suspend it twice, would be an error.
+private final class Flag: Sendable {
+    private let isRaised = Mutex(false)
+
+    func raise(_ action: () -> Void) {
+        isRaised.withLock { isRaised in
+            if !isRaised { action() }
+            isRaised = true
+        }
+    }
+
+    func lower(_ action: () -> Void) {
+        isRaised.withLock { isRaised in
+            if isRaised { action() }
+            isRaised = false
+        }
+    }
+}
+
+/// The one task that waits. A source that is late from an earlier wait may wake it for nothing: it asks libpq again.
+private final class Waiter: Sendable {
+    private let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
+
+    func begin(_ new: CheckedContinuation<Void, Never>) { continuation.withLock { $0 = new } }
+
+    func resume() {
+        let waiting = continuation.withLock { waiting in
+            defer { waiting = nil }
+            return waiting
+        }
+        waiting?.resume()
+    }
+}

@@ -1,0 +1,51 @@
+/// At which step a transaction failed. The steps are kept apart, so that a failed rollback never hides why it was
+/// rolled back.
+public enum TransactionError: Error, Sendable {
+    /// The transaction never began.
+    case begin(PostgreSQLError)
+    /// The work in it failed; all of it was rolled back, or will be by the server where `rollback` tells of a failure.
+    case body(any Error, rollback: PostgreSQLError?)
+    /// The commit failed.
+    case commit(PostgreSQLError)
+
+    /// Whether the server may have committed although nobody could say so: the session was lost in the commit.
+    public var isOutcomeUnknown: Bool {
+        guard case .commit(let error) = self else { return false }
+        return error.isConnectionLost
+    }
+
+    /// What PostgreSQL said first, wherever it was said; nothing where the work failed for a reason of its own.
+    public var databaseError: PostgreSQLError? {
+        switch self {
+        case .begin(let error), .commit(let error): error
+        case .body(let error, _): error as? PostgreSQLError
+        }
+    }
+}
+
+extension TransactionError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .begin(let error): "The transaction could not begin. \(error)"
+        case .body(let error, rollback: nil): "The transaction was rolled back. \(error)"
+        case .body(let error, .some(let rollback)):
+            "The transaction failed. \(error) Its rollback failed too. \(rollback)"
+        case .commit(let error) where isOutcomeUnknown:
+            "The session was lost in the commit; whether it took effect is unknown. \(error)"
+        case .commit(let error): "The transaction could not be committed. \(error)"
+        }
+    }
+}
+
+/// How far a transaction is shielded from others that run at the same time.
+public enum Isolation: Sendable {
+    case readCommitted, repeatableRead, serializable
+
+    var sql: String {
+        switch self {
+        case .readCommitted: "READ COMMITTED"
+        case .repeatableRead: "REPEATABLE READ"
+        case .serializable: "SERIALIZABLE"
+        }
+    }
+}
