@@ -152,6 +152,9 @@ CREATE TABLE iap.white (
     nights_confirmed        integer NOT NULL DEFAULT 0 CHECK (nights_confirmed >= 0),
     last_confirmed_at       timestamptz,
     PRIMARY KEY (transaction_id, bundle_id, environment),
+    CONSTRAINT ids_are_apples CHECK (
+        transaction_id ~ '^[!-~]{1,64}$' AND original_transaction_id ~ '^[!-~]{1,64}$'
+        AND product_id ~ '^[!-~]{1,255}$' AND bundle_id ~ '^[!-~]{1,255}$'),
     CONSTRAINT price_has_currency CHECK ((price_milliunits IS NULL) = (currency IS NULL)),
     CONSTRAINT run_or_app_server CHECK (first_run_id IS NOT NULL OR source = 'app_server' OR nights_confirmed > 0),
     CONSTRAINT confirmed_at_some_time CHECK ((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))
@@ -243,6 +246,9 @@ CREATE TABLE iap.sightings (
     first_run_id   bigint,
     PRIMARY KEY (transaction_id, bundle_id, environment, bucket, receipt_id)
 );
+
+-- Who presented what lately, for the report's list of suspicious transactions.
+CREATE INDEX sightings_by_upload ON iap.sightings (uploaded_at);
 
 -- Every claim attempt that was committed, and its outcome.
 CREATE TABLE iap.claims (

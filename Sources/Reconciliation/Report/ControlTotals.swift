@@ -69,6 +69,12 @@ public struct Imbalance: Hashable, Sendable, CustomStringConvertible {
     public let left: Tally
     public let right: Tally
 
+    public init(equation: Equation, left: Tally, right: Tally) {
+        self.equation = equation
+        self.left = left
+        self.right = right
+    }
+
     public var description: String {
         """
         \(equation.rawValue) does not hold: \(left.transactions) transactions, \(left.units) units, hash \(left.hash) \

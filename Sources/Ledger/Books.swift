@@ -1,0 +1,131 @@
+import Foundation
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// Closes the books over the white table: what it held when the run before closed them, what moved since, and
+    /// what it holds now, all of one snapshot. Movements that this run closed over are closed for ever.
+    ///
+    /// - Throws: `LedgerError.unbalanced` when the equation does not hold; then nothing is closed.
+    public func closeBooks(of runID: Int64) async throws(LedgerError) -> ControlTotals {
+        try await translating {
+            let (job, number) = LedgerLock.books
+            // Before the snapshot is taken, so that the run before is in it.
+            _ = try await connection.query("SELECT pg_advisory_lock(\(job), \(number))")
+            let result: Result<ControlTotals, any Error>
+            do {
+                result = .success(try await connection.transaction(.repeatableRead) { try await close(runID) })
+            } catch {
+                result = .failure(error)
+            }
+            if isAlive { _ = try await connection.query("SELECT pg_advisory_unlock(\(job), \(number))") }
+            return try result.get()
+        }
+    }
+
+    private func close(_ runID: Int64) async throws -> ControlTotals {
+        var totals = try await recordedTotals(of: runID)
+        let before = try await lastClosing()
+        totals.openingWhite = before.white
+        totals.closingWhite = try await whiteTally()
+        for (kind, tally) in try await closeMovements(for: runID) {
+            switch kind {
+            case .new: totals.new = tally
+            case .claimed: totals.claimed = tally
+            case .resolved: totals.resolved = tally
+            case .refunded: totals.refunded = tally
+            }
+        }
+        let imbalances = totals.imbalances
+        guard imbalances.isEmpty else { throw LedgerError.unbalanced(imbalances) }
+        try await write(totals, number: before.number + 1, to: runID)
+        return totals
+    }
+
+    private func lastClosing() async throws -> (number: Int64, white: Tally) {
+        let rows = try await connection.query(
+            """
+            SELECT closing_number, closing_white
+            FROM runs
+            WHERE closing_number IS NOT NULL
+            ORDER BY closing_number DESC
+            LIMIT 1
+            """)
+        guard let row = rows.first else { return (0, Tally()) }
+        return (try row.decode("closing_number"), try row.tally("closing_white"))
+    }
+
+    private func whiteTally() async throws -> Tally {
+        try await connection.only(
+            """
+            SELECT
+                ARRAY[
+                    count(*), coalesce(sum(quantity), 0), coalesce(bit_xor(hashtextextended(transaction_id, 0)), 0)
+                ]::bigint[] AS white
+            FROM white
+            """
+        ).tally("white")
+    }
+
+    private func closeMovements(for runID: Int64) async throws -> [(Movement, Tally)] {
+        let rows = try await connection.query(
+            """
+            WITH closed AS (
+                UPDATE movements
+                SET closed_run_id = \(runID)
+                WHERE closed_run_id IS NULL
+                RETURNING kind, transactions, units, hash
+            )
+            SELECT kind, ARRAY[sum(transactions), sum(units), bit_xor(hash)]::bigint[] AS tally
+            FROM closed
+            GROUP BY kind
+            """)
+        return try rows.map { row in
+            let name = try row.decode("kind", as: String.self)
+            guard let kind = Movement(rawValue: name) else {
+                throw LedgerError.failed("no movement is called \(name)")
+            }
+            return (kind, try row.tally("tally"))
+        }
+    }
+
+    private func write(_ totals: ControlTotals, number: Int64, to runID: Int64) async throws {
+        try await connection.execute(
+            """
+            UPDATE runs
+            SET opening_white = \(totals.openingWhite.figures), new = \(totals.new.figures),
+                claimed = \(totals.claimed.figures), resolved = \(totals.resolved.figures),
+                refunded = \(totals.refunded.figures), closing_white = \(totals.closingWhite.figures),
+                closing_number = \(number)
+            WHERE run_id = \(runID)
+            """)
+    }
+
+    /// The totals that a run's batches recorded; those of its books are still empty.
+    func recordedTotals(of runID: Int64) async throws -> ControlTotals {
+        let row = try await connection.only(
+            """
+            SELECT verified, newly_white, already_white, already_black, excluded FROM runs WHERE run_id = \(runID)
+            """)
+        var totals = ControlTotals()
+        totals.verified = try row.tally("verified")
+        totals.newlyWhite = try row.tally("newly_white")
+        totals.alreadyWhite = try row.tally("already_white")
+        totals.alreadyBlack = try row.tally("already_black")
+        totals.excluded = try row.tally("excluded")
+        return totals
+    }
+}
+
+extension Tally {
+    /// As the columns of `runs` hold it: transactions, units, hash.
+    var figures: [Int64] { [Int64(transactions), Int64(units), hash] }
+}
+
+extension Row {
+    func tally(_ column: String) throws -> Tally {
+        let figures = try decode(column, as: [Int64]?.self) ?? [0, 0, 0]
+        guard figures.count == 3 else { throw LedgerError.failed("\(column) does not hold three figures") }
+        return Tally(transactions: Int(figures[0]), units: Int(figures[1]), hash: figures[2])
+    }
+}

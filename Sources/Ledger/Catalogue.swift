@@ -1,0 +1,33 @@
+import Foundation
+import PostgreSQL
+public import Reconciliation
+
+/// What the apps sell, by the table `products`.
+public struct Catalogue: Sendable {
+    private var types: [BundleID: [ProductID: ProductType]]
+
+    public init(_ types: [BundleID: [ProductID: ProductType]]) {
+        self.types = types
+    }
+
+    /// The type of an app's product; nothing where the table does not have it.
+    public func type(of product: ProductID, in app: BundleID) -> ProductType? {
+        types[app]?[product]
+    }
+}
+
+extension LedgerSession {
+    public func catalogue() async throws(LedgerError) -> Catalogue {
+        try await translating {
+            let rows = try await connection.query("SELECT bundle_id, product_id, type FROM products")
+            var types: [BundleID: [ProductID: ProductType]] = [:]
+            for row in rows {
+                guard let app = BundleID(try row.decode("bundle_id")),
+                    let product = ProductID(try row.decode("product_id"))
+                else { continue }
+                types[app, default: [:]][product] = ProductType(rawValue: try row.decode("type"))
+            }
+            return Catalogue(types)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// Every open case, the likeliest first, then the oldest purchase. Read through a cursor, so that no list of
+    /// them is held in memory; call it inside `reading`.
+    public func forEachCase(runID: Int64, _ body: (ReportedCase) throws -> Void) async throws(LedgerError) {
+        try await translating {
+            try await connection.execute(
+                """
+                DECLARE open_cases NO SCROLL CURSOR FOR
+                SELECT
+                    cases.likelihood, cases.reasons, cases.action, cases.owner_user_ids, cases.opened_at,
+                    cases.opened_run_id,
+                    white.transaction_id, white.bundle_id, white.environment, white.original_transaction_id,
+                    white.product_id, coalesce(white.product_type, products.type) AS product_type,
+                    products.name AS product_name, white.quantity, white.purchased_at,
+                    white.price_milliunits, white.currency, white.source::text AS source,
+                    products.list_price_milliunits * white.quantity AS list_price_milliunits,
+                    products.currency AS list_currency,
+                    \(SightingColumns.select)
+                FROM cases
+                JOIN white USING (transaction_id, bundle_id, environment)
+                LEFT JOIN products USING (bundle_id, product_id)
+                \(SightingColumns.join)
+                WHERE cases.state = 'open'
+                ORDER BY
+                    array_position(ARRAY['high', 'medium', 'low'], cases.likelihood), white.purchased_at,
+                    white.transaction_id, white.bundle_id, white.environment
+                """)
+            while true {
+                let rows = try await connection.query("FETCH 500 FROM open_cases")
+                if rows.isEmpty { break }
+                var page = try rows.map { try ReportedCase($0, runID: runID) }
+                try await addDevices(to: &page)
+                for reported in page { try body(reported) }
+            }
+            try await connection.execute("CLOSE open_cases")
+        }
+    }
+
+    /// Runs the body on one snapshot of the ledger, which it only reads.
+    public func reading<Result>(_ body: () async throws -> Result) async throws(LedgerError) -> Result {
+        try await translating {
+            try await connection.transaction(.repeatableRead, readOnly: true, body)
+        }
+    }
+
+    /// What the clients said of their devices: from the latest receipt of each case that said anything.
+    private func addDevices(to page: inout [ReportedCase]) async throws {
+        let receiptIDs = Set(page.flatMap { $0.sightings.map(\.receiptID) })
+        guard !receiptIDs.isEmpty else { return }
+        let rows = try await connection.query(
+            """
+            SELECT receipt_id, device::text AS device
+            FROM iap.receipts
+            WHERE bucket = ANY (\(Array(Set(receiptIDs.map { Int16($0 & 63) })).sorted()))
+                AND receipt_id = ANY (\(receiptIDs.sorted()))
+                AND device IS NOT NULL
+            """)
+        let devices = try Dictionary(
+            rows.map { (try $0.decode("receipt_id", as: Int64.self), try $0.decode("device", as: String.self)) },
+            uniquingKeysWith: { first, _ in first })
+        for index in page.indices {
+            let latest = page[index].sightings
+                .filter { devices[$0.receiptID] != nil }
+                .max { ($0.uploadedAt, $0.receiptID) < ($1.uploadedAt, $1.receiptID) }
+            page[index].device = latest.flatMap { devices[$0.receiptID] }
+        }
+    }
+
+    /// The open cases by number and money.
+    public func caseCounts(runID: Int64) async throws(LedgerError) -> CaseCounts {
+        try await translating {
+            let rows = try await connection.query(
+                """
+                SELECT
+                    cases.likelihood,
+                    coalesce(white.currency, products.currency) AS currency,
+                    count(*) AS cases,
+                    count(*) FILTER (WHERE cases.opened_run_id = \(runID)) AS new,
+                    sum(coalesce(white.price_milliunits, products.list_price_milliunits * white.quantity))::bigint
+                        AS milliunits,
+                    min(white.purchased_at) AS oldest
+                FROM cases
+                JOIN white USING (transaction_id, bundle_id, environment)
+                LEFT JOIN products USING (bundle_id, product_id)
+                WHERE cases.state = 'open'
+                GROUP BY 1, 2
+                ORDER BY 2, 1
+                """)
+            return try rows.reduce(into: CaseCounts()) { try $0.add($1) }
+        }
+    }
+}
+
+extension CaseCounts {
+    fileprivate mutating func add(_ row: Row) throws {
+        let count = try row.decode("cases", as: Int.self)
+        if let likelihood = Likelihood(rawValue: try row.decode("likelihood")) {
+            byLikelihood[likelihood, default: 0] += count
+        }
+        new += try row.decode("new", as: Int.self)
+        let oldest = try row.decode("oldest", as: Date.self)
+        oldestPurchase = oldestPurchase.map { min($0, oldest) } ?? oldest
+        guard let price = try row.money("milliunits", "currency") else {
+            unpriced += count
+            return
+        }
+        if let last = money.last, last.currency == price.currency {
+            money[money.count - 1] = Money(
+                milliunits: last.milliunits + price.milliunits, currency: price.currency)
+        } else {
+            money.append(price)
+        }
+    }
+}
+
+extension ReportedCase {
+    fileprivate init(_ row: Row, runID: Int64) throws {
+        let paid = try row.money("price_milliunits", "currency")
+        let listed = try row.money("list_price_milliunits", "list_currency")
+        let sightings = try SightingColumns.sightings(row)
+        let claims = try SightingColumns.claims(row)
+        self.init(
+            key: try TransactionKey(row),
+            assessment: try Assessment(row),
+            originalID: try row.id("original_transaction_id"),
+            productID: try row.id("product_id"),
+            productName: try row.decode("product_name", as: String?.self),
+            productType: try row.decode("product_type", as: String?.self).flatMap(ProductType.init),
+            quantity: Int(try row.decode("quantity", as: Int32.self)),
+            purchasedAt: try row.decode("purchased_at"),
+            price: paid ?? listed,
+            isListPrice: paid == nil && listed != nil,
+            orderIDs: (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self).unique,
+            device: nil,
+            source: Source(rawValue: try row.decode("source")) ?? .appServer,
+            sightings: sightings,
+            claims: claims,
+            openedAt: try row.decode("opened_at"),
+            isNew: try row.decode("opened_run_id", as: Int64.self) == runID)
+    }
+}
+
+extension Assessment {
+    /// An assessment as `cases` keeps it.
+    fileprivate init(_ row: Row) throws {
+        let owners = try row.decode("owner_user_ids", as: [String].self)
+        guard let likelihood = Likelihood(rawValue: try row.decode("likelihood")),
+            let action = SuggestedAction(rawValue: try row.decode("action"))
+        else { throw LedgerError.failed("a case holds a likelihood or an action that this program does not know") }
+        let owner: Owner =
+            switch owners.count {
+            case 0: .unknown
+            case 1: .user(owners[0])
+            default: .ambiguous(owners)
+            }
+        self.init(
+            likelihood: likelihood,
+            reasons: try row.decode("reasons", as: [String].self).compactMap(Reason.init),
+            owner: owner, action: action)
+    }
+}
+
+extension Array where Element: Hashable {
+    /// Each element once, in the order of its first appearance.
+    var unique: [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

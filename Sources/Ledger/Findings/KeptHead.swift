@@ -1,0 +1,61 @@
+import Foundation
+import Reconciliation
+
+/// The figures of a report's head that a run's row keeps as JSON.
+struct KeptHead: Codable {
+    struct Cases: Codable {
+        var byLikelihood: [String: Int] = [:]
+        var new = 0
+        var money: [String: Int64] = [:]
+        var unpriced = 0
+        var oldestPurchase: Date?
+        var pending = 0
+    }
+
+    struct Stage: Codable {
+        let name: String
+        let seconds: Double
+        let items: Int
+    }
+
+    var cases = Cases()
+    var stages: [Stage] = []
+
+    init(cases counts: CaseCounts, pending: Int, stages: [StageTime]) {
+        for (likelihood, count) in counts.byLikelihood { cases.byLikelihood[likelihood.rawValue] = count }
+        for money in counts.money { cases.money[money.currency.text] = money.milliunits }
+        cases.new = counts.new
+        cases.unpriced = counts.unpriced
+        cases.oldestPurchase = counts.oldestPurchase
+        cases.pending = pending
+        self.stages = stages.map { Stage(name: $0.name, seconds: $0.seconds, items: $0.items) }
+    }
+
+    init(cases: String?, stages: String?) throws {
+        let decoder = JSONDecoder()
+        if let cases { self.cases = try decoder.decode(Cases.self, from: Data(cases.utf8)) }
+        if let stages { self.stages = try decoder.decode([Stage].self, from: Data(stages.utf8)) }
+    }
+
+    func json() throws -> (cases: String, stages: String) {
+        let encoder = JSONEncoder.sorted
+        return (
+            String(decoding: try encoder.encode(cases), as: UTF8.self),
+            String(decoding: try encoder.encode(stages), as: UTF8.self)
+        )
+    }
+
+    var counts: CaseCounts {
+        var counts = CaseCounts(
+            new: cases.new, unpriced: cases.unpriced, oldestPurchase: cases.oldestPurchase)
+        for (name, count) in cases.byLikelihood {
+            if let likelihood = Likelihood(rawValue: name) { counts.byLikelihood[likelihood] = count }
+        }
+        counts.money = cases.money
+            .compactMap { name, sum in CurrencyCode(name).map { Money(milliunits: sum, currency: $0) } }
+            .sorted { $0.currency < $1.currency }
+        return counts
+    }
+
+    var stageTimes: [StageTime] { stages.map { StageTime(name: $0.name, seconds: $0.seconds, items: $0.items) } }
+}

@@ -1,0 +1,61 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// Receipts that could not be used, the latest first; listed for thirty days after their upload.
+    public func forEachUnusableReceipt(
+        now: Date, _ body: (ReceiptNotice) throws -> Void
+    ) async throws(LedgerError) {
+        let since = now.addingTimeInterval(-Self.listing)
+        try await forEachReceipt(
+            with: ReceiptProblem.allCases.filter { !$0.mayPass }, where: "submitted_at >= \(since)", body)
+    }
+
+    /// Receipts that could not be verified yet, the latest first.
+    public func forEachUnverifiedReceipt(_ body: (ReceiptNotice) throws -> Void) async throws(LedgerError) {
+        try await forEachReceipt(
+            with: ReceiptProblem.allCases.filter(\.mayPass), where: "state <> 'settled'", body)
+    }
+
+    /// How long what can't be mended from here is listed.
+    static let listing: TimeInterval = 30 * 24 * 3600
+
+    private func forEachReceipt(
+        with problems: [ReceiptProblem], where condition: SQL, _ body: (ReceiptNotice) throws -> Void
+    ) async throws(LedgerError) {
+        try await translating {
+            try await connection.forEachRow(
+                """
+                SELECT
+                    receipt_id, bundle_id, user_id, order_id, transaction_id, device::text AS device,
+                    submitted_at, attempts, error_code, error_text
+                FROM receipts
+                WHERE error_code IS NOT NULL AND error_code = ANY (\(problems.map(\.rawValue))) AND \(condition)
+                ORDER BY submitted_at DESC, receipt_id
+                """
+            ) { row in
+                try body(try ReceiptNotice(row))
+            }
+        }
+    }
+}
+
+extension ReceiptNotice {
+    fileprivate init(_ row: Row) throws {
+        guard let problem = ReceiptProblem(rawValue: try row.decode("error_code")) else {
+            throw LedgerError.failed("a receipt holds an error code that this program does not know")
+        }
+        self.init(
+            receiptID: try row.decode("receipt_id"),
+            bundleID: try row.decode("bundle_id"),
+            userID: try row.decode("user_id", as: String?.self),
+            orderID: try row.decode("order_id", as: String?.self),
+            transactionID: try row.decode("transaction_id", as: String?.self),
+            device: try row.decode("device", as: String?.self),
+            submittedAt: try row.decode("submitted_at"),
+            attempts: Int(try row.decode("attempts", as: Int32.self)),
+            problem: problem,
+            detail: try row.decode("error_text"))
+    }
+}

@@ -1,0 +1,71 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+/// A run as its row keeps it.
+public struct KeptRun: Sendable {
+    public let runID: Int64
+    public let asOf: Date
+    public let startedAt: Date
+    public let finishedAt: Date
+    public let reason: String?
+    public let receipts: ReceiptCounts
+    public let totals: ControlTotals
+    public let cases: CaseCounts
+    public let pending: Int
+    public let stages: [StageTime]
+}
+
+extension LedgerSession {
+    /// The run of that number, or the latest that closed its books; nothing where there is none.
+    public func run(_ runID: Int64?) async throws(LedgerError) -> KeptRun? {
+        let chosen: SQL = if let runID { "\(runID)" } else { "run_id" }
+        return try await translating {
+            let rows = try await connection.query(
+                """
+                SELECT
+                    run_id, as_of, started_at, finished_at, reason, receipts_due, receipts_verified,
+                    receipts_try_again, receipts_unusable, verified, newly_white, already_white, already_black,
+                    excluded, opening_white, new, claimed, resolved, refunded, closing_white,
+                    cases::text AS cases, stages::text AS stages
+                FROM runs
+                WHERE closing_number IS NOT NULL AND finished_at IS NOT NULL
+                    AND run_id = \(chosen)
+                ORDER BY run_id DESC
+                LIMIT 1
+                """)
+            return try rows.first.map(KeptRun.init)
+        }
+    }
+}
+
+extension KeptRun {
+    fileprivate init(_ row: Row) throws {
+        let head = try KeptHead(
+            cases: try row.decode("cases", as: String?.self), stages: try row.decode("stages", as: String?.self))
+        var totals = ControlTotals()
+        totals.verified = try row.tally("verified")
+        totals.newlyWhite = try row.tally("newly_white")
+        totals.alreadyWhite = try row.tally("already_white")
+        totals.alreadyBlack = try row.tally("already_black")
+        totals.excluded = try row.tally("excluded")
+        totals.openingWhite = try row.tally("opening_white")
+        totals.new = try row.tally("new")
+        totals.claimed = try row.tally("claimed")
+        totals.resolved = try row.tally("resolved")
+        totals.refunded = try row.tally("refunded")
+        totals.closingWhite = try row.tally("closing_white")
+        self.init(
+            runID: try row.decode("run_id"),
+            asOf: try row.decode("as_of"),
+            startedAt: try row.decode("started_at"),
+            finishedAt: try row.decode("finished_at"),
+            reason: try row.decode("reason", as: String?.self),
+            receipts: ReceiptCounts(
+                due: Int(try row.decode("receipts_due", as: Int64.self)),
+                verified: Int(try row.decode("receipts_verified", as: Int64.self)),
+                tryAgain: Int(try row.decode("receipts_try_again", as: Int64.self)),
+                unusable: Int(try row.decode("receipts_unusable", as: Int64.self))),
+            totals: totals, cases: head.counts, pending: head.cases.pending, stages: head.stageTimes)
+    }
+}

@@ -1,0 +1,117 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// What looks like fraud or a mix-up: receipts of other apps and transactions that three users or more presented
+    /// within thirty days, and open cases of products that the app does not sell.
+    public func forEachSuspicion(now: Date, _ body: (Suspicion) throws -> Void) async throws(LedgerError) {
+        let since = now.addingTimeInterval(-Self.listing)
+        try await forEachForeignBundle(since: since, body)
+        try await forEachUnknownProduct(body)
+        try await forEachSharedTransaction(since: since, body)
+    }
+
+    private func forEachForeignBundle(
+        since: Date, _ body: (Suspicion) throws -> Void
+    ) async throws(LedgerError) {
+        try await translating {
+            try await connection.forEachRow(
+                """
+                SELECT
+                    excluded.transaction_id, excluded.bundle_id, excluded.environment, excluded.product_id,
+                    excluded.excluded_at AS first_seen_at, excluded.found_bundle_id, seen.user_ids
+                FROM excluded
+                \(Self.presenters(of: "excluded"))
+                WHERE excluded.reason = 'foreign_bundle' AND excluded.excluded_at >= \(since)
+                ORDER BY excluded.excluded_at, excluded.transaction_id, excluded.bundle_id
+                """
+            ) { row in
+                let found = try row.decode("found_bundle_id", as: String.self)
+                try body(try Suspicion(row, .foreignBundle, detail: "the receipt belongs to \(found)"))
+            }
+        }
+    }
+
+    private func forEachUnknownProduct(_ body: (Suspicion) throws -> Void) async throws(LedgerError) {
+        try await translating {
+            try await connection.forEachRow(
+                """
+                SELECT
+                    white.transaction_id, white.bundle_id, white.environment, white.product_id,
+                    white.first_seen_at, seen.user_ids
+                FROM cases
+                JOIN white USING (transaction_id, bundle_id, environment)
+                \(Self.presenters(of: "white"))
+                WHERE cases.state = 'open' AND 'unknown_product' = ANY (cases.reasons)
+                ORDER BY white.first_seen_at, white.transaction_id, white.bundle_id
+                """
+            ) { row in
+                let product = try row.decode("product_id", as: String.self)
+                try body(try Suspicion(row, .unknownProduct, detail: "the app's products do not list \(product)"))
+            }
+        }
+    }
+
+    private func forEachSharedTransaction(
+        since: Date, _ body: (Suspicion) throws -> Void
+    ) async throws(LedgerError) {
+        try await translating {
+            try await connection.forEachRow(
+                """
+                SELECT *
+                FROM (
+                    SELECT
+                        sightings.transaction_id, sightings.bundle_id, sightings.environment,
+                        coalesce(min(white.product_id), min(black.product_id), min(excluded.product_id))
+                            AS product_id,
+                        min(sightings.uploaded_at) AS first_seen_at,
+                        (array_agg(DISTINCT sightings.user_id))[:100] AS user_ids,
+                        count(DISTINCT sightings.user_id) AS users
+                    FROM sightings
+                    LEFT JOIN white USING (transaction_id, bundle_id, environment)
+                    LEFT JOIN black USING (transaction_id, bundle_id, environment)
+                    LEFT JOIN excluded USING (transaction_id, bundle_id, environment)
+                    WHERE sightings.uploaded_at >= \(since) AND sightings.user_id IS NOT NULL
+                    GROUP BY sightings.transaction_id, sightings.bundle_id, sightings.environment
+                    HAVING count(DISTINCT sightings.user_id) >= 3
+                ) AS shared
+                WHERE product_id IS NOT NULL
+                ORDER BY first_seen_at, transaction_id, bundle_id
+                """
+            ) { row in
+                let users = try row.decode("users", as: Int.self)
+                try body(try Suspicion(row, .manyUsers, detail: "\(users) users presented it"))
+            }
+        }
+    }
+
+    /// The users who presented a transaction of the table, the first first.
+    private static func presenters(of table: String) -> SQL {
+        """
+        LEFT JOIN LATERAL (
+            SELECT array_agg(user_id ORDER BY first_upload, user_id) AS user_ids
+            FROM (
+                SELECT user_id, min(uploaded_at) AS first_upload
+                FROM sightings
+                WHERE sightings.transaction_id = \(identifier: table).transaction_id
+                    AND sightings.bundle_id = \(identifier: table).bundle_id
+                    AND sightings.environment = \(identifier: table).environment
+                    AND sightings.user_id IS NOT NULL
+                GROUP BY user_id
+                ORDER BY 2, 1
+                LIMIT 100
+            ) AS users
+        ) AS seen ON true
+        """
+    }
+}
+
+extension Suspicion {
+    fileprivate init(_ row: Row, _ kind: Kind, detail: String) throws {
+        self.init(
+            kind: kind, key: try TransactionKey(row), productID: try row.id("product_id"),
+            userIDs: try row.decode("user_ids", as: [String]?.self) ?? [],
+            firstSeenAt: try row.decode("first_seen_at"), detail: detail)
+    }
+}

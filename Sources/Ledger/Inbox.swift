@@ -1,0 +1,135 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+/// One bucket's due receipts, as far as a batch holds them.
+public struct InboxBatch: Sendable {
+    public let bucket: Int
+    public let groups: [PayloadGroup]
+    /// Where the next batch of this bucket begins.
+    public let end: Data
+    /// Whether the bucket holds nothing due after it.
+    public let isLast: Bool
+
+    public var receiptCount: Int { groups.reduce(0) { $0 + $1.receipts.count } }
+
+    public init(bucket: Int, groups: [PayloadGroup], end: Data, isLast: Bool) {
+        self.bucket = bucket
+        self.groups = groups
+        self.end = end
+        self.isLast = isLast
+    }
+}
+
+extension LedgerSession {
+    /// How many receipts are due at that moment, by bucket; buckets without any are left out.
+    public func dueReceipts(at now: Date) async throws(LedgerError) -> [Int: Int] {
+        try await translating {
+            let rows = try await connection.query(
+                """
+                SELECT bucket, count(*) AS due
+                FROM iap.receipts
+                WHERE next_attempt_at <= \(now)
+                GROUP BY bucket
+                """)
+            return try Dictionary(
+                rows.map { (Int(try $0.decode("bucket", as: Int16.self)), try $0.decode("due", as: Int.self)) },
+                uniquingKeysWith: +)
+        }
+    }
+
+    /// The next due receipts of a bucket, in the order of their payloads. Receipts of one payload stay together,
+    /// and the payload comes once for all of them; `payloadBytes` bounds what the batch holds in memory.
+    public func nextBatch(
+        bucket: Int, after: Data, limit: Int, payloadBytes: Int = 16 * 1024 * 1024, now: Date
+    ) async throws(LedgerError) -> InboxBatch {
+        try await translating {
+            let rows = try await connection.query(
+                """
+                WITH chosen AS (
+                    SELECT bucket, receipt_id, payload_sha256
+                    FROM iap.receipts
+                    WHERE bucket = \(Int16(bucket)) AND next_attempt_at IS NOT NULL AND next_attempt_at <= \(now)
+                        AND payload_sha256 > \(after)
+                    ORDER BY payload_sha256
+                    FETCH FIRST (\(limit)) ROWS WITH TIES
+                ), grouped AS (
+                    SELECT
+                        receipts.*,
+                        count(*) OVER () AS chosen,
+                        row_number() OVER (
+                            PARTITION BY receipts.payload_sha256, receipts.bundle_id
+                            ORDER BY receipts.receipt_id) = 1 AS is_first
+                    FROM chosen
+                    JOIN iap.receipts USING (bucket, receipt_id)
+                ), measured AS (
+                    SELECT
+                        *,
+                        sum(CASE WHEN is_first THEN octet_length(payload) ELSE 0 END)
+                            OVER (ORDER BY payload_sha256) AS bytes,
+                        rank() OVER (ORDER BY payload_sha256) AS place
+                    FROM grouped
+                )
+                SELECT
+                    receipt_id, bundle_id, user_id, order_id, transaction_id, submitted_at, attempts,
+                    payload_sha256, chosen,
+                    CASE WHEN is_first THEN payload END AS payload,
+                    (
+                        SELECT array_agg(uploads.transaction_id ORDER BY first_uploaded_at)
+                        FROM iap.uploads
+                        WHERE uploads.bucket = measured.bucket AND uploads.receipt_id = measured.receipt_id
+                    ) AS upload_transaction_ids,
+                    (
+                        SELECT array_agg(uploads.order_id ORDER BY first_uploaded_at)
+                        FROM iap.uploads
+                        WHERE uploads.bucket = measured.bucket AND uploads.receipt_id = measured.receipt_id
+                    ) AS upload_order_ids
+                FROM measured
+                WHERE bytes <= \(payloadBytes) OR place = 1
+                ORDER BY payload_sha256, bundle_id, receipt_id
+                """)
+            return try InboxBatch(bucket: bucket, rows: rows, after: after, limit: limit)
+        }
+    }
+}
+
+extension InboxBatch {
+    fileprivate init(bucket: Int, rows: [Row], after: Data, limit: Int) throws {
+        var groups: [PayloadGroup] = []
+        var open: (bundleID: String, payload: String, receipts: [InboxReceipt])?
+        for row in rows {
+            if let payload = try row.decode("payload", as: String?.self) {
+                if let open { groups.append(PayloadGroup(open)) }
+                open = (try row.decode("bundle_id"), payload, [])
+            }
+            open?.receipts.append(try InboxReceipt(row))
+        }
+        if let open { groups.append(PayloadGroup(open)) }
+        let chosen = try rows.first?.decode("chosen", as: Int.self) ?? 0
+        self.init(
+            bucket: bucket, groups: groups, end: try rows.last?.decode("payload_sha256") ?? after,
+            isLast: chosen < limit && rows.count == chosen)
+    }
+}
+
+extension PayloadGroup {
+    fileprivate init(_ open: (bundleID: String, payload: String, receipts: [InboxReceipt])) {
+        self.init(bundleID: open.bundleID, payload: open.payload, receipts: open.receipts)
+    }
+}
+
+extension InboxReceipt {
+    fileprivate init(_ row: Row) throws {
+        let order = try row.decode("order_id", as: String?.self)
+        let transactions = try row.decode("upload_transaction_ids", as: [String?]?.self)
+        let orders = try row.decode("upload_order_ids", as: [String?]?.self)
+        let purposes = zip(transactions ?? [], orders ?? []).map(Purpose.init)
+        let own = Purpose(transactionID: try row.decode("transaction_id", as: String?.self), orderID: order)
+        self.init(
+            id: try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
+            userID: try row.decode("user_id", as: String?.self), orderID: order,
+            purposes: purposes.contains(own) ? purposes : [own] + purposes,
+            submittedAt: try row.decode("submitted_at"),
+            attempts: Int(try row.decode("attempts", as: Int32.self)))
+    }
+}

@@ -1,0 +1,30 @@
+import PostgreSQL
+public import Reconciliation
+
+/// Why the ledger could not do what it was asked. Nothing of a receipt, a user or a secret is in it.
+public enum LedgerError: Error, Sendable, CustomStringConvertible {
+    /// PostgreSQL can't be reached, or the connection is gone. What was not committed is not there.
+    case connectionLost(String)
+    /// PostgreSQL refuses the password, the role or a grant.
+    case refused(String)
+    /// A lock was not to be had, or PostgreSQL chose this transaction to end a deadlock: try it again.
+    case conflict(String)
+    /// The schema is missing, older or newer than this program needs; the text says what to do.
+    case schema(String)
+    /// The statement was cancelled on request, or the task was.
+    case cancelled
+    /// The control totals don't balance.
+    case unbalanced([Imbalance])
+    /// Anything else PostgreSQL said.
+    case failed(String)
+
+    public var description: String {
+        switch self {
+        case .connectionLost(let text), .refused(let text), .conflict(let text), .schema(let text),
+            .failed(let text):
+            text
+        case .cancelled: "cancelled"
+        case .unbalanced(let imbalances): imbalances.map(\.description).joined(separator: "; ")
+        }
+    }
+}

@@ -1,0 +1,50 @@
+public import Foundation
+public import Reconciliation
+
+/// What a batch's verification gave, ready to be recorded in one database transaction.
+public struct BatchRecord: Sendable {
+    public let runID: Int64
+    public let bucket: Int
+    /// The moment that the run takes for the present.
+    public let now: Date
+    public let sightings: [SightedTransaction]
+    public let receipts: [TriedReceipt]
+
+    public init(
+        runID: Int64, bucket: Int, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt]
+    ) {
+        self.runID = runID
+        self.bucket = bucket
+        self.now = now
+        self.sightings = sightings
+        self.receipts = receipts
+    }
+
+    /// A night lasts twenty hours: a cron job that starts somewhat early still finds last night's receipts due.
+    static let night: TimeInterval = 20 * 3600
+
+    var nextNight: Date { now.addingTimeInterval(Self.night) }
+}
+
+/// A receipt that was tried, and what becomes of it.
+public struct TriedReceipt: Sendable {
+    public let id: Int64
+    public let outcome: ReceiptOutcome
+
+    public init(id: Int64, outcome: ReceiptOutcome) {
+        self.id = id
+        self.outcome = outcome
+    }
+}
+
+/// What recording a batch did, for the control totals.
+public struct BatchTotals: Sendable {
+    public var verified = Tally()
+    public var newlyWhite = Tally()
+    public var alreadyWhite = Tally()
+    public var alreadyBlack = Tally()
+    public var excluded = Tally()
+    public var receipts = ReceiptCounts()
+
+    public init() {}
+}

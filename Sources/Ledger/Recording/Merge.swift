@@ -1,0 +1,294 @@
+import Foundation
+import PostgreSQL
+import Reconciliation
+
+/// The set-based merge of the staged batch into white, black and excluded, a statement a method, in the order in
+/// which `record` runs them. A row locked by the merge stays locked until the batch commits.
+struct Merge {
+    let connection: Connection
+    let record: BatchRecord
+
+    private var bucket: Int16 { Int16(record.bucket) }
+
+    /// Notes refunds of what was delivered; the goods stay delivered.
+    func refundDelivered() async throws {
+        try await connection.execute(
+            """
+            UPDATE black
+            SET refunded_at = verified.refunded_at,
+                refund_reason = verified.refund_reason,
+                refund_run_id = \(record.runID)
+            FROM verified
+            WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.refunded_at IS NOT NULL
+                AND black.transaction_id = verified.transaction_id
+                AND black.bundle_id = verified.bundle_id
+                AND black.environment = verified.environment
+                AND black.refunded_at IS NULL
+            """)
+    }
+
+    /// Takes out of white what Apple's latest word says is not owed, and closes its cases.
+    func withdraw() async throws -> (refunded: Tally, resolved: Tally) {
+        let rows = try await connection.query(
+            """
+            DELETE FROM white
+            USING verified
+            WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.exclusion IS NOT NULL
+                AND white.transaction_id = verified.transaction_id
+                AND white.bundle_id = verified.bundle_id
+                AND white.environment = verified.environment
+            RETURNING
+                verified.exclusion, white.quantity, hashtextextended(white.transaction_id, 0) AS hash
+            """)
+        guard !rows.isEmpty else { return (Tally(), Tally()) }
+        try await closeWithdrawnCases()
+        var (refunded, resolved) = (Tally(), Tally())
+        for row in rows {
+            let tally = try Tally(row)
+            if try row.decode("exclusion", as: String.self) == Exclusion.refunded.rawValue {
+                refunded += tally
+            } else {
+                resolved += tally
+            }
+        }
+        return (refunded, resolved)
+    }
+
+    private func closeWithdrawnCases() async throws {
+        try await connection.execute(
+            """
+            UPDATE cases
+            SET state = 'closed',
+                closed_at = \(record.now),
+                closed_as = CASE verified.exclusion WHEN 'refunded' THEN 'refunded' ELSE 'withdrawn' END,
+                closed_by = \("run \(record.runID)")
+            FROM verified
+            WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.exclusion IS NOT NULL
+                AND cases.transaction_id = verified.transaction_id
+                AND cases.bundle_id = verified.bundle_id
+                AND cases.environment = verified.environment
+                AND cases.state = 'open'
+            """)
+    }
+
+    /// Keeps what is not owed, with its reason; a refund that comes later is added, and nothing is taken away.
+    func exclude() async throws {
+        try await connection.execute(
+            """
+            INSERT INTO excluded AS known (
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+                purchased_at, price_milliunits, currency, storefront, source, verified_at, reason, found_bundle_id,
+                refunded_at, refund_reason, excluded_at, run_id)
+            SELECT
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+                purchased_at, price_milliunits, currency, storefront, source, verified_at, exclusion,
+                found_bundle_id, refunded_at, refund_reason, \(record.now), \(record.runID)
+            FROM verified
+            WHERE bucket = \(bucket) AND is_best AND exclusion IS NOT NULL
+                AND NOT EXISTS (
+                    SELECT FROM black
+                    WHERE black.transaction_id = verified.transaction_id
+                        AND black.bundle_id = verified.bundle_id
+                        AND black.environment = verified.environment)
+            ORDER BY transaction_id, bundle_id, environment
+            ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+            SET refunded_at = EXCLUDED.refunded_at, refund_reason = EXCLUDED.refund_reason
+            WHERE known.refunded_at IS NULL AND EXCLUDED.refunded_at IS NOT NULL
+            """)
+    }
+
+    /// Counts the night for what is white already, and takes over what a source at least as good says.
+    func confirm() async throws {
+        try await connection.execute(
+            """
+            UPDATE white
+            SET source = greatest(white.source, verified.source),
+                verified_at = CASE WHEN verified.source >= white.source
+                    THEN verified.verified_at ELSE white.verified_at END,
+                product_type = CASE WHEN verified.source >= white.source
+                    THEN coalesce(verified.product_type, white.product_type)
+                    ELSE coalesce(white.product_type, verified.product_type) END,
+                expires_at = CASE WHEN verified.source >= white.source
+                    THEN coalesce(verified.expires_at, white.expires_at)
+                    ELSE coalesce(white.expires_at, verified.expires_at) END,
+                original_purchased_at = coalesce(white.original_purchased_at, verified.original_purchased_at),
+                web_order_line_item_id = coalesce(white.web_order_line_item_id, verified.web_order_line_item_id),
+                app_account_token = coalesce(white.app_account_token, verified.app_account_token),
+                price_milliunits = coalesce(white.price_milliunits, verified.price_milliunits),
+                currency = CASE WHEN white.price_milliunits IS NULL THEN verified.currency ELSE white.currency END,
+                storefront = coalesce(white.storefront, verified.storefront),
+                nights_confirmed = white.nights_confirmed + CASE WHEN \(isAnotherNight) THEN 1 ELSE 0 END,
+                last_confirmed_at = CASE WHEN \(isAnotherNight)
+                    THEN verified.verified_at ELSE white.last_confirmed_at END
+            FROM verified
+            WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.exclusion IS NULL
+                AND white.transaction_id = verified.transaction_id
+                AND white.bundle_id = verified.bundle_id
+                AND white.environment = verified.environment
+                AND (
+                    \(isAnotherNight)
+                    OR verified.source > white.source
+                    OR (white.app_account_token IS NULL AND verified.app_account_token IS NOT NULL)
+                    OR (white.price_milliunits IS NULL AND verified.price_milliunits IS NOT NULL))
+            """)
+    }
+
+    /// Half a night: two runs of one night count once, however far cron drifts.
+    private let isAnotherNight: SQL =
+        """
+        (white.last_confirmed_at IS NULL
+            OR verified.verified_at >= white.last_confirmed_at + interval '12 hours')
+        """
+
+    /// Takes what is owed, not delivered and not yet known into white.
+    func admit() async throws -> Tally {
+        let rows = try await connection.query(
+            """
+            INSERT INTO white (
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+                purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
+                app_account_token, price_milliunits, currency, storefront, source, verified_at, first_seen_at,
+                first_run_id, nights_confirmed, last_confirmed_at)
+            SELECT
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+                purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
+                app_account_token, price_milliunits, currency, storefront, source, verified_at, \(record.now),
+                \(record.runID), 1, verified_at
+            FROM verified
+            WHERE bucket = \(bucket) AND is_best AND exclusion IS NULL
+                AND NOT EXISTS (
+                    SELECT FROM black
+                    WHERE black.transaction_id = verified.transaction_id
+                        AND black.bundle_id = verified.bundle_id
+                        AND black.environment = verified.environment)
+                AND NOT EXISTS (
+                    SELECT FROM excluded
+                    WHERE excluded.transaction_id = verified.transaction_id
+                        AND excluded.bundle_id = verified.bundle_id
+                        AND excluded.environment = verified.environment)
+            ORDER BY transaction_id, bundle_id, environment
+            ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING
+            RETURNING quantity, hashtextextended(transaction_id, 0) AS hash
+            """)
+        return try rows.reduce(into: Tally()) { $0 += try Tally($1) }
+    }
+
+    /// Takes out of white what was delivered while the batch was being merged: a claim that the merge waited for
+    /// leaves its row in black, which the statement before could not see yet.
+    func withdrawDelivered() async throws -> (new: Tally, old: Tally) {
+        let rows = try await connection.query(
+            """
+            DELETE FROM white
+            USING verified, black
+            WHERE verified.bucket = \(bucket) AND verified.is_best
+                AND white.transaction_id = verified.transaction_id
+                AND white.bundle_id = verified.bundle_id
+                AND white.environment = verified.environment
+                AND black.transaction_id = verified.transaction_id
+                AND black.bundle_id = verified.bundle_id
+                AND black.environment = verified.environment
+            RETURNING
+                white.first_run_id IS NOT DISTINCT FROM \(record.runID) AND white.first_seen_at = \(record.now)
+                    AS is_new,
+                white.quantity, hashtextextended(white.transaction_id, 0) AS hash
+            """)
+        var (new, old) = (Tally(), Tally())
+        for row in rows {
+            if try row.decode("is_new", as: Bool.self) { new += try Tally(row) } else { old += try Tally(row) }
+        }
+        return (new, old)
+    }
+
+    /// Remembers in which receipts each transaction was seen, and who handed them in.
+    func sight() async throws {
+        try await connection.execute(
+            """
+            INSERT INTO sightings AS known (
+                transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named,
+                uploaded_at, first_run_id)
+            SELECT
+                transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named,
+                uploaded_at, \(record.runID)
+            FROM verified
+            WHERE bucket = \(bucket)
+            ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+            SET is_named = known.is_named OR EXCLUDED.is_named,
+                order_id = coalesce(known.order_id, EXCLUDED.order_id)
+            WHERE (EXCLUDED.is_named AND NOT known.is_named)
+                OR (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
+            """)
+    }
+
+    /// Where every transaction of the batch is now, counted from the tables themselves.
+    func places() async throws -> [Place: Tally] {
+        let rows = try await connection.query(
+            """
+            SELECT
+                place, count(*) AS transactions, sum(quantity) AS units, bit_xor(hash) AS hash
+            FROM (
+                SELECT
+                    quantity,
+                    hashtextextended(transaction_id, 0) AS hash,
+                    CASE
+                        WHEN EXISTS (
+                            SELECT FROM black
+                            WHERE black.transaction_id = verified.transaction_id
+                                AND black.bundle_id = verified.bundle_id
+                                AND black.environment = verified.environment) THEN 'black'
+                        WHEN EXISTS (
+                            SELECT FROM white
+                            WHERE white.transaction_id = verified.transaction_id
+                                AND white.bundle_id = verified.bundle_id
+                                AND white.environment = verified.environment) THEN 'white'
+                        WHEN EXISTS (
+                            SELECT FROM excluded
+                            WHERE excluded.transaction_id = verified.transaction_id
+                                AND excluded.bundle_id = verified.bundle_id
+                                AND excluded.environment = verified.environment) THEN 'excluded'
+                        ELSE 'nowhere'
+                    END AS place
+                FROM verified
+                WHERE bucket = \(bucket) AND is_best
+            ) AS placed
+            GROUP BY place
+            """)
+        var places: [Place: Tally] = [:]
+        for row in rows {
+            let name = try row.decode("place", as: String.self)
+            guard let place = Place(rawValue: name) else { throw LedgerError.failed("no place is called \(name)") }
+            places[place] = Tally(
+                transactions: try row.decode("transactions"), units: try row.decode("units"),
+                hash: try row.decode("hash"))
+        }
+        return places
+    }
+
+    enum Place: String {
+        case white, black, excluded, nowhere
+    }
+
+    /// The receipts of the batch that hold a white transaction.
+    func watchedReceipts() async throws -> Set<Int64> {
+        let rows = try await connection.query(
+            """
+            SELECT DISTINCT verified.receipt_id
+            FROM verified
+            JOIN white USING (transaction_id, bundle_id, environment)
+            WHERE verified.bucket = \(bucket)
+            """)
+        return Set(try rows.map { try $0.decode("receipt_id", as: Int64.self) })
+    }
+
+    /// Leaves the staging table empty.
+    func clear() async throws {
+        try await connection.execute("DELETE FROM verified WHERE bucket = \(bucket)")
+    }
+}
+
+extension Tally {
+    /// One transaction, from a row with its quantity and the hash of its id.
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            transactions: 1, units: Int(try row.decode("quantity", as: Int32.self)), hash: try row.decode("hash"))
+    }
+}

@@ -1,0 +1,159 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+/// Who runs, and when: what a run's row says of it from its start.
+public struct RunStart: Sendable {
+    /// The moment that the run takes for the present.
+    public let asOf: Date
+    public let startedAt: Date
+    public let host: String
+    public let processID: Int32
+    public let programVersion: String
+    public let receiptsDue: Int
+
+    public init(
+        asOf: Date, startedAt: Date, host: String, processID: Int32, programVersion: String, receiptsDue: Int
+    ) {
+        self.asOf = asOf
+        self.startedAt = startedAt
+        self.host = host
+        self.processID = processID
+        self.programVersion = programVersion
+        self.receiptsDue = receiptsDue
+    }
+}
+
+/// How a run ended, as its row says it.
+public enum RunEnd: Sendable {
+    case complete
+    case endedEarly(exitCode: Int, String)
+    case failed(exitCode: Int, String)
+
+    var state: String {
+        switch self {
+        case .complete: "complete"
+        case .endedEarly: "ended_early"
+        case .failed: "failed"
+        }
+    }
+
+    var exitCode: Int {
+        switch self {
+        case .complete: 0
+        case .endedEarly(let code, _), .failed(let code, _): code
+        }
+    }
+
+    var reason: String? {
+        switch self {
+        case .complete: nil
+        case .endedEarly(_, let reason), .failed(_, let reason): reason
+        }
+    }
+}
+
+extension LedgerSession {
+    /// Opens a run's row and takes its sign of life, a lock that ends with this session.
+    public func begin(_ run: RunStart) async throws(LedgerError) -> Int64 {
+        let runID: Int64 = try await translating {
+            try await connection.transaction {
+                let row = try await connection.only(
+                    """
+                    INSERT INTO runs (as_of, started_at, host, process_id, program_version, receipts_due)
+                    VALUES (
+                        \(run.asOf), \(run.startedAt), \(run.host), \(run.processID), \(run.programVersion),
+                        \(Int64(run.receiptsDue)))
+                    RETURNING run_id
+                    """)
+                let runID = try row.decode("run_id", as: Int64.self)
+                try await note("run_started", runID: runID, at: run.startedAt, details: ["host": run.host])
+                return runID
+            }
+        }
+        // A dry run's number is its own affair: the next real run will have it too.
+        if isShadowed { return runID }
+        guard try await tryLock(.run(runID)) else {
+            throw .failed("run \(runID) has just begun, and yet another session holds its lock")
+        }
+        return runID
+    }
+
+    /// Ends a run's row.
+    public func end(_ runID: Int64, as end: RunEnd, at finishedAt: Date) async throws(LedgerError) {
+        try await translating {
+            try await connection.transaction {
+                try await connection.execute(
+                    """
+                    UPDATE runs
+                    SET state = \(end.state), exit_code = \(Int32(end.exitCode)), reason = \(end.reason as String?),
+                        finished_at = \(finishedAt)
+                    WHERE run_id = \(runID)
+                    """)
+                try await note(
+                    "run_finished", runID: runID, at: finishedAt,
+                    details: ["state": end.state, "exit_code": String(end.exitCode)])
+            }
+        }
+    }
+
+    /// Ends the rows of runs that were killed: whose sign of life is free to take. Gives their ids.
+    public func abandonDeadRuns(at now: Date) async throws(LedgerError) -> [Int64] {
+        let running: [Int64] = try await translating {
+            try await connection.query("SELECT run_id FROM runs WHERE state = 'running' ORDER BY run_id")
+                .map { try $0.decode("run_id", as: Int64.self) }
+        }
+        var dead: [Int64] = []
+        for runID in running where try await tryLock(.run(runID)) {
+            try await abandon(runID, at: now)
+            try await unlock(.run(runID))
+            dead.append(runID)
+        }
+        return dead
+    }
+
+    private func abandon(_ runID: Int64, at now: Date) async throws(LedgerError) {
+        try await translating {
+            try await connection.transaction {
+                try await connection.execute(
+                    """
+                    UPDATE runs
+                    SET state = 'abandoned', finished_at = \(now), reason = 'it was killed'
+                    WHERE run_id = \(runID) AND state = 'running'
+                    """)
+                try await note("run_abandoned", runID: runID, at: now)
+            }
+        }
+    }
+
+    /// Keeps what the report's head says beside the totals, so that the report can be written again.
+    public func keep(cases: CaseCounts, pending: Int, stages: [StageTime], of runID: Int64) async throws(LedgerError) {
+        try await translating {
+            let kept = try KeptHead(cases: cases, pending: pending, stages: stages).json()
+            try await connection.execute(
+                """
+                UPDATE runs
+                SET cases = \(kept.cases)::text::jsonb, stages = \(kept.stages)::text::jsonb
+                WHERE run_id = \(runID)
+                """)
+        }
+    }
+
+    /// Adds to the audit trail.
+    func note(_ kind: String, runID: Int64, at now: Date, details: [String: String] = [:]) async throws {
+        let json = String(decoding: try JSONEncoder.sorted.encode(details), as: UTF8.self)
+        try await connection.execute(
+            """
+            INSERT INTO events (happened_at, kind, actor, run_id, details)
+            VALUES (\(now), \(kind), 'iap-reconcile', \(runID), \(json)::text::jsonb)
+            """)
+    }
+}
+
+extension JSONEncoder {
+    static var sorted: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return encoder
+    }
+}

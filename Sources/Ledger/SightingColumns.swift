@@ -1,0 +1,97 @@
+import Foundation
+import PostgreSQL
+import Reconciliation
+
+/// The columns by which a query over `white` tells in which receipts a transaction was seen, and which claims of it
+/// failed. One receipt passed around among thousands would fill a page: the first hundred sightings tell enough.
+enum SightingColumns {
+    static let select: SQL =
+        """
+        seen.receipt_ids, seen.user_ids, seen.order_ids, seen.named, seen.uploaded,
+        claimed.outcomes, claimed.claim_user_ids, claimed.claim_order_ids, claimed.attempted
+        """
+
+    static let join: SQL =
+        """
+        LEFT JOIN LATERAL (
+            SELECT
+                array_agg(receipt_id) AS receipt_ids, array_agg(user_id) AS user_ids,
+                array_agg(order_id) AS order_ids, array_agg(is_named) AS named,
+                array_agg(uploaded_at) AS uploaded
+            FROM (
+                SELECT receipt_id, user_id, order_id, is_named, uploaded_at
+                FROM sightings
+                WHERE sightings.transaction_id = white.transaction_id
+                    AND sightings.bundle_id = white.bundle_id
+                    AND sightings.environment = white.environment
+                ORDER BY is_named DESC, uploaded_at, receipt_id
+                LIMIT 100
+            ) AS first_seen
+        ) AS seen ON true
+        LEFT JOIN LATERAL (
+            SELECT
+                array_agg(outcome ORDER BY claim_id) AS outcomes, array_agg(user_id ORDER BY claim_id) AS claim_user_ids,
+                array_agg(order_id ORDER BY claim_id) AS claim_order_ids,
+                array_agg(attempted_at ORDER BY claim_id) AS attempted
+            FROM claims
+            WHERE claims.transaction_id = white.transaction_id AND claims.bundle_id = white.bundle_id
+                AND claims.outcome <> 'delivered'
+        ) AS claimed ON true
+        """
+
+    static func sightings(_ row: Row) throws -> [Sighting] {
+        let receipts = try row.decode("receipt_ids", as: [Int64]?.self) ?? []
+        guard !receipts.isEmpty else { return [] }
+        let users = try row.decode("user_ids", as: [String?].self)
+        let orders = try row.decode("order_ids", as: [String?].self)
+        let named = try row.decode("named", as: [Bool].self)
+        let uploaded = try row.decode("uploaded", as: [Date].self)
+        return receipts.indices.map { index in
+            Sighting(
+                receiptID: receipts[index], userID: users[index], orderID: orders[index], isNamed: named[index],
+                uploadedAt: uploaded[index])
+        }
+    }
+
+    static func claims(_ row: Row) throws -> [ClaimAttempt] {
+        let outcomes = try row.decode("outcomes", as: [String]?.self) ?? []
+        guard !outcomes.isEmpty else { return [] }
+        let users = try row.decode("claim_user_ids", as: [String].self)
+        let orders = try row.decode("claim_order_ids", as: [String?].self)
+        let attempted = try row.decode("attempted", as: [Date].self)
+        return try outcomes.indices.map { index in
+            guard let outcome = ClaimOutcome(rawValue: outcomes[index]) else {
+                throw LedgerError.failed("no claim's outcome is called \(outcomes[index])")
+            }
+            return ClaimAttempt(
+                outcome: outcome, userID: users[index], orderID: orders[index], attemptedAt: attempted[index])
+        }
+    }
+}
+
+extension Row {
+    /// A validated id of Apple's; the database holds none that is not.
+    func id<Kind: IDKind>(_ column: String) throws -> TextID<Kind> {
+        guard let id = TextID<Kind>(try decode(column, as: String.self)) else {
+            throw LedgerError.failed("\(column) holds what is no id of Apple's; mend or remove the row")
+        }
+        return id
+    }
+
+    func money(_ milliunits: String, _ currency: String) throws -> Money? {
+        guard let amount = try decode(milliunits, as: Int64?.self),
+            let code = try decode(currency, as: String?.self).flatMap(CurrencyCode.init)
+        else { return nil }
+        return Money(milliunits: amount, currency: code)
+    }
+}
+
+extension TransactionKey {
+    init(_ row: Row) throws {
+        let name = try row.decode("environment", as: String.self)
+        guard let environment = Environment(rawValue: name) else {
+            throw LedgerError.failed("no environment is called \(name)")
+        }
+        self.init(id: try row.id("transaction_id"), bundleID: try row.id("bundle_id"), environment: environment)
+    }
+}

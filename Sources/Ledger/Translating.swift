@@ -1,0 +1,50 @@
+import PostgreSQL
+
+/// Runs the body and turns whatever PostgreSQL said into the error that callers decide on.
+func translating<Result>(_ body: () async throws -> Result) async throws(LedgerError) -> Result {
+    do {
+        return try await body()
+    } catch {
+        throw LedgerError(translating: error)
+    }
+}
+
+extension LedgerError {
+    init(translating error: any Error) {
+        switch error {
+        case let error as LedgerError: self = error
+        case let error as PostgreSQLError: self.init(error)
+        case let error as TransactionError: self.init(error)
+        case is CancellationError: self = .cancelled
+        default: self = .failed(String(describing: error))
+        }
+    }
+
+    private init(_ error: TransactionError) {
+        switch error {
+        case .begin(let cause), .commit(let cause): self.init(cause)
+        case .body(let cause, _): self.init(translating: cause)
+        }
+    }
+
+    private init(_ error: PostgreSQLError) {
+        let text = error.description
+        switch error.code {
+        case .connection: self = .connectionLost(text)
+        case .authentication: self = .refused(text)
+        case .cancelled: self = .cancelled
+        case .server(let state): self.init(state, text)
+        default: self = .failed(text)
+        }
+    }
+
+    private init(_ state: SQLState, _ text: String) {
+        switch state {
+        case .deadlockDetected, .serializationFailure, .lockNotAvailable: self = .conflict(text)
+        case .insufficientPrivilege, .invalidPassword, .invalidAuthorization: self = .refused(text)
+        case .undefinedTable, .undefinedFunction, .undefinedColumn, .invalidSchemaName:
+            self = .schema("\(text); run “iap-reconcile migrate”")
+        default: self = state.isConnectionLost ? .connectionLost(text) : .failed(text)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+public import Foundation
+
+/// A receipt as it waits in the inbox.
+public struct InboxReceipt: Hashable, Sendable {
+    public let id: Int64
+    /// As it was handed in; it need not be a valid one.
+    public let bundleID: String
+    public let userID: String?
+    public let orderID: String?
+    /// The transactions that the client said the receipt is for, each with the order it named.
+    public let purposes: [Purpose]
+    public let submittedAt: Date
+    /// On how many nights it was tried in vain.
+    public let attempts: Int
+
+    /// What a receipt was uploaded for.
+    public struct Purpose: Hashable, Sendable, Codable {
+        public let transactionID: String?
+        public let orderID: String?
+
+        public init(transactionID: String?, orderID: String?) {
+            self.transactionID = transactionID
+            self.orderID = orderID
+        }
+    }
+
+    public init(
+        id: Int64, bundleID: String, userID: String?, orderID: String?, purposes: [Purpose], submittedAt: Date,
+        attempts: Int
+    ) {
+        self.id = id
+        self.bundleID = bundleID
+        self.userID = userID
+        self.orderID = orderID
+        self.purposes = purposes
+        self.submittedAt = submittedAt
+        self.attempts = attempts
+    }
+
+    /// Whether the client uploaded this receipt for that very transaction. A receipt that names no transaction, such
+    /// as a launch upload, was uploaded for none of them.
+    public func isNamed(_ id: TransactionID) -> Bool {
+        purposes.contains { $0.transactionID == id.text }
+    }
+
+    /// The order that came with the upload for that transaction.
+    public func orderID(for id: TransactionID) -> String? {
+        purposes.first { $0.transactionID == id.text && $0.orderID != nil }?.orderID
+            ?? (purposes.allSatisfy { $0.transactionID == nil } ? orderID : nil)
+    }
+}
+
+/// The receipts that hold one payload of one app, whoever uploaded them: it is verified once for all of them.
+public struct PayloadGroup: Sendable {
+    public let bundleID: String
+    public let payload: String
+    public let receipts: [InboxReceipt]
+
+    public init(bundleID: String, payload: String, receipts: [InboxReceipt]) {
+        self.bundleID = bundleID
+        self.payload = payload
+        self.receipts = receipts
+    }
+}

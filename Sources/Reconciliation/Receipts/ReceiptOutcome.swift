@@ -1,0 +1,52 @@
+/// What becomes of a receipt after it was tried.
+public enum ReceiptOutcome: Hashable, Sendable {
+    /// Genuine and read; it is watched while a transaction of it is white, and settled otherwise.
+    case verified
+    /// It stays in the inbox for a later night.
+    case tryAgain(ReceiptProblem, String)
+    /// It is asked no more, and listed with its reason.
+    case unusable(ReceiptProblem, String)
+}
+
+/// How many nights a receipt is asked again before its trouble counts as its own.
+public enum Patience {
+    /// Apple answers 21002 for good receipts in outages; one of February 2023 lasted a day.
+    public static let nightsOfMalformed = 3
+    /// An empty `in_app` may fill when Apple records the purchase late; after a week it will not.
+    public static let nightsWithoutTransactions = 7
+
+    /// What becomes of a receipt with this verdict, which was tried in vain on `attempts` nights before this one;
+    /// nothing for a receipt that was not tried.
+    public static func outcome(of verdict: ReceiptVerdict, attempts: Int) -> ReceiptOutcome? {
+        switch verdict {
+        case .notTried:
+            nil
+        case .verified(let receipt):
+            outcome(of: receipt, attempts: attempts)
+        case .problem(let problem, let detail):
+            attempts + 1 < problem.nights ? .tryAgain(problem, detail) : .unusable(problem, detail)
+        }
+    }
+
+    private static func outcome(of receipt: VerifiedReceipt, attempts: Int) -> ReceiptOutcome {
+        if let first = receipt.unreadable.first {
+            let others = receipt.unreadable.count - 1
+            return .tryAgain(.unreadableAnswer, others > 0 ? "\(first) (and \(others) more)" : first)
+        }
+        guard receipt.transactions.isEmpty else { return .verified }
+        let empty = ReceiptVerdict.problem(.noTransactions, "genuine, but it holds no purchase")
+        return outcome(of: empty, attempts: attempts) ?? .verified
+    }
+}
+
+extension ReceiptProblem {
+    /// On how many nights a receipt with this problem is tried before it is given up.
+    fileprivate var nights: Int {
+        switch self {
+        case .empty, .notGenuine, .accountGone: 1
+        case .malformed: Patience.nightsOfMalformed
+        case .noTransactions: Patience.nightsWithoutTransactions
+        case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp: .max
+        }
+    }
+}
