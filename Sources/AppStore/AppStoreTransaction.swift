@@ -1,0 +1,54 @@
+public import Foundation
+
+/// One purchase as Apple described it: a row of `in_app` or `latest_receipt_info`, a flat iOS 6 receipt, an entry of
+/// an app receipt, or a signed transaction. What Apple words freely is kept raw.
+public struct AppStoreTransaction: Sendable, Hashable {
+    /// `transaction_id`; text, since ids of 18 digits occur.
+    public var transactionID: String
+    /// `original_transaction_id`; nothing where the proof has none.
+    public var originalTransactionID: String?
+    public var productID: String
+    public var quantity: Int
+    public var purchaseDate: Date
+    /// May be later than `purchaseDate`, mostly by seconds.
+    public var originalPurchaseDate: Date?
+    public var expiresDate: Date?
+    /// When Apple refunded or revoked it (`cancellation_date`, `revocationDate`).
+    public var cancellationDate: Date?
+    /// As sent: `1` a problem with the app, `0` another, or a later value.
+    public var cancellationReason: String?
+    /// As sent: `PURCHASED`, `FAMILY_SHARED`, or a later value.
+    public var ownershipType: String?
+    public var isTrialPeriod: Bool
+    public var isInIntroOfferPeriod: Bool
+    /// Replaced by an upgrade within its subscription group.
+    public var isUpgraded: Bool
+    /// Stays the same for one period of a subscription, also when a restore changes the transaction's id.
+    public var webOrderLineItemID: String?
+    public var appAccountToken: String?
+    public var promotionalOfferID: String?
+    public var offerCodeRefName: String?
+    public var subscriptionGroupID: String?
+    /// Apple's word for the kind of product (`Consumable` …); `verifyReceipt` does not say it.
+    public var productType: String?
+    /// The price in milliunits of `currency`; `verifyReceipt` does not say it.
+    public var priceMilliunits: Int64?
+    /// ISO 4217.
+    public var currency: String?
+    /// The App Store's country, ISO 3166-1 alpha-3; `verifyReceipt` does not say it.
+    public var storefront: String?
+
+    public init(
+        transactionID: String, originalTransactionID: String? = nil, productID: String, quantity: Int = 1,
+        purchaseDate: Date
+    ) {
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.productID = productID
+        self.quantity = quantity
+        self.purchaseDate = purchaseDate
+        self.isTrialPeriod = false
+        self.isInIntroOfferPeriod = false
+        self.isUpgraded = false
+    }
+}

@@ -1,0 +1,113 @@
+public import Foundation
+
+/// Stops asking a server that is down. It opens when many receipts fail without one success between them, or when
+/// nearly everything has failed for a while; one receipt that the server chokes on never opens it, however often it
+/// is tried. After a while a single request probes whether the server is back.
+public struct CircuitBreaker: Sendable {
+    /// When the circuit opens, and for how long.
+    public struct Thresholds: Sendable, Hashable {
+        /// So many receipts in a row whose request found no server.
+        public var unanswered: Int
+        /// So many receipts in a row that failed in any way, also with a "not now" of Apple's.
+        public var failed: Int
+        /// The share (0…1) of the last `window` requests that found no server.
+        public var share: Double
+        public var window: Int
+        /// Seconds until a request may probe an open circuit.
+        public var coolDown: TimeInterval
+
+        public init(
+            unanswered: Int = 20, failed: Int = 200, share: Double = 0.9, window: Int = 200,
+            coolDown: TimeInterval = 60
+        ) {
+            self.unanswered = unanswered
+            self.failed = failed
+            self.share = share
+            self.window = window
+            self.coolDown = coolDown
+        }
+    }
+
+    /// What a request told of the server's health.
+    enum Sign: Sendable, Hashable {
+        /// It answered something of use.
+        case up
+        /// It answered "not now": HTTP 429, 21005, 21009.
+        case busy
+        /// No answer, or none of the server's own: a dead connection, a time-out, 5xx, HTML.
+        case down
+    }
+
+    private enum State {
+        case closed
+        /// Nothing is sent until that time, then one request.
+        case open(until: TimeInterval)
+    }
+
+    private let thresholds: Thresholds
+    private var state = State.closed
+    /// The receipts that failed since the last success: those that found no server, and all.
+    private var unanswered: Set<Int> = []
+    private var failed: Set<Int> = []
+    /// Whether each of the last requests found no server; the oldest is at `oldest` once the window is full.
+    private var window: [Bool] = []
+    private var oldest = 0
+    private var downInWindow = 0
+
+    init(_ thresholds: Thresholds) {
+        self.thresholds = thresholds
+    }
+
+    /// Whether the server counts as down: also while a probe is under way.
+    var isOpen: Bool {
+        if case .open = state { true } else { false }
+    }
+
+    /// Whether a request would be refused now; asking changes nothing.
+    func refuses(at now: TimeInterval) -> Bool {
+        if case .open(let until) = state { now < until } else { false }
+    }
+
+    /// Whether a request may be sent now. Once an open circuit has cooled down, one caller may send a probe; should
+    /// it never report back, the next may after as long again.
+    mutating func admits(at now: TimeInterval) -> Bool {
+        guard !refuses(at: now) else { return false }
+        if isOpen { state = .open(until: now + thresholds.coolDown) }
+        return true
+    }
+
+    /// Notes how a request for the receipt with this number ended.
+    mutating func record(_ sign: Sign, receipt: Int, at now: TimeInterval) {
+        remember(sign == .down)
+        if sign == .up { return close() }
+        if sign == .down { unanswered.insert(receipt) }
+        failed.insert(receipt)
+        if !isOpen, isTooMuch { state = .open(until: now + thresholds.coolDown) }
+    }
+
+    private var isTooMuch: Bool {
+        unanswered.count >= thresholds.unanswered || failed.count >= thresholds.failed || isWindowDown
+    }
+
+    private var isWindowDown: Bool {
+        window.count >= thresholds.window && Double(downInWindow) >= thresholds.share * Double(window.count)
+    }
+
+    private mutating func close() {
+        unanswered.removeAll(keepingCapacity: true)
+        failed.removeAll(keepingCapacity: true)
+        guard isOpen else { return }
+        state = .closed
+        window.removeAll(keepingCapacity: true)
+        oldest = 0
+        downInWindow = 0
+    }
+
+    private mutating func remember(_ isDown: Bool) {
+        if isDown { downInWindow += 1 }
+        guard window.count >= max(1, thresholds.window) else { return window.append(isDown) }
+        if window[oldest] { downInWindow -= 1 }
+        window[oldest] = isDown
+        oldest = (oldest + 1) % window.count
+    }
+}

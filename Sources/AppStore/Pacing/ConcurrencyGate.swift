@@ -1,0 +1,99 @@
+import Synchronization
+
+/// Keeps the number of requests in flight within an adaptive limit; those beyond it wait in line.
+final class ConcurrencyGate: Sendable {
+    private typealias Waiter = CheckedContinuation<Void, any Error>
+
+    private struct State {
+        var limit: AdaptiveLimit
+        var inFlight = 0
+        var nextTicket = 0
+        /// The tickets of those who wait, first come first; one that was cancelled is no longer in `waiters`.
+        var line: [Int] = []
+        var waiters: [Int: Waiter] = [:]
+        /// Tickets that were cancelled before they stood in line.
+        var cancelled: Set<Int> = []
+
+        /// Takes those out of the line for whom there is room.
+        mutating func admit() -> [Waiter] {
+            var admitted: [Waiter] = []
+            while inFlight < limit.limit, !line.isEmpty {
+                guard let waiter = waiters.removeValue(forKey: line.removeFirst()) else { continue }
+                inFlight += 1
+                admitted.append(waiter)
+            }
+            return admitted
+        }
+    }
+
+    private let state: Mutex<State>
+
+    init(ceiling: Int) {
+        state = Mutex(State(limit: AdaptiveLimit(ceiling: ceiling)))
+    }
+
+    /// The most requests that may be in flight now.
+    var limit: Int { state.withLock { $0.limit.limit } }
+
+    /// Runs the request as soon as there is room for it. What it returns beside its result is what it told of the
+    /// server's load.
+    func run<Result>(
+        _ request: () async throws(CancellationError) -> (Result, AdaptiveLimit.Sign)
+    ) async throws(CancellationError) -> Result {
+        try await enter()
+        let number = state.withLock { $0.limit.start() }
+        do {
+            let (result, sign) = try await request()
+            leave(number, sign)
+            return result
+        } catch {
+            leave(number, .other)
+            throw error
+        }
+    }
+
+    private func enter() async throws(CancellationError) {
+        let ticket = state.withLock { state in
+            defer { state.nextTicket += 1 }
+            return state.nextTicket
+        }
+        defer { state.withLock { _ = $0.cancelled.remove(ticket) } }
+        do {
+            try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { standInLine($0, ticket: ticket) }
+            } onCancel: {
+                cancel(ticket)
+            }
+        } catch {
+            throw CancellationError()
+        }
+    }
+
+    private func standInLine(_ waiter: Waiter, ticket: Int) {
+        let admitted: [Waiter]? = state.withLock { state in
+            if state.cancelled.contains(ticket) { return nil }
+            state.line.append(ticket)
+            state.waiters[ticket] = waiter
+            return state.admit()
+        }
+        guard let admitted else { return waiter.resume(throwing: CancellationError()) }
+        for waiter in admitted { waiter.resume() }
+    }
+
+    private func cancel(_ ticket: Int) {
+        let waiter = state.withLock { state in
+            state.cancelled.insert(ticket)
+            return state.waiters.removeValue(forKey: ticket)
+        }
+        waiter?.resume(throwing: CancellationError())
+    }
+
+    private func leave(_ request: Int, _ sign: AdaptiveLimit.Sign) {
+        let admitted = state.withLock { state in
+            state.inFlight -= 1
+            state.limit.end(request, sign)
+            return state.admit()
+        }
+        for waiter in admitted { waiter.resume() }
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+
+/// Reads `Retry-After`: seconds or an HTTP date (RFC 9110), or, as Apple's servers send it, the UNIX time in
+/// milliseconds at which to come back.
+enum RetryAfter {
+    /// As seconds, a number from here on would be three thousand years: it is Apple's UNIX time in milliseconds.
+    private static let firstUNIXTime: Int64 = 100_000_000_000
+
+    /// How many seconds from now the value asks to wait; 0 for a moment that is past, nothing if it can't be read.
+    static func seconds(_ value: String, now: Date) -> TimeInterval? {
+        let value = value.trimmingCharacters(in: .whitespaces)
+        guard let number = Int64(value) else { return httpDate(value).map { max(0, $0.timeIntervalSince(now)) } }
+        guard number >= 0 else { return nil }
+        guard number >= firstUNIXTime else { return TimeInterval(number) }
+        return max(0, TimeInterval(number) / 1000 - now.timeIntervalSince1970)
+    }
+
+    /// A date such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    private static func httpDate(_ text: String) -> Date? {
+        let parts = text.split(whereSeparator: { $0 == " " || $0 == ":" })
+        guard parts.count == 8, parts[7] == "GMT", let month = months.firstIndex(of: String(parts[2])),
+            let day = AppleDate.digits(parts[1].utf8), let year = AppleDate.digits(parts[3].utf8),
+            let hour = AppleDate.digits(parts[4].utf8), let minute = AppleDate.digits(parts[5].utf8),
+            let second = AppleDate.digits(parts[6].utf8)
+        else { return nil }
+        return AppleDate.civil(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+}

@@ -1,0 +1,67 @@
+import Foundation
+
+/// Reads Apple's fields whatever JSON type they come in: numbers come as strings and, in old answers, strings as
+/// numbers. A field that is missing, null, or of no use reads as nothing; none of this throws.
+extension KeyedDecodingContainer {
+    /// The field as text; a number as its digits, a Boolean as `true` or `false`. Empty text is nothing, as is text
+    /// with a NUL in it, which no database takes.
+    func text(_ key: Key) -> String? {
+        guard let text = (try? decodeIfPresent(String.self, forKey: key)) ?? scalarText(key), !text.isEmpty,
+            !text.utf8.contains(0)
+        else { return nil }
+        return text
+    }
+
+    /// The field as an integer.
+    func integer(_ key: Key) -> Int64? {
+        text(key).flatMap { Int64($0.trimmingCharacters(in: .whitespaces)) }
+    }
+
+    /// The field as a Boolean: `true`, `1`, and such, in any JSON type.
+    func flag(_ key: Key) -> Bool? {
+        switch text(key)?.lowercased() {
+        case "true", "1", "yes": true
+        case "false", "0", "no": false
+        default: nil
+        }
+    }
+
+    /// The date in the first of the fields that holds one; the field with milliseconds should stand first.
+    func date(_ keys: Key...) -> Date? {
+        for key in keys {
+            if let text = text(key), let date = AppleDate.text(text) { return date }
+        }
+        return nil
+    }
+
+    /// Whether the field is there and says something, readable or not.
+    func says(_ key: Key) -> Bool {
+        guard contains(key), (try? decodeNil(forKey: key)) == false else { return false }
+        return (try? decode(String.self, forKey: key))?.isEmpty != true
+    }
+
+    /// A number or Boolean as text. Integers come first: a `Double` would round an id of 18 digits.
+    private func scalarText(_ key: Key) -> String? {
+        guard contains(key) else { return nil }
+        if let integer = try? decodeIfPresent(Int64.self, forKey: key) { return String(integer) }
+        if let integer = try? decodeIfPresent(UInt64.self, forKey: key) { return String(integer) }
+        if let number = try? decodeIfPresent(Decimal.self, forKey: key) { return "\(number)" }
+        if let flag = try? decodeIfPresent(Bool.self, forKey: key) { return String(flag) }
+        return nil
+    }
+}
+
+/// Apple's list of a thing, which iOS 6 answers give as one object, and others leave out or null.
+struct ListOrOne<Element: Decodable>: Decodable {
+    let elements: [Element]
+
+    init(from decoder: any Decoder) throws {
+        guard var list = try? decoder.unkeyedContainer() else {
+            elements = [try Element(from: decoder)]
+            return
+        }
+        var elements: [Element] = []
+        while !list.isAtEnd { elements.append(try list.decode(Element.self)) }
+        self.elements = elements
+    }
+}

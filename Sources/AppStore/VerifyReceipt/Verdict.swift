@@ -1,0 +1,93 @@
+import Foundation
+
+/// What one answer of an endpoint means, and whether asking the same again in this run could help.
+enum Verdict: Sendable, Hashable {
+    case settled(VerifyReceiptOutcome)
+    /// 21007 from production, 21008 from sandbox.
+    case otherEnvironment
+    /// Nothing was learnt. `worthRetrying`: within this run.
+    case failed(TryAgain, worthRetrying: Bool)
+
+    /// The verdict on a body that came with HTTP status 200. `endpoint` is the environment that was asked,
+    /// `hasSecret` whether a shared secret went along.
+    init(body: Data, endpoint: VerifyReceiptEnvironment, hasSecret: Bool) {
+        let json = Self.withoutByteOrderMark(body)
+        guard let answer = try? JSONDecoder().decode(AnswerBody.self, from: json) else {
+            self = .failed(.unreadable(Self.describe(json)), worthRetrying: true)
+            return
+        }
+        guard let status = answer.status else {
+            self = .failed(.unreadable("it has no status"), worthRetrying: true)
+            return
+        }
+        self = Verdict(status: status, of: answer, endpoint: endpoint, hasSecret: hasSecret)
+    }
+
+    private init(status: Int, of answer: AnswerBody, endpoint: VerifyReceiptEnvironment, hasSecret: Bool) {
+        switch status {
+        case 0, 21006:
+            if let genuine = answer.answer(endpoint: endpoint.rawValue) {
+                self = .settled(.genuine(genuine))
+            } else {
+                self = .failed(.unreadable("status \(status) without a receipt"), worthRetrying: true)
+            }
+        case 21000: self = .settled(.needsConfiguration(Self.notPosted))
+        case 21002: self = .settled(.malformedOrOutage(status: status))
+        case 21003: self = .settled(.notGenuine(status: status))
+        case 21004: self = .settled(.needsConfiguration(hasSecret ? Self.wrongSecret : Self.noSecret))
+        case 21007 where endpoint == .production: self = .otherEnvironment
+        case 21008 where endpoint == .sandbox: self = .otherEnvironment
+        case 21010: self = .settled(.accountGone)
+        case 21005, 21009, 21100...21199: self = Self.internalError(status, of: answer)
+        default:
+            self = .failed(.unknownStatus(status, exception: answer.exception), worthRetrying: false)
+        }
+    }
+
+    /// Apple's own trouble. Only where Apple says that a retry is of no use, in 21100–21199, is it taken for the
+    /// receipt's.
+    private static func internalError(_ status: Int, of answer: AnswerBody) -> Verdict {
+        if status >= 21100, answer.isRetryable == false { return .settled(.malformedOrOutage(status: status)) }
+        return .failed(
+            .busy(status: status, exception: answer.exception), worthRetrying: answer.isRetryable != false)
+    }
+
+    private static let notPosted = """
+        Apple says that the request was not a POST (21000): a proxy, or a redirect of the configured address, \
+        changes it
+        """
+    private static let wrongSecret = """
+        Apple refuses the app's shared secret (21004): compare it with App Store Connect
+        """
+    private static let noSecret = """
+        Apple asks for the app's shared secret (21004), and none is configured: make one in App Store Connect
+        """
+
+    private static func withoutByteOrderMark(_ body: Data) -> Data {
+        body.starts(with: [0xEF, 0xBB, 0xBF]) ? body.dropFirst(3) : body
+    }
+
+    /// What the body is, without a word of it.
+    private static func describe(_ body: Data) -> String {
+        switch body.first(where: { $0 > 0x20 }) {
+        case nil: "it is empty"
+        case UInt8(ascii: "<"): "it is HTML, not JSON (\(body.count) bytes)"
+        case UInt8(ascii: "{"): "its JSON is broken or cut short (\(body.count) bytes)"
+        default: "it is not JSON (\(body.count) bytes)"
+        }
+    }
+}
+
+/// An environment of the App Store, as the answers of `verifyReceipt` spell it.
+public enum VerifyReceiptEnvironment: String, Sendable, Hashable {
+    case production = "Production"
+    case sandbox = "Sandbox"
+
+    /// The one that 21007 or 21008 points at.
+    var other: VerifyReceiptEnvironment {
+        switch self {
+        case .production: .sandbox
+        case .sandbox: .production
+        }
+    }
+}
