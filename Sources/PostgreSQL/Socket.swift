@@ -13,7 +13,7 @@ final class Socket {
         self.descriptor = descriptor
         let queue = DispatchQueue(label: "PostgreSQL.Socket")
         // Each source has its own duplicate, so that libpq may close the socket while a source still winds down.
-        let (first, second) = (dup(descriptor), dup(descriptor))
+        let (first, second) = (Self.duplicate(descriptor), Self.duplicate(descriptor))
         let reader = DispatchSource.makeReadSource(fileDescriptor: first, queue: queue)
         let writer = DispatchSource.makeWriteSource(fileDescriptor: second, queue: queue)
         reading = Readiness(reader, first, waiter)
@@ -37,6 +37,9 @@ final class Socket {
             writing.wake()
         }
     }
+
+    /// One that programs started by us do not inherit.
+    private static func duplicate(_ descriptor: Int32) -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
 
     func close() {
         reading.cancel()

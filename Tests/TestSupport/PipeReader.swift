@@ -1,0 +1,45 @@
+import Foundation
+import Synchronization
+
+/// The two ends of a pipe, neither of which a child inherits unless it is handed over.
+struct PipeEnds {
+    let reading: Int32
+    let writing: Int32
+
+    /// Under the lock that starting a program takes too: no child may be born between the two steps.
+    init() throws {
+        (reading, writing) = try Spawn.lock.withLock { _ in
+            var ends: [Int32] = [-1, -1]
+            guard pipe(&ends) == 0 else { throw ChildProcess.Failure(description: "no pipe: errno \(errno)") }
+            for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+            return (ends[0], ends[1])
+        }
+    }
+}
+
+/// Reads all that comes out of a pipe, on a thread of its own.
+final class PipeReader: Sendable {
+    private let data = Mutex(Data())
+    private let isClosed = Promise<Bool>()
+
+    init(_ descriptor: Int32) {
+        DispatchQueue(label: "PipeReader").async { self.read(descriptor) }
+    }
+
+    /// What came so far.
+    var text: String { data.withLock { String(decoding: $0, as: UTF8.self) } }
+
+    /// Everything, once the last writer has gone.
+    func all() async -> String {
+        _ = await isClosed.wait()
+        return text
+    }
+
+    private func read(_ descriptor: Int32) {
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        while let piece = try? handle.read(upToCount: 65_536), !piece.isEmpty {
+            data.withLock { $0.append(piece) }
+        }
+        isClosed.keep(true)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+public import PostgreSQL
+
+/// A test's own database in the shared cluster.
+public struct ScratchDatabase: Sendable {
+    public let name: String
+    public let cluster: ScratchCluster
+    /// For each role that may not log in itself, a login that belongs to it.
+    let logins: [String: String]
+
+    /// For the superuser.
+    public var conninfo: String { cluster.superuserConninfo(database: name) }
+
+    /// For one of the roles of sql/roles.sql, such as `iap_job`.
+    public func conninfo(as role: String) -> String {
+        cluster.conninfo(user: logins[role] ?? role, database: name)
+    }
+
+    /// A session of the superuser.
+    public func connect() async throws -> Connection { try await .connect(ConnectionSettings(conninfo)) }
+
+    public func connect(as role: String) async throws -> Connection {
+        try await .connect(ConnectionSettings(conninfo(as: role)))
+    }
+}
+
+/// Runs a test in a database of its own, which is dropped afterwards: with all migrations and roles, or empty.
+public func withScratchDatabase<Value>(
+    empty: Bool = false, _ body: (ScratchDatabase) async throws -> Value
+) async throws -> Value {
+    let database = try await ScratchDatabase.create(empty: empty)
+    do {
+        let value = try await body(database)
+        try await database.drop()
+        return value
+    } catch {
+        try? await database.drop()
+        throw error
+    }
+}
+
+extension ScratchDatabase {
+    static func create(empty: Bool) async throws -> ScratchDatabase {
+        let cluster = try await ScratchCluster.shared()
+        let name = "scratch_" + UUID().uuidString.lowercased().replacing("-", with: "_")
+        let template: SchemaTemplate? = if empty { nil } else { try await SchemaTemplate.shared() }
+        let admin = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
+        defer { admin.close() }
+        let source = template == nil ? "template0" : SchemaTemplate.name
+        try await admin.execute("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: source)")
+        return ScratchDatabase(name: name, cluster: cluster, logins: template?.logins ?? [:])
+    }
+
+    func drop() async throws {
+        // In a task of its own, so that a cancelled test drops its database too.
+        try await Task {
+            let admin = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
+            defer { admin.close() }
+            try await admin.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
+        }.value
+    }
+}
