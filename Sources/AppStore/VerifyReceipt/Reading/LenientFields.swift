@@ -51,12 +51,16 @@ extension KeyedDecodingContainer {
     }
 }
 
-/// Apple's list of a thing, which iOS 6 answers give as one object, and others leave out or null.
+/// A list of Apple's, which iOS 6 answers give as one object.
 struct ListOrOne<Element: Decodable>: Decodable {
+    private enum NoKey: CodingKey {}
+
     let elements: [Element]
 
+    /// Throws where there is neither a list nor an object.
     init(from decoder: any Decoder) throws {
         guard var list = try? decoder.unkeyedContainer() else {
+            _ = try decoder.container(keyedBy: NoKey.self)
             elements = [try Element(from: decoder)]
             return
         }

@@ -1,0 +1,102 @@
+import Testing
+
+@testable import AppStore
+
+@Suite struct StatusTests {
+    @Test(arguments: [0, 21006])
+    func isGenuine(status: Int) {
+        let verdict = verdict(on: #"{"status": \#(status), "receipt": {"bundle_id": "com.example.game"}}"#)
+        guard case .settled(.genuine(let answer)) = verdict else { return #expect(Bool(false), "\(verdict)") }
+        #expect(answer.bundleID == "com.example.game")
+    }
+
+    @Test(arguments: [0, 21006])
+    func isNoAnswerWithoutAReceipt(status: Int) {
+        for receipt in ["", #", "receipt": null"#, #", "receipt": "none""#, #", "receipt": []"#] {
+            let verdict = verdict(on: #"{"status": \#(status)\#(receipt)}"#)
+            #expect(verdict == .failed(.unreadable("status \(status) without a receipt"), worthRetrying: true))
+        }
+    }
+
+    @Test func settlesWhatAskingAgainDoesNotChange() {
+        #expect(verdict(on: #"{"status":21002}"#) == .settled(.malformedOrOutage(status: 21002)))
+        #expect(verdict(on: #"{"status":21003}"#) == .settled(.notGenuine(status: 21003)))
+        #expect(verdict(on: #"{"status":21010}"#) == .settled(.accountGone))
+    }
+
+    @Test func asksForConfiguration() throws {
+        for (status, hasSecret, words) in [
+            (21000, true, "not a POST"), (21004, true, "refuses the app's shared secret"),
+            (21004, false, "none is configured"),
+        ] {
+            let verdict = verdict(on: #"{"status":\#(status)}"#, hasSecret: hasSecret)
+            guard case .settled(.needsConfiguration(let text)) = verdict else {
+                Issue.record("\(status): \(verdict)")
+                continue
+            }
+            #expect(text.contains(words))
+            #expect(text.contains(String(status)))
+        }
+    }
+
+    @Test func followsTheReceiptToTheOtherEnvironment() {
+        #expect(verdict(on: #"{"status":21007}"#, from: .production) == .otherEnvironment)
+        #expect(verdict(on: #"{"status":21008}"#, from: .sandbox) == .otherEnvironment)
+        let nonsense = Verdict.failed(.unknownStatus(21008, exception: nil), worthRetrying: false)
+        #expect(verdict(on: #"{"status":21008}"#, from: .production) == nonsense)
+    }
+
+    @Test(arguments: [21005, 21009, 21100, 21150, 21199])
+    func triesAgainAfterAnInternalError(status: Int) {
+        let again = Verdict.failed(.busy(status: status, exception: nil), worthRetrying: true)
+        #expect(verdict(on: #"{"status":\#(status)}"#) == again)
+        for flag in ["true", "1", #""true""#, #""1""#] {
+            #expect(verdict(on: #"{"status":\#(status),"is-retryable":\#(flag)}"#) == again)
+            #expect(verdict(on: #"{"status":\#(status),"is_retryable":\#(flag)}"#) == again)
+        }
+    }
+
+    @Test(arguments: ["false", "0", #""false""#, #""0""#])
+    func takesAnInternalErrorThatIsNotRetryableForTheReceipts(flag: String) {
+        for name in ["is-retryable", "is_retryable"] {
+            #expect(
+                verdict(on: #"{"status":21101,"\#(name)":\#(flag)}"#) == .settled(.malformedOrOutage(status: 21101)))
+            #expect(
+                verdict(on: #"{"status":21009,"\#(name)":\#(flag)}"#)
+                    == .failed(.busy(status: 21009, exception: nil), worthRetrying: false))
+        }
+    }
+
+    @Test(arguments: [-1, 1, 500, 20999, 21001, 21011, 21099, 21200])
+    func triesAgainOnAnotherNightAfterAnUnknownStatus(status: Int) {
+        #expect(
+            verdict(on: #"{"status":\#(status)}"#)
+                == .failed(.unknownStatus(status, exception: nil), worthRetrying: false))
+    }
+
+    @Test func namesTheExceptionInShort() {
+        let long = String(repeating: "x", count: 500)
+        let verdict = verdict(on: #"{"status":21009,"exception":"java.lang.NullPointer\nException\#(long)"}"#)
+        guard case .failed(let why, _) = verdict else { return #expect(Bool(false), "\(verdict)") }
+        #expect(why.text.contains("java.lang.NullPointer Exception"))
+        #expect(why.text.count < 250)
+    }
+
+    @Test func readsAStatusThatIsAString() {
+        #expect(verdict(on: #"{"status":"21003"}"#) == .settled(.notGenuine(status: 21003)))
+        #expect(verdict(on: #"{"status":21003.0}"#) == .settled(.notGenuine(status: 21003)))
+    }
+
+    @Test(arguments: [
+        ("", "it is empty"), ("<html><body>Service Unavailable</body></html>", "it is HTML"),
+        (#"{"status":0,"receipt":{"in_app":[{"quan"#, "cut short"), ("Service Unavailable", "it is not JSON"),
+        ("{}", "it has no status"), (#"{"status":null}"#, "it has no status"), ("[1]", "it is not JSON"),
+        (#"{"status":99999999999999999999}"#, "it has no status"),
+    ])
+    func triesAgainAfterWhatIsNoAnswer(body: String, words: String) {
+        guard case .failed(.unreadable(let why), worthRetrying: true) = verdict(on: body) else {
+            return #expect(Bool(false), "\(verdict(on: body))")
+        }
+        #expect(why.contains(words))
+    }
+}

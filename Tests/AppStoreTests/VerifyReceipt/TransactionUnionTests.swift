@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+@testable import AppStore
+
+@Suite struct TransactionUnionTests {
+    @Test func takesWhatStandsInOneListOnly() throws {
+        let answer = try answer(inApp: "[\(row("1")), \(row("2"))]", latest: "[\(row("3")), \(row("2"))]")
+        #expect(answer.transactions.map(\.transactionID) == ["1", "2", "3"])
+    }
+
+    @Test func keepsAPaidRowBesideAnEmptyList() throws {
+        let answer = try answer(inApp: "[\(row("1"))]", latest: "[]")
+        #expect(answer.transactions.map(\.transactionID) == ["1"])
+    }
+
+    @Test func countsATransactionOnceWhoseDatesDiffer() throws {
+        let answer = try answer(
+            inApp: "[\(row("1"))]",
+            latest: #"[{"transaction_id":1,"product_id":"gems_100","purchase_date_ms":"1700000000017","quantity":1}]"#)
+        #expect(answer.transactions.count == 1)
+        #expect(answer.transactions.first?.purchaseDate == Date(timeIntervalSince1970: 1_700_000_000))
+    }
+
+    @Test func letsARefundInEitherListWin() throws {
+        let refunded = row("1", #""cancellation_date_ms": "1700100000000", "cancellation_reason": "0""#)
+        for (inApp, latest) in [(refunded, row("1")), (row("1"), refunded), (refunded, refunded)] {
+            let answer = try answer(inApp: "[\(inApp)]", latest: "[\(latest)]")
+            #expect(answer.transactions.map(\.cancellationDate) == [Date(timeIntervalSince1970: 1_700_100_000)])
+            #expect(answer.transactions.map(\.cancellationReason) == ["0"])
+        }
+    }
+
+    @Test func letsAnUpgradeInEitherListWin() throws {
+        let upgraded = row("1", #""is_upgraded": "true""#)
+        let not = row("1", #""is_upgraded": "false""#)
+        for (inApp, latest) in [(upgraded, not), (not, upgraded)] {
+            #expect(try answer(inApp: "[\(inApp)]", latest: "[\(latest)]").transactions.map(\.isUpgraded) == [true])
+        }
+    }
+
+    @Test func fillsWhatOneListLeavesOut() throws {
+        let further = #""app_account_token": "T", "web_order_line_item_id": "W", "in_app_ownership_type": "PURCHASED""#
+        let answer = try answer(
+            inApp: #"[{"transaction_id": "1", "purchase_date_ms": "soon"}]"#, latest: "[\(row("1", further))]")
+        let transaction = try #require(answer.transactions.first)
+        #expect(transaction.productID == "gems_100")
+        #expect(transaction.purchaseDate == Date(timeIntervalSince1970: 1_700_000_000))
+        #expect(transaction.appAccountToken == "T")
+        #expect(transaction.webOrderLineItemID == "W")
+        #expect(transaction.ownershipType == "PURCHASED")
+        #expect(answer.unusableRows.isEmpty)
+    }
+
+    @Test func readsWhatCannotBeReadInOneListFromTheOther() throws {
+        let unreadable = row("1", #""cancellation_date_ms": "soon""#)
+        let refunded = row("1", #""cancellation_date_ms": "1700100000000""#)
+        for (inApp, latest) in [(unreadable, refunded), (refunded, unreadable)] {
+            let answer = try answer(inApp: "[\(inApp)]", latest: "[\(latest)]")
+            #expect(answer.transactions.map(\.cancellationDate) == [Date(timeIntervalSince1970: 1_700_100_000)])
+        }
+        let hidden = try answer(inApp: "[\(row("1"))]", latest: "[\(unreadable)]")
+        #expect(hidden.transactions.isEmpty)
+        #expect(hidden.unusableRows == ["in_app[0]: transaction 1: cancellation_date can't be read"])
+    }
+
+    @Test func takesOneObjectForAListOfOne() throws {
+        let flat = """
+            {"status": 21006, "receipt": {"bid": "com.example.game", "bvrs": "1.2", "transaction_id": "1",
+             "product_id": "gold", "purchase_date_ms": "1700000000000", "expires_date": "1702592000000"},
+             "latest_receipt_info": \(row("2")), "latest_expired_receipt_info": \(row("3")),
+             "auto_renew_status": 0, "auto_renew_product_id": "gold"}
+            """
+        let answer = try answer(flat)
+        #expect(answer.isFlat)
+        #expect(answer.bundleID == "com.example.game")
+        #expect(answer.applicationVersion == "1.2")
+        #expect(answer.transactions.map(\.transactionID) == ["1", "2", "3"])
+        #expect(answer.transactions.first?.expiresDate == Date(timeIntervalSince1970: 1_702_592_000))
+        #expect(answer.pendingRenewals.map(\.autoRenewProductID) == ["gold"])
+    }
+
+    @Test func keepsTheOrderOfTheAnswer() throws {
+        let ids = (1...200).map { String(($0 * 7919) % 1009) }
+        let answer = try answer(inApp: "[\(ids.map { row($0) }.joined(separator: ","))]")
+        #expect(answer.transactions.map(\.transactionID) == ids)
+    }
+}
