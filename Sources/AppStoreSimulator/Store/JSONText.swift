@@ -1,0 +1,76 @@
+import Foundation
+
+/// JSON, written field by field in the order that Apple writes it; `JSONEncoder` takes ten times as long.
+struct JSONText {
+    private(set) var bytes: [UInt8] = []
+
+    init(capacity: Int = 0) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// An object: the whole text, an element, or the field of that name.
+    mutating func object(_ name: String? = nil, _ write: (inout JSONText) -> Void) {
+        begin(name)
+        bytes.append(UInt8(ascii: "{"))
+        write(&self)
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    mutating func array(_ name: String, _ write: (inout JSONText) -> Void) {
+        begin(name)
+        bytes.append(UInt8(ascii: "["))
+        write(&self)
+        bytes.append(UInt8(ascii: "]"))
+    }
+
+    mutating func field(_ name: String, _ text: String) {
+        begin(name)
+        append(quoted: text)
+    }
+
+    mutating func field(_ name: String, number: Int64) {
+        begin(name)
+        bytes.append(contentsOf: String(number).utf8)
+    }
+
+    mutating func field(_ name: String, bool: Bool) {
+        begin(name)
+        bytes.append(contentsOf: (bool ? "true" : "false").utf8)
+    }
+
+    /// The three fields by which Apple writes a moment; numbers are strings.
+    mutating func date(_ name: String, _ date: Date) {
+        text(name, date, in: .gmt)
+        field(name + "_ms", String(date.unixMilliseconds))
+        text(name + "_pst", date, in: .pacific)
+    }
+
+    /// A moment as Apple writes it for people.
+    mutating func text(_ name: String, _ date: Date, in zone: StoreDate.Zone) {
+        begin(name)
+        bytes.append(UInt8(ascii: "\""))
+        StoreDate(date).append(in: zone, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func begin(_ name: String?) {
+        if let last = bytes.last, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") {
+            bytes.append(UInt8(ascii: ","))
+        }
+        guard let name else { return }
+        append(quoted: name)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    private mutating func append(quoted text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
+            case 0..<0x20: bytes.append(contentsOf: String(format: "\\u%04x", byte).utf8)
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+
+/// The answer for a genuine receipt: what it says itself, and what became of it since.
+struct ReceiptAnswer {
+    let receipt: SimulatedReceipt
+    let records: StoreRecords
+    let now: Date
+    let payloads: ReceiptPayload
+    let excludesOldTransactions: Bool
+
+    func json() -> [UInt8] {
+        var text = JSONText(capacity: 1024 + receipt.transactions.count * 1024)
+        text.object { answer in
+            switch receipt.style {
+            case .appReceipt: writeAppReceipt(to: &answer)
+            case .transactionReceipt: FlatAnswer(answer: self).write(to: &answer)
+            }
+        }
+        return text.bytes
+    }
+
+    // MARK: An app receipt
+
+    private func writeAppReceipt(to answer: inout JSONText) {
+        answer.object("receipt") { writeReceipt(to: &$0) }
+        let subscriptions = subscriptions
+        if !subscriptions.isEmpty {
+            writeLatest(of: subscriptions, to: &answer)
+        }
+        answer.field("status", number: 0)
+        answer.field("environment", receipt.environment.rawValue)
+    }
+
+    private func writeReceipt(to object: inout JSONText) {
+        let adamID = receipt.environment == .production ? records.apps[receipt.bundleID]?.adamID ?? 0 : 0
+        object.field("receipt_type", receipt.environment == .production ? "Production" : "ProductionSandbox")
+        object.field("adam_id", number: adamID)
+        object.field("app_item_id", number: adamID)
+        object.field("bundle_id", receipt.bundleID)
+        object.field("application_version", receipt.applicationVersion)
+        let installation = StableHash.of("\(receipt.bundleID) \(receipt.account)".utf8)
+        object.field("download_id", number: adamID == 0 ? 0 : Int64(installation % 900_000_000_000_000) + 1)
+        object.field("version_external_identifier", number: adamID == 0 ? 0 : 827_235_835)
+        object.date("receipt_creation_date", receipt.createdAt)
+        object.date("request_date", now)
+        object.date("original_purchase_date", Date(timeIntervalSince1970: 1_375_340_400))
+        object.field("original_application_version", "1.0")
+        object.array("in_app") { rows in
+            for transaction in shuffled(receipt.transactions) {
+                rows.object { write(transaction, to: &$0) }
+            }
+        }
+    }
+
+    /// Apple's order is not that of time; here it depends on the ids alone.
+    private func shuffled(_ transactions: [SimulatedTransaction]) -> [SimulatedTransaction] {
+        guard transactions.count > 1 else { return transactions }
+        return transactions.map { (Mix.finish(StableHash.of($0.id.utf8)), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    /// A row of `in_app` or `latest_receipt_info`.
+    private func write(_ transaction: SimulatedTransaction, to row: inout JSONText) {
+        row.field("quantity", String(transaction.quantity))
+        row.field("product_id", transaction.productID)
+        row.field("transaction_id", transaction.id)
+        row.field("original_transaction_id", transaction.originalID)
+        row.date("purchase_date", transaction.purchasedAt)
+        row.date("original_purchase_date", transaction.originalPurchasedAt)
+        if let expiresAt = transaction.expiresAt {
+            row.date("expires_date", expiresAt)
+            row.field("web_order_line_item_id", transaction.webOrderLineItemID)
+        }
+        row.field("is_trial_period", transaction.isTrial ? "true" : "false")
+        if transaction.isAutoRenewable { row.field("is_in_intro_offer_period", "false") }
+        writeRefund(of: transaction, to: &row)
+        row.field("in_app_ownership_type", transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
+    }
+
+    func writeRefund(of transaction: SimulatedTransaction, to row: inout JSONText) {
+        guard let refund = records.refund(of: transaction.id, in: receipt.environment, at: now) else { return }
+        row.date("cancellation_date", refund.at)
+        row.field("cancellation_reason", refund.reason)
+    }
+
+    // MARK: What belongs to subscriptions
+
+    /// The subscriptions of which the receipt holds a period, with the periods that have begun, newest first.
+    private var subscriptions: [(renews: Bool, periods: [SimulatedTransaction])] {
+        let held = receipt.transactions.filter(\.isAutoRenewable)
+        let originalIDs = Set(held.map(\.originalID)).sorted()
+        return originalIDs.map { originalID in
+            let known = records.subscription(originalID, in: receipt.environment)
+            var periods = held.filter { $0.originalID == originalID }
+            let ids = Set(periods.map(\.id))
+            periods += (known?.periods ?? []).filter { $0.purchasedAt <= now && !ids.contains($0.id) }
+            return (known?.renews ?? false, periods.sorted { $0.purchasedAt > $1.purchasedAt })
+        }
+    }
+
+    private func writeLatest(
+        of subscriptions: [(renews: Bool, periods: [SimulatedTransaction])], to answer: inout JSONText
+    ) {
+        answer.array("latest_receipt_info") { rows in
+            for subscription in subscriptions {
+                for period in excludesOldTransactions ? subscription.periods.prefix(1) : subscription.periods[...] {
+                    rows.object { row in
+                        write(period, to: &row)
+                        row.field("subscription_group_identifier", "20\(receipt.bundleID.utf8.count)001")
+                        if let token = period.appAccountToken { row.field("app_account_token", token) }
+                    }
+                }
+            }
+        }
+        answer.field("latest_receipt", latestReceipt(of: subscriptions.flatMap(\.periods)))
+        answer.array("pending_renewal_info") { rows in
+            for subscription in subscriptions {
+                guard let last = subscription.periods.first else { continue }
+                rows.object { writePendingRenewal(of: last, renews: subscription.renews, to: &$0) }
+            }
+        }
+    }
+
+    /// The receipt as the store would make it now.
+    private func latestReceipt(of periods: [SimulatedTransaction]) -> String {
+        var latest = receipt
+        latest.createdAt = now
+        latest.transactions = receipt.transactions.filter { !$0.isAutoRenewable } + periods
+        return payloads.encode(latest)
+    }
+
+    private func writePendingRenewal(of period: SimulatedTransaction, renews: Bool, to row: inout JSONText) {
+        row.field("auto_renew_product_id", period.productID)
+        row.field("product_id", period.productID)
+        row.field("original_transaction_id", period.originalID)
+        row.field("auto_renew_status", renews ? "1" : "0")
+        if let expiresAt = period.expiresAt, expiresAt <= now {
+            row.field("expiration_intent", "1")
+            row.field("is_in_billing_retry_period", "0")
+        }
+    }
+}

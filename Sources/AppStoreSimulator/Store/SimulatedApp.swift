@@ -1,0 +1,23 @@
+/// An app in the simulated App Store.
+public struct SimulatedApp: Hashable, Sendable {
+    public let bundleID: String
+    /// The app's id in the store (`adam_id`, `app_item_id`).
+    public let adamID: Int64
+    /// What `verifyReceipt` wants as `password` where a receipt holds auto-renewables; nothing asks for none.
+    public var sharedSecret: String?
+
+    public init(bundleID: String, adamID: Int64, sharedSecret: String? = nil) {
+        self.bundleID = bundleID
+        self.adamID = adamID
+        self.sharedSecret = sharedSecret
+    }
+
+    /// An app whose id in the store and shared secret (32 hexadecimal digits, as Apple's) follow from the seed.
+    public init(bundleID: String, seed: UInt64) {
+        var random = SeededRandom(seed: seed, part: "app \(bundleID)")
+        let adamID = Int64(1_400_000_000 + random.next() % 100_000_000)
+        let digits = Array("0123456789abcdef")
+        let secret = String((0..<32).map { _ in random.pick(digits) })
+        self.init(bundleID: bundleID, adamID: adamID, sharedSecret: secret)
+    }
+}

@@ -1,0 +1,59 @@
+public import Foundation
+
+/// The environment a receipt is made in, with Apple's names.
+public enum StoreEnvironment: String, Hashable, Sendable, CaseIterable {
+    case production = "Production"
+    case sandbox = "Sandbox"
+}
+
+/// One purchase as a receipt holds it. What happens to it later (a refund) is the store's to know.
+public struct SimulatedTransaction: Hashable, Sendable {
+    public var id: String
+    /// The first purchase that this one renews or restores; its own id where it is the first.
+    public var originalID: String
+    public var productID: String
+    public var quantity: Int
+    public var purchasedAt: Date
+    public var originalPurchasedAt: Date
+    /// When the period ends; only auto-renewables have one.
+    public var expiresAt: Date?
+    public var isTrial: Bool
+    public var isFamilyShared: Bool
+    public var appAccountToken: String?
+
+    public init(
+        id: String, originalID: String? = nil, productID: String, quantity: Int = 1, purchasedAt: Date,
+        originalPurchasedAt: Date? = nil, expiresAt: Date? = nil, isTrial: Bool = false,
+        isFamilyShared: Bool = false, appAccountToken: String? = nil
+    ) {
+        self.id = id
+        self.originalID = originalID ?? id
+        self.productID = productID
+        self.quantity = quantity
+        self.purchasedAt = purchasedAt
+        self.originalPurchasedAt = originalPurchasedAt ?? purchasedAt
+        self.expiresAt = expiresAt
+        self.isTrial = isTrial
+        self.isFamilyShared = isFamilyShared
+        self.appAccountToken = appAccountToken
+    }
+
+    /// Whether it is a period of an auto-renewable subscription.
+    public var isAutoRenewable: Bool { expiresAt != nil }
+
+    /// The id of the subscription's period, which stays the same when the purchase is restored.
+    var webOrderLineItemID: String {
+        let milliseconds = UInt64(bitPattern: (expiresAt ?? purchasedAt).unixMilliseconds)
+        let mixed = Mix.value(StableHash.of(originalID.utf8), milliseconds)
+        return String(200_000_000_000_000 + mixed % 100_000_000_000_000)
+    }
+}
+
+extension Date {
+    /// Apple's unit of time.
+    var unixMilliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+
+    init(unixMilliseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(unixMilliseconds) / 1000)
+    }
+}

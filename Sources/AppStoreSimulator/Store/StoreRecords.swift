@@ -1,0 +1,76 @@
+public import Foundation
+
+/// A refund, as Apple writes it into later answers.
+public struct Refund: Hashable, Sendable {
+    public let at: Date
+    /// `1`: a problem with the app; `0`: another.
+    public let reason: String
+
+    public init(at: Date, reason: String = "0") {
+        self.at = at
+        self.reason = reason
+    }
+}
+
+/// An auto-renewable subscription: its periods, with those that are still to come.
+public struct Subscription: Hashable, Sendable {
+    /// In the order of time; the first one's id is the original id of all.
+    public var periods: [SimulatedTransaction]
+    public var renews: Bool
+
+    public init(periods: [SimulatedTransaction], renews: Bool = true) {
+        self.periods = periods
+        self.renews = renews
+    }
+}
+
+/// What the store knows beside what receipts say of themselves: what happened after they were made.
+public struct StoreRecords: Sendable {
+    private struct TransactionKey: Hashable {
+        let environment: StoreEnvironment
+        let id: String
+    }
+
+    public private(set) var apps: [String: SimulatedApp]
+    private var refunds: [TransactionKey: Refund] = [:]
+    private var subscriptions: [TransactionKey: Subscription] = [:]
+    private var deletedAccounts: Set<String> = []
+
+    public init(apps: [SimulatedApp] = []) {
+        self.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    public mutating func add(_ app: SimulatedApp) {
+        apps[app.bundleID] = app
+    }
+
+    /// Answers tell the refund once its time has come.
+    public mutating func refund(
+        _ transactionID: String, _ refund: Refund, in environment: StoreEnvironment = .production
+    ) {
+        refunds[TransactionKey(environment: environment, id: transactionID)] = refund
+    }
+
+    /// Answers for any receipt that holds one of the subscription's periods tell those that have begun.
+    public mutating func add(_ subscription: Subscription, in environment: StoreEnvironment = .production) {
+        guard let first = subscription.periods.first else { return }
+        subscriptions[TransactionKey(environment: environment, id: first.originalID)] = subscription
+    }
+
+    /// Receipts of this account are answered with 21010 from now on.
+    public mutating func delete(account: String) {
+        deletedAccounts.insert(account)
+    }
+
+    func refund(of transactionID: String, in environment: StoreEnvironment, at now: Date) -> Refund? {
+        refunds[TransactionKey(environment: environment, id: transactionID)].flatMap { $0.at <= now ? $0 : nil }
+    }
+
+    func subscription(_ originalID: String, in environment: StoreEnvironment) -> Subscription? {
+        subscriptions[TransactionKey(environment: environment, id: originalID)]
+    }
+
+    func isDeleted(_ account: String) -> Bool {
+        deletedAccounts.contains(account)
+    }
+}

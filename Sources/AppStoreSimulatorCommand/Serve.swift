@@ -1,0 +1,107 @@
+import AppStoreSimulator
+import Foundation
+
+/// `appstore-simulator serve`
+enum Serve {
+    static let help = """
+        Usage: appstore-simulator serve [options]
+        Answers as Apple's verifyReceipt does, on 127.0.0.1, until SIGTERM or SIGINT. The first line on standard output
+        is the URL; under it are /production/verifyReceipt and /sandbox/verifyReceipt.
+
+          --port N               port for HTTP; 0, the default, takes a free one
+          --port-file FILE       write the port there
+          --tls                  answer over HTTPS as well, with a certificate authority made on the spot;
+                                 its URL is the second line on standard output
+          --tls-port N           port for HTTPS; 0, the default, takes a free one
+          --ca-out FILE          write the certificate authority there, in PEM
+          --secrets-dir DIR      write the apps' shared secrets there, a file (mode 0600) named after each bundle id
+          --seed N               what makes receipts and faults (default 1)
+
+        The world that `populate` plays must be told alike to both:
+          --customers N          (default 3000)
+          --days N               (default 14)
+          --now MOMENT           the end of the world and Apple's present (default: now)
+          --clock MOMENT         a later present, for later nights
+
+        Faults, as shares of 0 to 1:
+          --faults LIST          such as timeout=0.05,429=0.1; of timeout, http500, 429, 21005, 21009, truncated, html, cut
+          --faults-sticky SHARE  receipts that meet a fault at every attempt
+          --timeout-seconds S    how long a timeout holds its answer back (default 60)
+          --latency-ms MS        median of the time that answers take
+          --latency-p99-ms MS    its 99th percentile (default: four times the median)
+          --outage-after N       answer everything after the first N requests with 503
+
+        """
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(
+            arguments,
+            values: WorldOptions.names.union([
+                "port", "port-file", "tls-port", "ca-out", "secrets-dir", "faults", "faults-sticky", "timeout-seconds",
+                "latency-ms", "latency-p99-ms", "outage-after", "clock",
+            ]), switches: ["tls"])
+        // Before any thread begins, so that all of them leave the signals to `StopSignals.wait`.
+        StopSignals.block()
+        let store = try store(options)
+        let addresses = try store.start(
+            port: options.number("port", in: 0...UInt16.max) ?? 0,
+            tlsPort: options.has("tls") ? options.number("tls-port", in: 0...UInt16.max) ?? 0 : nil)
+        try announce(addresses, options)
+        StopSignals.wait()
+        store.stop()
+        print(store.counts)
+    }
+
+    private static func store(_ options: Options) throws -> SimulatedAppStore {
+        let seed = try WorldOptions.seed(options)
+        let records = StoreRecords(apps: [])
+        let now = try options.moment("clock") ?? options.moment("now")
+        return SimulatedAppStore(
+            seed: seed, records: records, faults: try faults(options), latency: try latency(options),
+            outageAfter: try options.number("outage-after", in: 0...Int.max), now: { now ?? Date() })
+    }
+
+    private static func faults(_ options: Options) throws -> Faults {
+        try Faults(
+            parsing: options.text("faults") ?? "", stickyShare: options.decimal("faults-sticky") ?? 0,
+            timeoutSeconds: options.decimal("timeout-seconds") ?? 60)
+    }
+
+    private static func latency(_ options: Options) throws -> Latency? {
+        guard let median = try options.decimal("latency-ms") else { return nil }
+        let percentile99 = try options.decimal("latency-p99-ms") ?? median * 4
+        return try Latency(median: median / 1000, percentile99: percentile99 / 1000)
+    }
+
+    private static func announce(_ addresses: SimulatedAppStore.Addresses, _ options: Options) throws {
+        if let file = options.text("ca-out") {
+            guard let authority = addresses.authorityPEM else { throw UsageError("--ca-out needs --tls") }
+            try Files.write(authority, to: file)
+        }
+        if let file = options.text("port-file") { try Files.write("\(addresses.port)\n", to: file) }
+        print(([addresses.base] + [addresses.tlsBase].compactMap(\.self)).joined(separator: "\n"))
+        fflush(nil)
+    }
+}
+
+/// The signals that end the server, waited for on the main thread.
+enum StopSignals {
+    private static var set: sigset_t {
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, SIGTERM)
+        sigaddset(&set, SIGINT)
+        return set
+    }
+
+    static func block() {
+        var set = set
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+    }
+
+    static func wait() {
+        var set = set
+        var signal: Int32 = 0
+        sigwait(&set, &signal)
+    }
+}
