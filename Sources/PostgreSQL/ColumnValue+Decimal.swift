@@ -4,20 +4,30 @@ extension Decimal: ColumnValue {
     /// Reads a `numeric` exactly. NaN, infinities and more than 38 significant digits are refused.
     public init(field: Field?) throws(FieldProblem) {
         let field = try field.required(.numeric)
-        let count = Int(try field.integer(Int16.self))
-        let weight = Int(try field.integer(Int16.self, at: 2))
         let sign = try field.integer(UInt16.self, at: 4)
         guard sign == Self.positive || sign == Self.negative else { throw .value }
-        var digits = Decimal()
-        // Base-10,000 digits, the first of which counts 10,000 to the power of `weight` (PostgreSQL's numeric_send).
-        for index in 0..<count {
-            let digit = try field.integer(Int16.self, at: 8 + 2 * index)
-            digits = digits * 10_000 + Decimal(Int(digit))
+        let (digits, exponent) = try Self.digits(of: field)
+        guard digits.count <= 38, (-127...127).contains(exponent) else { throw .value }
+        guard let number = Decimal(string: (sign == Self.negative ? "-" : "") + digits + "e\(exponent)") else {
+            throw .value
         }
-        guard digits.significand.description.count <= 38 else { throw .value }
-        let exponent = 4 * (weight - count + 1)
-        guard (-127...127).contains(exponent) else { throw .value }
-        self = Decimal(sign: sign == Self.negative ? .minus : .plus, exponent: exponent, significand: digits)
+        self = number
+    }
+
+    /// The significant digits and the power of ten that the last of them counts. The field holds base-10,000 digits,
+    /// the first of which counts 10,000 to the power of a weight (PostgreSQL's numeric_send).
+    private static func digits(of field: Field) throws(FieldProblem) -> (digits: String, exponent: Int) {
+        let count = Int(try field.integer(Int16.self))
+        let weight = Int(try field.integer(Int16.self, at: 2))
+        var digits = ""
+        for index in 0..<count {
+            let four = String(Int(try field.integer(Int16.self, at: 8 + 2 * index)))
+            digits += String(repeating: "0", count: 4 - four.count) + four
+        }
+        let significant = digits.drop { $0 == "0" }
+        let trailing = significant.reversed().prefix { $0 == "0" }.count
+        let exponent = 4 * (weight - count + 1) + trailing
+        return significant.isEmpty ? ("0", 0) : (String(significant.dropLast(trailing)), exponent)
     }
 
     private static var positive: UInt16 { 0x0000 }

@@ -127,7 +127,9 @@ extension Date: ColumnValue {
     public init(field: Field?) throws(FieldProblem) {
         let microseconds = try field.required(.timestamptz).integer(Int64.self)
         guard microseconds != .max, microseconds != .min else { throw .value }
-        self.init(timeIntervalSinceReferenceDate: Double(microseconds) / 1_000_000 - Self.secondsFrom2000To2001)
+        let since2001 = microseconds.subtractingReportingOverflow(Self.microsecondsFrom2000To2001)
+        guard !since2001.overflow else { throw .value }
+        self.init(timeIntervalSinceReferenceDate: Double(since2001.partialValue) / 1_000_000)
     }
 }
 

@@ -4,6 +4,7 @@ extension Connection {
     /// Runs the body in a transaction, which is committed when it returns and rolled back when it throws.
     ///
     /// Cancellation ends the body's statements; it never ends the commit or the rollback.
+    @discardableResult
     public func transaction<Value>(
         _ isolation: Isolation = .readCommitted, readOnly: Bool = false, _ body: () async throws -> Value
     ) async throws(TransactionError) -> Value {

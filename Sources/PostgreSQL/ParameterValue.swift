@@ -108,14 +108,15 @@ extension Date: ArrayElement {
     /// Rounds to the microsecond. What lies beyond PostgreSQL's range becomes ±infinity; a date that is not a number
     /// is written as no bytes, which the server refuses.
     public func write(to bytes: inout [UInt8]) {
-        let microseconds = (timeIntervalSinceReferenceDate + Self.secondsFrom2000To2001) * 1_000_000
+        let microseconds = (timeIntervalSinceReferenceDate * 1_000_000).rounded()
         guard !microseconds.isNaN else { return }
-        let number = Int64(exactly: microseconds.rounded()) ?? (microseconds > 0 ? .max : .min)
-        bytes.append(bigEndian: number)
+        let infinity = microseconds > 0 ? Int64.max : Int64.min
+        let sum = Int64(exactly: microseconds)?.addingReportingOverflow(Self.microsecondsFrom2000To2001)
+        bytes.append(bigEndian: sum.map { $0.overflow ? infinity : $0.partialValue } ?? infinity)
     }
 
     /// PostgreSQL counts from 2000-01-01, Foundation from 2001-01-01, both UTC.
-    static var secondsFrom2000To2001: Double { 31_622_400 }
+    static var microsecondsFrom2000To2001: Int64 { 31_622_400_000_000 }
 }
 
 extension Optional: ParameterValue where Wrapped: ParameterValue {

@@ -44,6 +44,11 @@ public struct SQL: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInte
             segments.append(.value(BoundValue(value)))
         }
 
+        /// Binds the value, or NULL, to the next `$n`.
+        public mutating func appendInterpolation<Value: ParameterValue>(_ value: Value?) {
+            segments.append(.value(BoundValue(value)))
+        }
+
         /// Puts in another statement together with its values.
         public mutating func appendInterpolation(_ fragment: SQL) { segments += fragment.segments }
 
