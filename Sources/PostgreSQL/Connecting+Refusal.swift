@@ -10,16 +10,7 @@ extension PostgreSQLError {
         let match = text.firstMatch(of: #/:  (?<state>[0-9A-Z]{5}): /#)
         let state = match.map { SQLState(rawValue: String($0.state)) }
         let message = Secrets.removed(from: text, of: handle)
-        self.init(Code(refusal: state), Fields(sqlState: state, message: message))
-    }
-}
-
-extension PostgreSQLError.Code {
-    fileprivate init(refusal state: SQLState?) {
-        guard let state else {
-            self = .connection
-            return
-        }
-        self.init(state)
+        let code: Code = PQconnectionNeedsPassword(handle) == 1 ? .authentication : .connection
+        self.init(state.map(Code.init) ?? code, Fields(sqlState: state, message: message))
     }
 }

@@ -36,6 +36,9 @@ public final class Connection {
     /// False once libpq has noticed that the session is gone; it notices when it is used.
     public var isAlive: Bool { session.isAlive }
 
+    /// Whom the session speaks for and to, such as `iap_job on /run/postgresql:5432, database shop`.
+    public var target: String { session.target }
+
     /// Such as 150006 for 15.6.
     public var serverVersion: Int { session.serverVersion }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Where rows are copied to. Names are quoted; a dot parts the schema from the table.
 public struct CopyTarget: Sendable {
     public let table: String
@@ -25,7 +27,18 @@ public struct CopyRow {
 
     init(columnCount: Int) { self.columnCount = columnCount }
 
-    public mutating func append(_ value: some ParameterValue) {
+    /// Compiled anew for the types that most columns have, since looking up a generic type costs more than to copy.
+    @specialized(where Value == String)
+    @specialized(where Value == String?)
+    @specialized(where Value == Int)
+    @specialized(where Value == Int?)
+    @specialized(where Value == Int32)
+    @specialized(where Value == Int16)
+    @specialized(where Value == Bool)
+    @specialized(where Value == Date)
+    @specialized(where Value == Date?)
+    @specialized(where Value == [String])
+    public mutating func append<Value: ParameterValue>(_ value: Value) {
         count += 1
         bytes.append(field: value)
     }

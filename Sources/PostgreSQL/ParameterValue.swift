@@ -20,20 +20,18 @@ extension ParameterValue {
 
 extension [UInt8] {
     /// Appends an integer in network byte order.
-    @inline(__always)
     mutating func append<Number: FixedWidthInteger>(bigEndian number: Number) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 
     /// Appends a value preceded by its length, or the length -1 that stands for NULL.
-    @inline(__always)
     mutating func append(field value: some ParameterValue) {
         guard !value.isNull else { return append(bigEndian: Int32(-1)) }
         let start = count
         append(bigEndian: Int32(0))
         value.write(to: &self)
-        let length = Int32(truncatingIfNeeded: count - start - 4).bigEndian
-        Swift.withUnsafeBytes(of: length) { replaceSubrange(start..<start + 4, with: $0) }
+        let length = Int32(truncatingIfNeeded: count - start - 4)
+        withUnsafeMutableBytes { $0.storeBytes(of: length.bigEndian, toByteOffset: start, as: Int32.self) }
     }
 }
 

@@ -62,21 +62,11 @@ extension PostgreSQLError {
         let fields = Fields(result: result)
         self.init(fields.sqlState.map(Code.init) ?? .connection, fields)
     }
-
-    /// A failure that libpq tells of without a result: the session is lost.
-    init(connection handle: OpaquePointer) {
-        self.init(.connection, Secrets.removed(from: String(cString: PQerrorMessage(handle)), of: handle))
-    }
 }
 
 extension PostgreSQLError.Code {
     init(_ state: SQLState) {
-        self =
-            switch state.errorClass {
-            case "28": .authentication
-            case "08": .connection
-            default: state.isConnectionLost ? .connection : .server(state)
-            }
+        self = state.errorClass == "28" ? .authentication : state.isConnectionLost ? .connection : .server(state)
     }
 }
 

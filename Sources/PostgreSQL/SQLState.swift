@@ -14,6 +14,7 @@ extension SQLState {
     public static let connectionException = SQLState(rawValue: "08000")
     public static let connectionDoesNotExist = SQLState(rawValue: "08003")
     public static let connectionFailure = SQLState(rawValue: "08006")
+    public static let protocolViolation = SQLState(rawValue: "08P01")
     public static let activeTransaction = SQLState(rawValue: "25001")
     public static let invalidTextRepresentation = SQLState(rawValue: "22P02")
     public static let notNullViolation = SQLState(rawValue: "23502")
@@ -45,9 +46,11 @@ extension SQLState {
 }
 
 extension SQLState {
-    /// Whether the server ended the session with this error.
+    /// Whether the session ended with this error. A protocol violation is of class 08 too, but the session lives on:
+    /// the server says so of a value that is malformed.
     public var isConnectionLost: Bool {
-        errorClass == "08" || [.adminShutdown, .crashShutdown, .idleSessionTimeout].contains(self)
+        guard errorClass != "08" else { return self != .protocolViolation }
+        return [.adminShutdown, .crashShutdown, .idleSessionTimeout].contains(self)
     }
 
     /// Whether the same work may succeed when it is done again: a deadlock, a serialization failure, a lock or a

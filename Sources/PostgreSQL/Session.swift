@@ -8,6 +8,7 @@ final class Session {
     let canceller: Canceller
     let serverVersion: Int
     let processID: Int32
+    let target: String
     private let notices: NoticeReceiver
 
     /// Takes over a handle that is connected.
@@ -18,11 +19,18 @@ final class Session {
         canceller = Canceller(handle)
         serverVersion = Int(PQserverVersion(handle))
         processID = PQbackendPID(handle)
+        target = Self.target(of: handle)
         notices = NoticeReceiver(onNotice)
         notices.listen(to: handle)
     }
 
     deinit { close() }
+
+    private static func target(of handle: OpaquePointer) -> String {
+        func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+        let host = "\(text(PQhost(handle))):\(text(PQport(handle)))"
+        return "\(text(PQuser(handle))) on \(host), database \(text(PQdb(handle)))"
+    }
 
     func close() {
         guard let handle else { return }

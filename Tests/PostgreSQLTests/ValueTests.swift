@@ -9,8 +9,7 @@ import Testing
 
     /// Sends each value and its NULL, and wants the same back.
     private func expectRoundTrip<T: Value>(_ values: [T]) async throws {
-        try await withScratchDatabase(empty: true) { database in
-            let connection = try await database.connect()
+        try await withConnection { connection in
             for value in values {
                 let rows = try await connection.query("SELECT \(value) AS value, \(nil as T?) AS none")
                 #expect(try rows[0]("value", as: T.self) == value)
@@ -64,8 +63,7 @@ import Testing
 
     /// The server's own text of a value shows that both mean the same by it.
     @Test func theServerReadsTheSame() async throws {
-        try await withScratchDatabase(empty: true) { database in
-            let connection = try await database.connect()
+        try await withConnection { connection in
             try await connection.execute("SET timezone TO 'UTC'")
             let date = Date(timeIntervalSince1970: 1_700_000_000.25)
             let rows = try await connection.query(
@@ -81,8 +79,7 @@ import Testing
     @Test func randomRowsComeBackAsTheyWere() async throws {
         var generator = SystemRandomNumberGenerator()
         let samples = (0..<200).map { _ in Sample(using: &generator) }
-        try await withScratchDatabase(empty: true) { database in
-            let connection = try await database.connect()
+        try await withConnection { connection in
             for sample in samples {
                 let rows = try await connection.query(
                     """
@@ -98,8 +95,7 @@ import Testing
     }
 
     @Test func aDateBeyondTheServersRangeIsInfinite() async throws {
-        try await withScratchDatabase(empty: true) { database in
-            let connection = try await database.connect()
+        try await withConnection { connection in
             let far = Date(timeIntervalSince1970: .infinity)
             let rows = try await connection.query("SELECT \(far) = 'infinity' AS is_infinite, \(far) AS date")
             #expect(try rows[0]("is_infinite", as: Bool.self))
@@ -109,8 +105,7 @@ import Testing
 
     @Test(arguments: [1.0, -0.5, 0, 123_456_789.123_456, 1e20])
     func aDateThatIsNoNumberIsRefused(_ seconds: Double) async throws {
-        try await withScratchDatabase(empty: true) { database in
-            let connection = try await database.connect()
+        try await withConnection { connection in
             let error = await #expect(throws: PostgreSQLError.self) {
                 try await connection.query("SELECT \(Date(timeIntervalSince1970: .nan * seconds)) AS date")
             }
@@ -120,8 +115,7 @@ import Testing
     }
 
     @Test func aNULInATextIsRefusedByTheServer() async throws {
-        try await withScratchDatabase(empty: true) { database in
-            let connection = try await database.connect()
+        try await withConnection { connection in
             let error = await #expect(throws: PostgreSQLError.self) { try await connection.query("SELECT \("a\0b")") }
             #expect(error?.sqlState?.rawValue == "22021")
         }

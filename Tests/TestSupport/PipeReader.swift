@@ -36,10 +36,13 @@ final class PipeReader: Sendable {
     }
 
     private func read(_ descriptor: Int32) {
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        while let piece = try? handle.read(upToCount: 65_536), !piece.isEmpty {
-            data.withLock { $0.append(piece) }
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Foundation.read(descriptor, &piece, piece.count)
+            if count > 0 { data.withLock { $0.append(contentsOf: piece[..<count]) } }
+            if count == 0 || (count < 0 && errno != EINTR) { break }
         }
+        close(descriptor)
         isClosed.keep(true)
     }
 }

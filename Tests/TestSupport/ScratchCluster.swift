@@ -107,7 +107,7 @@ extension ScratchCluster {
     private static func settings(_ directory: String, _ port: Int) -> [String: String] {
         [
             "listen_addresses": "", "unix_socket_directories": directory, "port": "\(port)",
-            "fsync": "off", "full_page_writes": "off", "synchronous_commit": "off",
+            "fsync": "off", "full_page_writes": "off",
             "max_connections": "200", "shared_buffers": "64MB", "max_wal_size": "4GB", "jit": "off",
             "lc_messages": "C", "timezone": "UTC", "log_timezone": "UTC", "log_min_messages": "warning",
         ]
