@@ -22,7 +22,12 @@ public struct Field {
 
 /// Why a field could not be read.
 public enum FieldProblem: Error {
-    case null, type, value
+    /// It is NULL, and the Swift type knows no NULL.
+    case null
+    /// The column's type is another one.
+    case type
+    /// The type is right, but the value is beyond what the Swift type can hold, or malformed.
+    case value
 }
 
 extension Optional: ColumnValue where Wrapped: ColumnValue {

@@ -23,13 +23,14 @@ extension Connection {
     /// Runs several statements without values, as they stand, in one implicit transaction unless they say otherwise.
     public func executeScript(unsafe sql: String) async throws(PostgreSQLError) {
         let session = session
+        let script = try Statement.checked(sql)
         do {
             try await session.cancellably { () async throws(PostgreSQLError) in
-                try await session.send { PQsendQuery($0, sql) }
+                try await session.send { PQsendQuery($0, script) }
                 try await session.finish()
             }
         } catch {
-            throw error.adding(statement: sql)
+            throw error.adding(statement: script)
         }
     }
 
@@ -72,45 +73,5 @@ extension Connection {
             throw failure ?? error.adding(statement: statement.text)
         }
         if let failure { throw failure }
-    }
-}
-
-/// A statement as libpq takes it: text, and values in binary form one behind the other.
-struct Statement {
-    let text: String
-    private let types: [Oid]
-    private let lengths: [Int32]
-    private let offsets: [Int?]
-    private let bytes: [UInt8]
-
-    init(_ sql: SQL) throws(PostgreSQLError) {
-        let (text, values) = sql.rendered()
-        guard values.count <= Int(UInt16.max) else {
-            throw PostgreSQLError(
-                .usage, "A statement takes at most 65,535 values, not \(values.count).",
-                hint: "Bind an array and use unnest.")
-        }
-        self.text = text
-        types = values.map(\.type.oid)
-        lengths = values.map { Int32(truncatingIfNeeded: $0.bytes?.count ?? 0) }
-        var bytes: [UInt8] = []
-        var offsets: [Int?] = []
-        for value in values {
-            offsets.append(value.bytes == nil ? nil : bytes.count)
-            bytes += value.bytes ?? []
-        }
-        // An empty value needs an address too: libpq takes a null pointer for NULL.
-        self.bytes = bytes + [0]
-        self.offsets = offsets
-    }
-
-    func send(on handle: OpaquePointer) -> Int32 {
-        bytes.withUnsafeBytes { bytes in
-            let values = offsets.map { offset in
-                offset.flatMap { bytes.baseAddress?.advanced(by: $0).assumingMemoryBound(to: CChar.self) }
-            }
-            let formats = [Int32](repeating: 1, count: values.count)
-            return PQsendQueryParams(handle, text, Int32(values.count), types, values, lengths, formats, 1)
-        }
     }
 }

@@ -14,6 +14,7 @@ public final class Connection {
         self.session = session
     }
 
+    /// Opens a session. A task that is cancelled meanwhile goes on waiting, for `connectTimeout` a host at most.
     /// - Throws: `.connection` where no server answers, `.authentication` where it refuses the user or password,
     ///   `.server` where it refuses the database or a setting, `.usage` where the connection string can't be read.
     public static func connect(_ settings: ConnectionSettings) async throws(PostgreSQLError) -> Connection {

@@ -2,7 +2,9 @@ import Foundation
 
 /// Where rows are copied to. Names are quoted; a dot parts the schema from the table.
 public struct CopyTarget: Sendable {
+    /// Such as `iap.verified`.
     public let table: String
+    /// The columns that each row has a value for, in that order.
     public let columns: [String]
 
     public init(table: String, columns: [String]) {
@@ -43,6 +45,7 @@ public struct CopyRow {
         bytes.append(field: value)
     }
 
+    /// SQL's NULL, whatever the column's type.
     public mutating func appendNull() {
         count += 1
         bytes.append(bigEndian: Int32(-1))

@@ -4,6 +4,7 @@ public import Foundation
 public protocol ParameterValue: Sendable {
     /// The type that the server is told.
     static var databaseType: DatabaseType { get }
+    /// Whether it stands for SQL's NULL.
     var isNull: Bool { get }
     /// Appends the binary form without its length. Not called for NULL.
     func write(to bytes: inout [UInt8])
@@ -11,6 +12,7 @@ public protocol ParameterValue: Sendable {
 
 /// A value that arrays may hold.
 public protocol ArrayElement: ParameterValue {
+    /// The type of an array of such values.
     static var arrayType: DatabaseType { get }
 }
 

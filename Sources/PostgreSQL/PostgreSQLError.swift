@@ -42,6 +42,7 @@ public struct PostgreSQLError: Error, Sendable {
         init(_ fields: Fields) { self.fields = fields }
     }
 
+    /// What kind of failure it is.
     public let code: Code
     private let box: Box
 
@@ -62,12 +63,17 @@ public struct PostgreSQLError: Error, Sendable {
     public var message: String { fields.message }
     /// The server's DETAIL, which often holds the values of a row.
     public var detail: String? { fields.detail }
+    /// What the server, or this room, suggests.
     public var hint: String? { fields.hint }
     /// Where in a function the error arose.
     public var context: String? { fields.context }
+    /// The schema of the table that the server refuses a row of.
     public var schema: String? { fields.schema }
+    /// The table that the server refuses a row of.
     public var table: String? { fields.table }
+    /// The column that is missing, or whose value is refused.
     public var column: String? { fields.column }
+    /// The constraint that a row breaks.
     public var constraint: String? { fields.constraint }
     /// The character of the statement, counted from one, at which the server stumbled.
     public var position: Int? { fields.position }

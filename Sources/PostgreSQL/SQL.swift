@@ -19,14 +19,17 @@ public struct SQL: Sendable, ExpressibleByStringLiteral, ExpressibleByStringInte
     /// SQL from a string that was not written in this program. Nothing in it is escaped.
     public init(unsafe text: String) { segments = [.text(text)] }
 
+    /// Adds another statement's text and values at the end.
     public mutating func append(_ other: SQL) { segments += other.segments }
 
+    /// Both one after the other, with nothing between them.
     public static func + (left: SQL, right: SQL) -> SQL {
         var sum = left
         sum.append(right)
         return sum
     }
 
+    /// Adds a statement at the end of another.
     public static func += (left: inout SQL, right: SQL) { left.append(right) }
 
     /// Collects the pieces of an interpolated statement.

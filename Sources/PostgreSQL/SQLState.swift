@@ -1,5 +1,6 @@
 /// PostgreSQL's five-character error code (its documentation, appendix A).
 public struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// Such as `23505`.
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }

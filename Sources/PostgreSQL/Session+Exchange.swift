@@ -62,10 +62,17 @@ extension Session {
     func finish(_ each: (borrowing QueryResult) -> Void = { _ in }) async throws(PostgreSQLError) {
         var failure: PostgreSQLError?
         while let result = try await nextResult() {
+            guard !result.isCopy else { throw refuseCopy() }
             if let error = result.failure { failure = failure ?? error }
             if failure == nil { each(result) }
         }
         if let failure { throw failure }
+    }
+
+    /// A COPY that nobody feeds or reads has no end, other than that of the session.
+    private func refuseCopy() -> PostgreSQLError {
+        close()
+        return PostgreSQLError(.usage, "COPY can't be run as a statement; the session is closed.", hint: "Use copyIn.")
     }
 }
 

@@ -39,7 +39,12 @@ extension TransactionError: CustomStringConvertible {
 
 /// How far a transaction is shielded from others that run at the same time.
 public enum Isolation: Sendable {
-    case readCommitted, repeatableRead, serializable
+    /// Each statement sees what was committed before it.
+    case readCommitted
+    /// All statements see what was committed before the first; who would change what another changed meanwhile fails.
+    case repeatableRead
+    /// As if the transactions ran one after the other; who can't be put in such an order fails.
+    case serializable
 
     var sql: String {
         switch self {

@@ -115,6 +115,15 @@ import Testing
         }
     }
 
+    @Test(arguments: ["COPY (SELECT 1) TO STDOUT", "CREATE TEMP TABLE t (); COPY t FROM STDIN"])
+    func aCopyThatNobodyFeedsOrReadsIsRefused(_ sql: String) async throws {
+        try await withConnection { connection in
+            let error = await #expect(throws: PostgreSQLError.self) { try await connection.executeScript(unsafe: sql) }
+            #expect(error?.code == .usage)
+            #expect(!connection.isAlive)
+        }
+    }
+
     /// A server that waits for its notices to be read reads nothing itself: both directions must go on.
     @Test(.timeLimit(.minutes(1))) func noticesDuringACopyDoNotStopIt() async throws {
         try await withTable("a bigint") { connection, target in

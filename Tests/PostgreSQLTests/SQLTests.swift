@@ -46,6 +46,20 @@ import Testing
         }
     }
 
+    /// libpq would send what stands before it, which may mean much more.
+    @Test func sqlWithANULIsRefusedHere() async throws {
+        try await withConnection { connection in
+            let error = await #expect(throws: PostgreSQLError.self) {
+                try await connection.query("SELECT 1\(unsafe: "\0") WHERE false")
+            }
+            #expect(error?.code == .usage)
+            let script = await #expect(throws: PostgreSQLError.self) {
+                try await connection.executeScript(unsafe: "SELECT 1\0 WHERE false")
+            }
+            #expect(script?.code == .usage)
+        }
+    }
+
     @Test func tooManyValuesAreRefusedHere() async throws {
         var sql: SQL = "SELECT \(0)"
         for number in 1...65_535 { sql += ", \(number)" }

@@ -13,6 +13,8 @@ struct QueryResult: ~Copyable {
     var affectedRows: Int { Int(String(cString: PQcmdTuples(handle))) ?? 0 }
     var commandTag: String { String(cString: PQcmdStatus(handle)) }
 
+    var isCopy: Bool { [PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH].contains(status) }
+
     /// The failure that the result stands for, if it does.
     var failure: PostgreSQLError? {
         switch status {
