@@ -13,10 +13,13 @@ final class Watchdog: Sendable {
             close(pipe.reading)
         }
         lifeline = pipe.writing
-        _ = try Spawn.start(
-            "/usr/bin/setsid", ["/bin/sh", "-c", Self.script, "watchdog", directory] + stop,
+        // Forked away, so that it is no child of ours: a dead child that nobody asks for keeps Swift Testing from
+        // seeing how its exit tests end.
+        let parting = try Spawn.start(
+            "/usr/bin/setsid", ["--fork", "/bin/sh", "-c", Self.script, "watchdog", directory] + stop,
             environment: ProcessInfo.processInfo.environment, directory: "/",
             descriptors: [pipe.reading, null, null])
+        _ = Spawn.waitForEnd(of: parting)
     }
 
     deinit { close(lifeline) }
