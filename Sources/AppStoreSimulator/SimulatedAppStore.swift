@@ -106,7 +106,7 @@ public final class SimulatedAppStore: Sendable {
     private struct Admitted {
         let records: StoreRecords
         let isOut: Bool
-        /// Says which request it is: the same body to the same endpoint has the same.
+        /// Says which request it is: the same receipt to the same endpoint has the same.
         let hash: UInt64
         /// How often it came before.
         let attempt: UInt64
@@ -114,12 +114,13 @@ public final class SimulatedAppStore: Sendable {
 
     private func respond(to request: Request) -> Answer {
         guard let endpoint = StoreEnvironment(verifyReceiptPath: request.path) else { return .page(404, "Not Found") }
-        let admitted = admit(request, at: endpoint)
+        let question = VerifyReceipt.Request(body: request.body)
+        let admitted = admit(StableHash.of((question?.receiptData ?? "").utf8), at: endpoint)
         if admitted.isOut { return .page(503, "Service Unavailable") }
         guard request.method == "POST" else { return Answer(body: VerifyReceipt.refusal(.notPosted)) }
         let endpointFunction = VerifyReceipt(payloads: payloads)
         var answer = Answer(
-            body: endpointFunction.answer(to: request.body, at: endpoint, records: admitted.records, now: now()))
+            body: endpointFunction.answer(to: question, at: endpoint, records: admitted.records, now: now()))
         if let latency { answer.delay = latency.delay(Mix.value(seed, admitted.hash, admitted.attempt, 1)) }
         return meetingFault(answer, admitted)
     }
@@ -133,9 +134,9 @@ public final class SimulatedAppStore: Sendable {
         return answer.meeting(fault, random: random, timeoutSeconds: faults.timeoutSeconds, now: Date())
     }
 
-    private func admit(_ request: Request, at endpoint: StoreEnvironment) -> Admitted {
+    private func admit(_ receiptHash: UInt64, at endpoint: StoreEnvironment) -> Admitted {
         let isAttemptKept = !faults.isNone || latency != nil
-        let hash = isAttemptKept ? Mix.value(StableHash.of(request.body), StableHash.of(request.path.utf8)) : 0
+        let hash = Mix.value(receiptHash, StableHash.of(endpoint.rawValue.utf8))
         return state.withLock { state in
             state.counts.byEndpoint[endpoint, default: 0] += 1
             let isOut = state.isOut || outageAfter.map { state.counts.total > $0 } ?? false

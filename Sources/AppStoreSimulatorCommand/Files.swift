@@ -3,6 +3,14 @@ import Foundation
 
 /// Files that the commands write and read.
 enum Files {
+    static func read(_ path: String) throws(SimulatorError) -> Data {
+        do {
+            return try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw .file(path: path, problem: "it can't be read")
+        }
+    }
+
     /// Writes a file in one step: whoever waits for it never reads half of it. `mode` is set before anything is
     /// written.
     static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(SimulatorError) {

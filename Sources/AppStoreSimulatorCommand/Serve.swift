@@ -15,13 +15,11 @@ enum Serve {
           --tls-port N           port for HTTPS; 0, the default, takes a free one
           --ca-out FILE          write the certificate authority there, in PEM
           --secrets-dir DIR      write the apps' shared secrets there, a file (mode 0600) named after each bundle id
-          --seed N               what makes receipts and faults (default 1)
+          --clock MOMENT         Apple's present: later than --now for later nights (default: --now if given, else
+                                 the present)
 
-        The world that `populate` plays must be told alike to both:
-          --customers N          (default 3000)
-          --days N               (default 14)
-          --now MOMENT           the end of the world and Apple's present (default: now)
-          --clock MOMENT         a later present, for later nights
+        The world whose receipts it answers for, told as `populate` was told it:
+        \(WorldOptions.help)
 
         Faults, as shares of 0 to 1:
           --faults LIST          such as timeout=0.05,429=0.1; of timeout, http500, 429, 21005, 21009, truncated, html, cut
@@ -43,6 +41,7 @@ enum Serve {
         // Before any thread begins, so that all of them leave the signals to `StopSignals.wait`.
         StopSignals.block()
         let store = try store(options)
+        try WorldOptions.writeSecrets(options)
         let addresses = try store.start(
             port: options.number("port", in: 0...UInt16.max) ?? 0,
             tlsPort: options.has("tls") ? options.number("tls-port", in: 0...UInt16.max) ?? 0 : nil)
@@ -53,12 +52,12 @@ enum Serve {
     }
 
     private static func store(_ options: Options) throws -> SimulatedAppStore {
-        let seed = try WorldOptions.seed(options)
-        let records = StoreRecords(apps: [])
-        let now = try options.moment("clock") ?? options.moment("now")
+        let settings = try WorldOptions.settings(options)
+        let clock = try options.moment("clock") ?? options.moment("now")
         return SimulatedAppStore(
-            seed: seed, records: records, faults: try faults(options), latency: try latency(options),
-            outageAfter: try options.number("outage-after", in: 0...Int.max), now: { now ?? Date() })
+            seed: settings.seed, records: World(settings).records, faults: try faults(options),
+            latency: try latency(options), outageAfter: try options.number("outage-after", in: 0...Int.max),
+            now: { clock ?? Date() })
     }
 
     private static func faults(_ options: Options) throws -> Faults {

@@ -22,17 +22,17 @@ struct Response {
 /// A client of `verifyReceipt` that knows nothing of the simulator.
 enum Client {
     static func verify(
-        _ payload: String, at url: String, password: String? = nil, excludeOld: Bool = false, timeout: Double = 20
+        _ payload: String, at url: String, password: String? = nil, excludeOld: Bool = false
     ) async throws -> Response {
         var fields: [String: Any] = ["receipt-data": payload, "exclude-old-transactions": excludeOld]
         fields["password"] = password
-        return try await post(JSONSerialization.data(withJSONObject: fields), to: url, timeout: timeout)
+        return try await post(JSONSerialization.data(withJSONObject: fields), to: url)
     }
 
     static func post(
-        _ body: Data, to url: String, method: String = "POST", timeout: Double = 20
+        _ body: Data, to url: String, method: String = "POST"
     ) async throws -> Response {
-        var request = URLRequest(url: URL(string: url)!, timeoutInterval: timeout)
+        var request = URLRequest(url: URL(string: url)!)
         request.httpMethod = method
         if method == "POST" { request.httpBody = body }
         let (data, answer) = try await URLSession.shared.data(for: request)
@@ -41,6 +41,21 @@ enum Client {
             $0["\($1.key)".lowercased()] = "\($1.value)"
         }
         return Response(status: http.statusCode, headers: headers, body: data)
+    }
+}
+
+extension Client {
+    /// What the program curl says, for what Foundation can't do: trust a further authority, give up early.
+    static func curl(_ arguments: [String]) throws -> (status: Int32, output: String) {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/curl")
+        process.arguments = ["-s"] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
     }
 }
 

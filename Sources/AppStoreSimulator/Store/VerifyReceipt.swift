@@ -1,11 +1,12 @@
 import Foundation
 
-/// Apple's endpoint `verifyReceipt` as a function: from a request's body to the answer's. The HTTP status is 200
+/// Apple's endpoint `verifyReceipt` as a function: from a request to the answer's body. The HTTP status is 200
 /// whatever it says.
 struct VerifyReceipt {
     let payloads: ReceiptPayload
 
-    private struct Request: Decodable {
+    /// A request's body.
+    struct Request: Decodable {
         let receiptData: String?
         let password: String?
         let excludeOldTransactions: Bool?
@@ -14,6 +15,12 @@ struct VerifyReceipt {
             case receiptData = "receipt-data"
             case password
             case excludeOldTransactions = "exclude-old-transactions"
+        }
+
+        /// Nothing where the body isn't such JSON.
+        init?(body: [UInt8]) {
+            guard let request = try? JSONDecoder().decode(Request.self, from: Data(body)) else { return nil }
+            self = request
         }
     }
 
@@ -31,10 +38,8 @@ struct VerifyReceipt {
     }
 
     /// The answer of one endpoint at one moment.
-    func answer(to body: [UInt8], at endpoint: StoreEnvironment, records: StoreRecords, now: Date) -> [UInt8] {
-        guard let request = try? JSONDecoder().decode(Request.self, from: Data(body)),
-            let payload = request.receiptData
-        else { return Self.refusal(.malformed) }
+    func answer(to request: Request?, at endpoint: StoreEnvironment, records: StoreRecords, now: Date) -> [UInt8] {
+        guard let request, let payload = request.receiptData else { return Self.refusal(.malformed) }
         let receipt: SimulatedReceipt
         do {
             receipt = try payloads.decode(payload)

@@ -1,0 +1,63 @@
+/// A product of the world, as it goes into `iap.products`.
+struct CatalogProduct: Hashable, Sendable {
+    /// The words of the table's column `type`.
+    enum Kind: String, Sendable {
+        case consumable
+        case nonConsumable = "non_consumable"
+        case autoRenewable = "auto_renewable"
+    }
+
+    let id: String
+    let kind: Kind
+    let name: String
+    let milliunits: Int64
+    let currency: String
+}
+
+/// What one app of the world sells.
+struct Catalog: Sendable {
+    let bundleID: String
+    let consumables: [CatalogProduct]
+    let nonConsumable: CatalogProduct
+    let subscription: CatalogProduct
+
+    var products: [CatalogProduct] { consumables + [nonConsumable, subscription] }
+
+    static let all = [game, reader]
+
+    static let game = Catalog(
+        bundleID: "com.example.game",
+        consumables: [
+            CatalogProduct(
+                id: "com.example.game.gems.60", kind: .consumable, name: "60 Gems", milliunits: 990, currency: "USD"),
+            CatalogProduct(
+                id: "com.example.game.gems.300", kind: .consumable, name: "300 颗宝石", milliunits: 30_000,
+                currency: "CNY"),
+            CatalogProduct(
+                id: "com.example.game.gems.6480", kind: .consumable, name: "6480 Gems & a “Dragon”",
+                milliunits: 99_990, currency: "USD"),
+        ],
+        nonConsumable: CatalogProduct(
+            id: "com.example.game.noads", kind: .nonConsumable, name: "Remove Ads", milliunits: 2_990,
+            currency: "USD"),
+        subscription: CatalogProduct(
+            id: "com.example.game.pass.weekly", kind: .autoRenewable, name: "每周通行证", milliunits: 12_000,
+            currency: "CNY"))
+
+    static let reader = Catalog(
+        bundleID: "com.example.reader",
+        consumables: [
+            CatalogProduct(
+                id: "com.example.reader.coins.100", kind: .consumable, name: "コイン100枚", milliunits: 160_000,
+                currency: "JPY"),
+            CatalogProduct(
+                id: "com.example.reader.coins.500", kind: .consumable, name: "500 Coins", milliunits: 4_990,
+                currency: "USD"),
+        ],
+        nonConsumable: CatalogProduct(
+            id: "com.example.reader.full", kind: .nonConsumable, name: "完整版", milliunits: 68_000,
+            currency: "CNY"),
+        subscription: CatalogProduct(
+            id: "com.example.reader.premium.weekly", kind: .autoRenewable, name: "Premium, weekly",
+            milliunits: 1_990, currency: "USD"))
+}

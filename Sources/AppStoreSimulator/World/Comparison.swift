@@ -1,0 +1,52 @@
+public import Foundation
+
+/// A report's cases beside the truth.
+public struct Comparison: Sendable {
+    private struct Report: Decodable {
+        let cases: [Case]
+    }
+
+    /// As much of a report's case as names the transaction.
+    struct Case: Decodable, Hashable {
+        let transactionID: String
+        let bundleID: String
+        let environment: String
+
+        enum CodingKeys: String, CodingKey {
+            case transactionID = "transaction_id"
+            case bundleID = "bundle_id"
+            case environment
+        }
+    }
+
+    public let trulyLost: Int
+    public let found: Int
+    public let falseAlarms: Int
+    /// A sentence for each order that was missed and each case that is none.
+    public let differences: [String]
+
+    /// Compares with the text of `report.json`.
+    public init(truth: Truth, report json: Data) throws {
+        let cases = Set(try JSONDecoder().decode(Report.self, from: json).cases)
+        let lost = Dictionary(
+            truth.lost.map { order in
+                let name = Case(
+                    transactionID: order.transactionID, bundleID: order.bundleID,
+                    environment: StoreEnvironment.production.rawValue)
+                return (name, order)
+            }, uniquingKeysWith: { first, _ in first })
+        let missed = lost.filter { !cases.contains($0.key) }.values.sorted { $0.transactionID < $1.transactionID }
+        let falseCases = cases.filter { lost[$0] == nil }.sorted { $0.transactionID < $1.transactionID }
+        trulyLost = lost.count
+        found = lost.count - missed.count
+        falseAlarms = falseCases.count
+        differences =
+            missed.map { "missed: \($0.transactionID) of \($0.bundleID), lost as \($0.scenario)" }
+            + falseCases.map { "false alarm: \($0.transactionID) of \($0.bundleID), \($0.environment)" }
+    }
+
+    public var isEqual: Bool { differences.isEmpty }
+
+    /// The line that ends the demo.
+    public var summary: String { "truly lost \(trulyLost), found \(found), false alarms \(falseAlarms)" }
+}

@@ -1,0 +1,80 @@
+public import Foundation
+import PostgreSQL
+
+/// Many receipts for tests of speed: of the world's game, never claimed, and known to any store of the seed.
+public struct InboxFill: Sendable {
+    private let settings: WorldSettings
+    private let receipts: Int
+    private let transactions: Int
+    private let payloads: ReceiptPayload
+
+    /// - Parameters:
+    ///   - transactions: in each receipt.
+    ///   - now: after the receipts were handed in.
+    public init(seed: UInt64, receipts: Int, transactions: Int, now: Date) throws(SimulatorError) {
+        guard receipts >= 0, transactions >= 0, receipts * max(transactions, 1) <= 100_000_000 else {
+            throw .invalidOption("at most 100000000 transactions can be filled in")
+        }
+        settings = try WorldSettings(seed: seed, customers: 0, days: 3, now: now)
+        self.receipts = receipts
+        self.transactions = transactions
+        payloads = ReceiptPayload(seed: seed)
+    }
+
+    /// Fills the inbox through `iap.submit_receipt`, and returns how many receipts there are. Wants the owner's
+    /// rights, for moving them to the past.
+    public func fill(_ conninfo: String) async throws(SimulatorError) -> Int {
+        do {
+            let connection = try await Connection.connect(
+                ConnectionSettings(conninfo, applicationName: "appstore-simulator"))
+            defer { connection.close() }
+            try await connection.fillProducts()
+            try await copy(to: connection)
+            try await submit(connection)
+            return receipts
+        } catch {
+            throw .database("\(error)")
+        }
+    }
+
+    private func copy(to connection: Connection) async throws {
+        try await connection.execute(
+            "CREATE TEMPORARY TABLE fill_uploads (user_id text, payload text, receipt_id bigint)")
+        let target = CopyTarget(table: "fill_uploads", columns: ["user_id", "payload"])
+        _ = try await connection.copyIn(into: target, rows: 0..<receipts) { number, row in
+            row.append("u\(40_000_000 + number)")
+            row.append(payloads.encode(receipt(number)))
+        }
+    }
+
+    private func submit(_ connection: Connection) async throws {
+        try await connection.execute(
+            """
+            UPDATE fill_uploads SET receipt_id = iap.submit_receipt(\(Catalog.game.bundleID), user_id, payload)
+            """)
+        let submitted = settings.now.addingTimeInterval(-Story.day)
+        try await connection.execute(
+            """
+            UPDATE iap.receipts r
+            SET submitted_at = \(submitted), next_attempt_at = \(submitted)
+            FROM fill_uploads f
+            WHERE r.bucket = (f.receipt_id & 63)::smallint AND r.receipt_id = f.receipt_id
+            """)
+        try await connection.executeScript(unsafe: "ANALYZE iap.receipts; ANALYZE iap.uploads")
+    }
+
+    /// The receipt of this number; its transactions have ids of 16 digits, which no world has.
+    private func receipt(_ number: Int) -> SimulatedReceipt {
+        let created = settings.now.addingTimeInterval(-Story.day)
+        let products = Catalog.game.consumables
+        let bought = (0..<transactions).map { index in
+            let sequence = number * transactions + index
+            return SimulatedTransaction(
+                id: String(1_000_000_000_000_000 * Int(1 + settings.seed % 9) + sequence),
+                productID: products[sequence % products.count].id,
+                purchasedAt: created.addingTimeInterval(Double(-60 * (index + 1))))
+        }
+        return SimulatedReceipt(
+            bundleID: Catalog.game.bundleID, account: "fill-\(number)", createdAt: created, transactions: bought)
+    }
+}

@@ -1,0 +1,35 @@
+/// What a customer of the world goes through.
+enum Scenario: String, Sendable, CaseIterable {
+    case ordinary
+    // A purchase is lost.
+    case rodeAlong = "S01"
+    case neverClaimed = "S02"
+    case finishedUndelivered = "S08"
+    case twoUsers = "S11"
+    case oneOfThreeClaimed = "S12"
+    case manyUploaders = "S16"
+    case missedRenewal = "S19"
+    case twentyCopies = "S20"
+    case rolledBack = "S22"
+    case oldReceipt = "S24"
+    case refundedTomorrow = "S17 later"
+    // Nothing is lost.
+    case unreadable = "S06"
+    case noTransactions = "S07"
+    case deliveredUnfinished = "S13"
+    case sandboxReceipt = "S14"
+    case foreignBundle = "S15"
+    case refundedBefore = "S17 before"
+    case refundedAfter = "S17 after"
+    case restored = "S18"
+    case pending = "S21"
+    case familyShared = "S26"
+    case accountGone = "account gone"
+
+    /// Every fifteenth customer meets with something; all of it comes in turn, so that no world lacks any.
+    static func of(customer number: Int) -> Scenario {
+        guard number % 15 == 7 else { return .ordinary }
+        let special = allCases.dropFirst()
+        return special[special.startIndex + number / 15 % special.count]
+    }
+}

@@ -1,0 +1,23 @@
+public import Foundation
+
+/// What a world depends on: the same settings make the same world, in any process.
+public struct WorldSettings: Hashable, Sendable {
+    public let seed: UInt64
+    public let customers: Int
+    /// Over how many days they buy.
+    public let days: Int
+    /// The end of the world, in whole seconds.
+    public let now: Date
+
+    /// Throws when there are fewer than three days: some losses take two to happen.
+    public init(seed: UInt64, customers: Int, days: Int, now: Date) throws(SimulatorError) {
+        guard customers >= 0, customers <= 10_000_000 else {
+            throw .invalidOption("a world has from 0 to 10000000 customers")
+        }
+        guard days >= 3, days <= 3650 else { throw .invalidOption("a world lasts from 3 to 3650 days") }
+        self.seed = seed
+        self.customers = customers
+        self.days = days
+        self.now = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
+    }
+}

@@ -1,0 +1,34 @@
+import AppStoreSimulator
+import Foundation
+
+/// `appstore-simulator compare`
+enum Compare {
+    static let help = """
+        Usage: appstore-simulator compare --truth FILE --report DIR|FILE
+        Compares the cases of a report with the orders that were truly lost, and ends with 1 when they differ.
+
+          --truth FILE           as `populate` wrote it
+          --report DIR|FILE      a report's folder, or its report.json
+
+        """
+
+    private static let mostDifferences = 10
+
+    static func run(_ arguments: [String]) throws {
+        let options = try Options(arguments, values: ["truth", "report"])
+        let truth = try Truth(json: Files.read(options.required("truth")))
+        let comparison = try Comparison(truth: truth, report: Files.read(reportFile(options.required("report"))))
+        for difference in comparison.differences.prefix(mostDifferences) { print(difference) }
+        if comparison.differences.count > mostDifferences {
+            print("and \(comparison.differences.count - mostDifferences) more")
+        }
+        print(comparison.summary)
+        if !comparison.isEqual { exit(EXIT_FAILURE) }
+    }
+
+    private static func reportFile(_ path: String) -> String {
+        var isFolder: ObjCBool = false
+        let isThere = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        return isThere && isFolder.boolValue ? "\(path)/report.json" : path
+    }
+}
