@@ -16,8 +16,10 @@ enum Compare {
 
     static func run(_ arguments: [String]) throws {
         let options = try Options(arguments, values: ["truth", "report"])
-        let truth = try Truth(json: Files.read(options.required("truth")))
-        let comparison = try Comparison(truth: truth, report: Files.read(reportFile(options.required("report"))))
+        let truthFile = try options.required("truth")
+        let reportFile = reportFile(try options.required("report"))
+        let truth = try Files.decode(truthFile) { try Truth(json: $0) }
+        let comparison = try Files.decode(reportFile) { try Comparison(truth: truth, report: $0) }
         for difference in comparison.differences.prefix(mostDifferences) { print(difference) }
         if comparison.differences.count > mostDifferences {
             print("and \(comparison.differences.count - mostDifferences) more")

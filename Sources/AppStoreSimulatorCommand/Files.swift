@@ -3,11 +3,18 @@ import Foundation
 
 /// Files that the commands write and read.
 enum Files {
-    static func read(_ path: String) throws(SimulatorError) -> Data {
+    /// What a file holds, as `decode` reads it.
+    static func decode<Value>(_ path: String, _ decode: (Data) throws -> Value) throws(SimulatorError) -> Value {
+        let data: Data
         do {
-            return try Data(contentsOf: URL(filePath: path))
+            data = try Data(contentsOf: URL(filePath: path))
         } catch {
             throw .file(path: path, problem: "it can't be read")
+        }
+        do {
+            return try decode(data)
+        } catch {
+            throw .file(path: path, problem: "it isn't what it should be: \(error)")
         }
     }
 

@@ -1,0 +1,92 @@
+import AppStoreSimulator
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite(.enabled(if: Schema.hasFunctions, "the schema has no function iap.claim yet"))
+struct PopulateTests {
+    private func world() throws -> World {
+        World(try WorldSettings(seed: 7, customers: 400, days: 5, now: testNow))
+    }
+
+    private func count(_ sql: SQL, _ connection: Connection) async throws -> Int {
+        let row = try #require(try await connection.query(sql).first)
+        return try row.decode("n")
+    }
+
+    @Test func leavesWhatTheTruthTells() async throws {
+        let world = try world()
+        let truth = world.truth()
+        try await withScratchDatabase { database async throws -> Void in
+            let populated = try await world.populate(database.conninfo)
+            let connection = try await database.connect()
+            defer { connection.close() }
+            #expect(try await count("SELECT count(*) AS n FROM iap.receipts", connection) == populated.receipts)
+            #expect(try await count("SELECT count(*) AS n FROM iap.black", connection) == truth.delivered)
+            let rolledBack = truth.lost.count { $0.scenario == "S22" }
+            #expect(try await count("SELECT count(*) AS n FROM iap.white", connection) == rolledBack)
+            let lost = truth.lost.map(\.transactionID)
+            let wrong: SQL = "SELECT count(*) AS n FROM iap.black WHERE transaction_id = ANY(\(lost))"
+            #expect(try await count(wrong, connection) == 0)
+            #expect(try await count("SELECT max(times)::bigint AS n FROM iap.uploads", connection) == 20)
+            #expect(try await count("SELECT count(*) AS n FROM iap.products", connection) == 9)
+        }
+    }
+
+    @Test func movesEverythingToItsTime() async throws {
+        let world = try world()
+        try await withScratchDatabase { database async throws -> Void in
+            _ = try await world.populate(database.conninfo)
+            let connection = try await database.connect()
+            defer { connection.close() }
+            let late: SQL = """
+                SELECT
+                    (SELECT count(*) FROM iap.receipts
+                     WHERE greatest(submitted_at, next_attempt_at) > \(testNow))
+                    + (SELECT count(*) FROM iap.uploads WHERE last_uploaded_at > \(testNow))
+                    + (SELECT count(*) FROM iap.claims WHERE attempted_at > \(testNow))
+                    + (SELECT count(*) FROM iap.black WHERE delivered_at < purchased_at OR delivered_at > \(testNow))
+                    + (SELECT count(*) FROM iap.white WHERE first_seen_at > \(testNow)) AS n
+                """
+            #expect(try await count(late, connection) == 0)
+        }
+    }
+
+    @Test func refusesToPlayTheSameWorldTwice() async throws {
+        let world = try world()
+        try await withScratchDatabase { database async throws -> Void in
+            _ = try await world.populate(database.conninfo)
+            await #expect(throws: SimulatorError.self) { try await world.populate(database.conninfo) }
+        }
+    }
+
+    @Test func fillsTheInboxWithReceiptsThatAStoreAnswersFor() async throws {
+        let fill = try InboxFill(seed: 7, receipts: 50, transactions: 10, now: testNow)
+        var payloads: [String] = []
+        try await withScratchDatabase { database async throws -> Void in
+            #expect(try await fill.fill(database.conninfo) == 50)
+            let connection = try await database.connect()
+            defer { connection.close() }
+            let due: SQL = "SELECT payload FROM iap.receipts WHERE next_attempt_at < \(testNow)"
+            payloads = try await connection.query(due).map { try $0("payload") }
+        }
+        #expect(payloads.count == 50)
+        let payload = try #require(payloads.first)
+        let answer = try await withStore(SimulatedAppStore(seed: 7)) {
+            try await Client.verify(payload, at: $0.productionVerifyReceipt)
+        }
+        #expect(answer.inApp.count == 10)
+    }
+}
+
+/// What the migrations hold.
+enum Schema {
+    static let hasFunctions: Bool = {
+        let folder = PackageRoot.folder.appending(path: "sql/migrations")
+        let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+        return files.contains {
+            (try? String(contentsOf: $0, encoding: .utf8))?.contains("FUNCTION iap.claim") ?? false
+        }
+    }()
+}
