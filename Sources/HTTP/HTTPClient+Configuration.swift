@@ -1,0 +1,32 @@
+public import Foundation
+
+extension HTTPClient {
+    /// How a client connects, and where its limits are. Proxies are as libcurl's environment names them
+    /// (`https_proxy`, `no_proxy`).
+    public struct Configuration: Sendable {
+        /// Transfers in flight at the same time, at least one; others wait in their order.
+        public var maximumTransfers: Int
+        /// Seconds until a connection, TLS handshake included, must be there.
+        public var connectTimeout: TimeInterval
+        /// Seconds for the whole transfer, once it has a slot.
+        public var timeout: TimeInterval
+        /// The largest body that is accepted.
+        public var maximumResponseBytes: Int
+        /// Path of a further PEM file of certificate authorities, beside the system's.
+        public var certificateAuthorities: String?
+        public var userAgent: String
+
+        public init(
+            maximumTransfers: Int = 64, connectTimeout: TimeInterval = 10, timeout: TimeInterval = 30,
+            maximumResponseBytes: Int = 16 * 1024 * 1024, certificateAuthorities: String? = nil,
+            userAgent: String = "iap-reconcile"
+        ) {
+            self.maximumTransfers = max(1, maximumTransfers)
+            self.connectTimeout = connectTimeout
+            self.timeout = timeout
+            self.maximumResponseBytes = maximumResponseBytes
+            self.certificateAuthorities = certificateAuthorities
+            self.userAgent = userAgent
+        }
+    }
+}

@@ -1,0 +1,30 @@
+public import Foundation
+
+/// What a server answered, whatever its status.
+public struct HTTPResponse: Sendable {
+    public let status: Int
+    /// Those of the final answer: neither of an interim (1xx) one, nor a trailer.
+    public let headers: HTTPHeaders
+    public let body: Data
+    public let version: HTTPVersion
+    /// How long the transfer took, from its start to the last byte; waiting for a free slot is not counted.
+    public let seconds: TimeInterval
+
+    public init(
+        status: Int, headers: HTTPHeaders = [:], body: Data = Data(), version: HTTPVersion = .http1_1,
+        seconds: TimeInterval = 0
+    ) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.version = version
+        self.seconds = seconds
+    }
+}
+
+public enum HTTPVersion: Sendable, Equatable {
+    case http1_0
+    case http1_1
+    case http2
+    case http3
+}

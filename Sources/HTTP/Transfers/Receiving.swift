@@ -1,0 +1,37 @@
+import Foundation
+
+/// The answer as it comes in, within its limits.
+struct Receiving {
+    /// Of all header lines together, which libcurl itself doesn't limit.
+    static let maximumHeaderBytes = 256 * 1024
+
+    let maximumBytes: Int
+    private(set) var body = Data()
+    private var headerBytes = 0
+    /// The limit that the answer went beyond.
+    private(set) var exceededLimit: Int?
+
+    init(maximumBytes: Int) {
+        self.maximumBytes = maximumBytes
+    }
+
+    /// How many bytes were taken: libcurl ends the transfer unless that's all of them.
+    mutating func takeBody(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        guard let bytes, count <= maximumBytes - body.count else {
+            exceededLimit = maximumBytes
+            return 0
+        }
+        bytes.withMemoryRebound(to: UInt8.self, capacity: count) { body.append($0, count: count) }
+        return count
+    }
+
+    /// Counts only: libcurl keeps the lines.
+    mutating func takeHeader(_ count: Int) -> Int {
+        headerBytes += count
+        guard headerBytes <= Self.maximumHeaderBytes else {
+            exceededLimit = Self.maximumHeaderBytes
+            return 0
+        }
+        return count
+    }
+}

@@ -1,0 +1,113 @@
+import CCurl
+import Foundation
+
+/// Moves all transfers of a client, on a thread of its own; nothing of it is ever seen by another thread.
+final class TransferLoop {
+    private let multi: MultiHandle
+    private let mailbox: Mailbox
+    private let settings: SlotSettings
+    private let maximumTransfers: Int
+    private var waiting = WaitingLine()
+    /// By libcurl's handle, which is how it names a transfer.
+    private var busy: [UnsafeMutableRawPointer: Slot] = [:]
+    private var handles: [UInt64: UnsafeMutableRawPointer] = [:]
+    private var idle: [Slot] = []
+
+    static func start(
+        _ multi: MultiHandle, _ mailbox: Mailbox, _ configuration: HTTPClient.Configuration,
+        _ authorities: TrustedAuthorities
+    ) {
+        let thread = Thread {
+            blockSignals()
+            TransferLoop(multi, mailbox, configuration, authorities).run()
+            mailbox.end()
+            multi.release()
+        }
+        thread.name = "HTTP transfers"
+        thread.start()
+    }
+
+    /// A signal is for those who wait for it; and writing to a connection that was closed must not end the process.
+    private static func blockSignals() {
+        var all = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_BLOCK, &all, nil)
+    }
+
+    private init(
+        _ multi: MultiHandle, _ mailbox: Mailbox, _ configuration: HTTPClient.Configuration,
+        _ authorities: TrustedAuthorities
+    ) {
+        self.multi = multi
+        self.mailbox = mailbox
+        maximumTransfers = configuration.maximumTransfers
+        settings = SlotSettings(configuration, authorities)
+        curl_multi_setopt_long(multi.pointer, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        curl_multi_setopt_long(multi.pointer, CURLMOPT_MAXCONNECTS, maximumTransfers)
+    }
+
+    private func run() {
+        while true {
+            let letters = mailbox.collect()
+            for job in letters.submitted { waiting.append(job) }
+            if letters.isClosing { return endAll() }
+            for identifier in letters.cancelled { cancel(identifier) }
+            transfer()
+            curl_multi_poll(multi.pointer, nil, 0, 1_000, nil)
+        }
+    }
+
+    /// Starts what there are slots for, and moves what is in flight, until nothing ends any more.
+    private func transfer() {
+        repeat {
+            while busy.count < maximumTransfers, let job = waiting.next() { start(job) }
+            var running: Int32 = 0
+            curl_multi_perform(multi.pointer, &running)
+        } while endFinished()
+    }
+
+    private func start(_ job: Job) {
+        guard let slot = idle.popLast() ?? Slot(settings) else {
+            return job.end(.failure(.other(code: Int(CURLE_OUT_OF_MEMORY.rawValue), "no memory for a transfer")))
+        }
+        slot.begin(job)
+        busy[slot.handle] = slot
+        handles[job.identifier] = slot.handle
+        curl_multi_add_handle(multi.pointer, slot.handle)
+    }
+
+    /// Whether any transfer ended.
+    private func endFinished() -> Bool {
+        var left: Int32 = 0
+        var anyEnded = false
+        while let message = curl_multi_info_read(multi.pointer, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
+            // The message is gone once its handle is removed.
+            let code = message.pointee.data.result
+            end(handle) { $0.result(code) }
+            anyEnded = true
+        }
+        return anyEnded
+    }
+
+    private func cancel(_ identifier: UInt64) {
+        if let job = waiting.remove(identifier) { job.end(.failure(.cancelled)) }
+        if let handle = handles[identifier] { end(handle) { _ in .failure(.cancelled) } }
+    }
+
+    private func end(_ handle: UnsafeMutableRawPointer, _ result: (Slot) -> Result<HTTPResponse, HTTPError>) {
+        guard let slot = busy.removeValue(forKey: handle) else { return }
+        let result = result(slot)
+        curl_multi_remove_handle(multi.pointer, handle)
+        if let job = slot.finish() {
+            handles[job.identifier] = nil
+            job.end(result)
+        }
+        idle.append(slot)
+    }
+
+    private func endAll() {
+        while let job = waiting.next() { job.end(.failure(.cancelled)) }
+        for handle in Array(busy.keys) { end(handle) { _ in .failure(.cancelled) } }
+    }
+}
