@@ -19,8 +19,8 @@ func cLibrary(_ name: String, pkgConfig: String, package: String) -> Target {
 }
 
 /// A room: a library target whose dependencies are the only rooms it may import.
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: strict)
 }
 
 func tests(_ room: String, _ further: [Target.Dependency] = []) -> Target {
@@ -46,7 +46,8 @@ let package = Package(
         room("HTTP", ["CCurl"]),
         room("AppStore", ["HTTP", "COpenSSL"]),
         room("Reconciliation"),
-        room("Ledger", ["PostgreSQL", "Reconciliation"]),
+        // The migrations of sql/, compiled in, so that the program carries the schema that it needs.
+        room("Ledger", ["PostgreSQL", "Reconciliation"], resources: [.embedInCode("SQL")]),
         room("NightlyRun", ["Ledger", "AppStore", "Reconciliation"]),
         room("Reporting", ["Reconciliation", "CXLSXWriter"]),
         room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "PostgreSQL"]),

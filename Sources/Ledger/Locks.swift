@@ -19,6 +19,8 @@ public enum LedgerLock: Hashable, Sendable {
     private static let nightNumber: Int32 = 1000
     /// Closing the books, one run at a time.
     static let books: (Int32, Int32) = (job, 1001)
+    /// Changing the schema, one program at a time.
+    static let migration: (Int32, Int32) = (job, 1002)
 
     var numbers: (Int32, Int32) {
         switch self {

@@ -3,32 +3,50 @@ import Synchronization
 /// Asks a run to stop in good order: it finishes or rolls back the batch in hand, writes what is known, and ends
 /// with code 75. Anyone may ask, from any thread.
 public final class StopSignal: Sendable {
-    private let state = Mutex<(why: String?, handlers: [@Sendable () -> Void])>((nil, []))
+    private struct State {
+        var reason: String?
+        var next = 0
+        var handlers: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private let state = Mutex(State())
 
     public init() {}
 
     /// Asks the run to stop, for the reason given in a sentence; the first reason stays.
     public func request(_ why: String) {
         let handlers = state.withLock { state -> [@Sendable () -> Void] in
-            guard state.why == nil else { return [] }
-            state.why = why
-            defer { state.handlers = [] }
-            return state.handlers
+            guard state.reason == nil else { return [] }
+            state.reason = why
+            return Array(state.handlers.values)
         }
         for handler in handlers { handler() }
     }
 
     /// Why the run was asked to stop; nothing while it was not.
-    public var reason: String? { state.withLock { $0.why } }
+    public var reason: String? { state.withLock { $0.reason } }
 
     public var isRequested: Bool { reason != nil }
 
-    /// Runs the handler when the stop is asked for, at once if it already was.
-    func onRequest(_ handler: @escaping @Sendable () -> Void) {
-        let isLate = state.withLock { state -> Bool in
-            if state.why == nil { state.handlers.append(handler) }
-            return state.why != nil
+    /// Runs the body in a task that is cancelled when the stop is asked for; the body then ends soon, with what it
+    /// has.
+    func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
+        let task = Task { await body() }
+        let handler = add { task.cancel() }
+        defer { state.withLock { _ = $0.handlers.removeValue(forKey: handler) } }
+        if isRequested { task.cancel() }
+        return await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
         }
-        if isLate { handler() }
+    }
+
+    private func add(_ handler: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.next += 1
+            state.handlers[state.next] = handler
+            return state.next
+        }
     }
 }

@@ -52,7 +52,7 @@ extension Exchange {
         switch error {
         case .cancelled:
             throw CancellationError()
-        case .invalidURL, .tls:
+        case .invalidURL, .invalidRequest, .tls:
             self.init(.settled(.needsConfiguration("\(error)")), load: .other, health: .down)
         case .responseTooLarge:
             // It is this receipt's answer that is so large: the server is well.

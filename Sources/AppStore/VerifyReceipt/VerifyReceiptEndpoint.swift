@@ -91,7 +91,7 @@ final class VerifyReceiptEndpoint: Sendable {
 
     private func send(_ question: VerifyReceiptQuestion) async throws(CancellationError) -> Exchange {
         let request = HTTPRequest(
-            method: "POST", url: url, headers: [("Content-Type", "application/json")], body: question.body,
+            method: "POST", url: url, headers: ["Content-Type": "application/json"], body: question.body,
             timeout: timeout)
         do {
             let response = try await http.send(request)

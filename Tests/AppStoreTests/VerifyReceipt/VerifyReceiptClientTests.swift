@@ -31,7 +31,7 @@ import Testing
         #expect(outcome == expected, sourceLocation: sourceLocation)
     }
 
-    private func makeHTTPClient() throws -> HTTPClient { HTTPClient(HTTPClient.Configuration()) }
+    private func makeHTTPClient() throws -> HTTPClient { try HTTPClient(HTTPClient.Configuration()) }
 
     private static let genuine = #"{"status":0,"receipt":{"bundle_id":"a","in_app":[\#(row("1"))]}}"#
 

@@ -1,0 +1,97 @@
+import Foundation
+import Ledger
+import Reconciliation
+import Synchronization
+
+/// What the workers of one run share.
+final class Night: Sendable {
+    let runID: Int64
+    /// The moment that the run takes for the present.
+    let now: Date
+    let isDryRun: Bool
+    let settings: JobSettings
+    let verifier: Verifier
+    let screener: Screener
+    let stop: StopSignal
+    let stopwatch = Stopwatch()
+    let log: @Sendable (LogEntry) -> Void
+    private let progress: @Sendable (Progress) -> Void
+    private let due: Int
+    private let state: Mutex<State>
+
+    private struct State {
+        var budget: Int
+        var done = 0
+        var receipts = ReceiptCounts()
+        /// Buckets that no worker of this run has taken yet.
+        var buckets: [Int] = []
+    }
+
+    init(
+        runID: Int64, now: Date, options: RunOptions, settings: JobSettings, verifier: Verifier,
+        screener: Screener, stop: StopSignal, due: Int, log: @escaping @Sendable (LogEntry) -> Void,
+        progress: @escaping @Sendable (Progress) -> Void
+    ) {
+        self.runID = runID
+        self.now = now
+        self.isDryRun = options.isDryRun
+        self.settings = settings
+        self.verifier = verifier
+        self.screener = screener
+        self.stop = stop
+        self.due = due
+        self.log = log
+        self.progress = progress
+        self.state = Mutex(State(budget: options.limit ?? .max))
+    }
+
+    /// Whether no further batch should be taken.
+    var isEnding: Bool { stop.isRequested || verifier.isAppleDown || state.withLock { $0.budget <= 0 } }
+
+    /// Lays out the buckets that workers may take.
+    func offer(_ buckets: [Int]) {
+        state.withLock { $0.buckets = buckets.reversed() }
+    }
+
+    /// The next bucket that no worker of this run has taken.
+    func takeBucket() -> Int? {
+        state.withLock { $0.buckets.popLast() }
+    }
+
+    /// How many receipts the next batch may hold, taken off the run's limit; `returning` gives back what it did not
+    /// use.
+    func reserve(_ wanted: Int) -> Int {
+        state.withLock { state in
+            let granted = min(wanted, max(0, state.budget))
+            state.budget -= granted
+            return granted
+        }
+    }
+
+    func giveBack(_ unused: Int) {
+        state.withLock { $0.budget += unused }
+    }
+
+    /// Counts a batch that was recorded.
+    func count(_ totals: BatchTotals) {
+        let done = state.withLock { state in
+            state.receipts.verified += totals.receipts.verified
+            state.receipts.tryAgain += totals.receipts.tryAgain
+            state.receipts.unusable += totals.receipts.unusable
+            state.done = state.receipts.verified + state.receipts.tryAgain + state.receipts.unusable
+            return state.done
+        }
+        progress(Progress(stage: "verify", done: done, total: due))
+    }
+
+    /// What became of the receipts so far.
+    var receipts: ReceiptCounts {
+        var counts = state.withLock { $0.receipts }
+        counts.due = due
+        return counts
+    }
+
+    func report(_ progress: Progress) {
+        self.progress(progress)
+    }
+}

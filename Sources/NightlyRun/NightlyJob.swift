@@ -1,0 +1,96 @@
+import Foundation
+import AppStore
+import Ledger
+public import Reconciliation
+
+/// The nightly job: from receipts waiting in PostgreSQL to the findings of a report.
+public struct NightlyJob: Sendable {
+    let settings: JobSettings
+    let programVersion: String
+    let log: @Sendable (LogEntry) -> Void
+    let progress: @Sendable (Progress) -> Void
+
+    /// - Parameter programVersion: what the run's row says of the program that made it.
+    public init(
+        settings: JobSettings, programVersion: String, log: @escaping @Sendable (LogEntry) -> Void,
+        progress: @escaping @Sendable (Progress) -> Void
+    ) {
+        self.settings = settings
+        self.programVersion = programVersion
+        self.log = log
+        self.progress = progress
+    }
+
+    var ledger: LedgerSettings {
+        LedgerSettings(database: settings.database, statementTimeout: settings.statementTimeout)
+    }
+
+    /// Runs the job once and hands its findings over.
+    ///
+    /// - Throws: `JobError` when the work could not be done; what the receiver throws when the report can't be
+    ///   written. What was committed before stays; the rest is still due.
+    public func run(
+        _ options: RunOptions, stop: StopSignal, findings: inout some FindingsReceiver
+    ) async throws -> RunReport {
+        do {
+            let client = try VerifyReceiptClient(settings.apple)
+            let session = try await LedgerSession.connect(ledger)
+            defer { session.close() }
+            try await prepare(session, options)
+            let run = try await Run.begin(self, options, session: session, client: client, stop: stop)
+            return try await run.carryOut(to: &findings)
+        } catch let error as LedgerError {
+            throw JobError(error)
+        }
+    }
+
+    /// Hands over the findings of a run again: of the latest, or of the one named.
+    ///
+    /// - Throws: as `run`; `JobError.notFound` where there is no such run.
+    public func report(run runID: Int64?, findings: inout some FindingsReceiver) async throws -> RunReport {
+        do {
+            return try await writeAgain(runID, findings: &findings)
+        } catch let error as LedgerError {
+            throw JobError(error)
+        }
+    }
+
+    private func writeAgain(
+        _ runID: Int64?, findings: inout some FindingsReceiver
+    ) async throws -> RunReport {
+        let session = try await LedgerSession.connect(ledger)
+        defer { session.close() }
+        try await session.checkSchema()
+        guard let kept = try await session.run(runID) else {
+            throw JobError.notFound(
+                runID.map { "There is no run \($0) that closed its books; see iap.runs." }
+                    ?? "No run has closed its books yet; run “iap-reconcile run” first.")
+        }
+        let head = RunReport(kept, timeZone: settings.timeZone)
+        try await FindingsStage(session: session, runID: kept.runID, now: kept.asOf).hand(head, to: &findings)
+        return head
+    }
+
+    /// Checks the schema, takes the night's lock, and ends the rows of runs that were killed. A dry run takes no
+    /// lock, for it writes nothing: it puts its shadows in front.
+    private func prepare(_ session: LedgerSession, _ options: RunOptions) async throws {
+        try await session.checkSchema()
+        if options.isDryRun { return try await session.shadowTables() }
+        guard try await session.tryLock(.night(isShared: settings.workers == .shared)) else {
+            throw JobError.anotherRun(
+                "Another run holds the night's lock. Wait for it, or set “workers = shared” in [run] for both.")
+        }
+        for runID in try await session.abandonDeadRuns(at: Date()) {
+            log(LogEntry(.warning, "run \(runID) was killed before it ended; its receipts are due again"))
+        }
+    }
+}
+
+extension RunReport {
+    fileprivate init(_ run: KeptRun, timeZone: TimeZone) {
+        self.init(
+            runID: run.runID, startedAt: run.startedAt, finishedAt: run.finishedAt, now: run.asOf,
+            timeZone: timeZone, outcome: run.reason.map { .endedEarly($0) } ?? .complete, receipts: run.receipts,
+            totals: run.totals, cases: run.cases, pending: run.pending, stages: run.stages)
+    }
+}

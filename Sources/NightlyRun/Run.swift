@@ -1,0 +1,128 @@
+import AppStore
+import Foundation
+import Ledger
+import Reconciliation
+
+/// One run, from its row in `runs` to its end.
+struct Run {
+    let job: NightlyJob
+    let night: Night
+    let session: LedgerSession
+    let startedAt: Date
+    let due: [Int: Int]
+
+    static func begin(
+        _ job: NightlyJob, _ options: RunOptions, session: LedgerSession, client: VerifyReceiptClient,
+        stop: StopSignal
+    ) async throws -> Run {
+        let startedAt = Date()
+        let now = options.now ?? startedAt
+        let due = try await session.dueReceipts(at: now)
+        let count = min(due.values.reduce(0, +), options.limit ?? .max)
+        let runID = try await session.begin(
+            RunStart(
+                asOf: now, startedAt: startedAt, host: ProcessInfo.processInfo.hostName,
+                processID: ProcessInfo.processInfo.processIdentifier, programVersion: job.programVersion,
+                receiptsDue: count))
+        let night = Night(
+            runID: runID, now: now, options: options, settings: job.settings,
+            verifier: Verifier(settings: job.settings, client: client, stop: stop, now: now),
+            screener: Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue()),
+            stop: stop, due: count, log: job.log, progress: job.progress)
+        job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
+        return Run(job: job, night: night, session: session, startedAt: startedAt, due: due)
+    }
+
+    /// Does everything, and ends the run's row as it deserves.
+    func carryOut(to findings: inout some FindingsReceiver) async throws -> RunReport {
+        do {
+            let report = try await work(to: &findings)
+            try await end(report)
+            return report
+        } catch {
+            await fail(error)
+            throw error
+        }
+    }
+
+    private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
+        try await WorkerPool(night: night, ledger: job.ledger).work(session, buckets: due.keys.sorted())
+        try await regainNight()
+        let pending = try await night.stopwatch.time(.sweep, items: { $0 }) { () async throws(LedgerError) -> Int in
+            try await Sweeper(night: night, session: session).sweep()
+        }
+        let totals = try await night.stopwatch.time(.books) { () async throws(LedgerError) -> ControlTotals in
+            try await patiently { () async throws(LedgerError) in try await session.closeBooks(of: night.runID) }
+        }
+        var head = RunReport(
+            runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: Date(), now: night.now,
+            timeZone: job.settings.timeZone, outcome: outcome, receipts: night.receipts, totals: totals,
+            cases: try await session.caseCounts(runID: night.runID), pending: pending,
+            stages: night.stopwatch.stages)
+        try await session.keep(cases: head.cases, pending: pending, stages: head.stages, of: night.runID)
+        let before = ContinuousClock.now
+        try await FindingsStage(session: session, runID: night.runID, now: night.now).hand(head, to: &findings)
+        head.stages.append(
+            StageTime(
+                name: Stopwatch.Stage.report.rawValue, seconds: (ContinuousClock.now - before) / .seconds(1),
+                items: head.cases.total))
+        return head
+    }
+
+    /// The session stood idle while the workers worked: where it was lost, it comes back and takes the night again.
+    private func regainNight() async throws {
+        do {
+            _ = try await session.dueReceipts(at: night.now)
+        } catch .connectionLost {
+            if night.isDryRun { throw JobError.databaseUnavailable("the dry run's session was lost; run it again") }
+            try await session.comeBack(within: 60)
+            let isOurs = try await session.tryLock(.night(isShared: job.settings.workers == .shared))
+            guard isOurs, try await session.tryLock(.run(night.runID)) else {
+                throw JobError.anotherRun("The database was lost for a while, and another run took the night.")
+            }
+        }
+    }
+
+    private var outcome: RunOutcome {
+        if let reason = night.stop.reason { return .endedEarly(reason) }
+        let receipts = night.receipts
+        if night.verifier.isAppleDown {
+            return .endedEarly("Apple went down; \(receipts.left) receipts wait for the next night")
+        }
+        let tried = receipts.verified + receipts.tryAgain + receipts.unusable
+        if tried > 0, Double(receipts.tryAgain) > job.settings.tryAgainShare * Double(tried) {
+            return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again")
+        }
+        return .complete
+    }
+
+    /// Apple was down from the start: not one receipt was judged.
+    private var isNothingProcessed: Bool {
+        night.verifier.isAppleDown && night.receipts.verified + night.receipts.unusable == 0
+    }
+
+    private func end(_ report: RunReport) async throws {
+        let end: RunEnd =
+            switch report.outcome {
+            case .complete: .complete
+            case .endedEarly(let why): .endedEarly(exitCode: isNothingProcessed ? 69 : 75, why)
+            }
+        try await session.end(night.runID, as: end, at: Date())
+        job.log(
+            LogEntry(
+                .info, "run ends", fields: ["state": "\(report.outcome)", "cases": String(report.cases.total)],
+                runID: night.runID))
+        if isNothingProcessed {
+            throw JobError.appleUnavailable(
+                "Apple could not be reached: \(report.receipts.left) receipts wait for the next night.")
+        }
+    }
+
+    /// Says in the run's row why it failed, if the database can still be told.
+    private func fail(_ error: any Error) async {
+        if case .appleUnavailable = error as? JobError { return }
+        let cause = (error as? LedgerError).map(JobError.init) ?? error as? JobError
+        let end = RunEnd.failed(exitCode: cause?.exitCode ?? 70, cause?.description ?? "the report can't be written")
+        try? await session.end(night.runID, as: end, at: Date())
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Ledger
+import Reconciliation
+
+/// The screen stage: decides where each transaction of a verified batch belongs.
+struct Screener: Sendable {
+    private let apps: [String: App]
+    private let catalogue: Catalogue
+
+    init(apps: [App], catalogue: Catalogue) {
+        self.apps = Dictionary(apps.map { ($0.bundleID.text, $0) }, uniquingKeysWith: { first, _ in first })
+        self.catalogue = catalogue
+    }
+
+    /// The first purchases of the batch's non-consumables: what must be known of the ledger before screening.
+    func originals(in verified: [Verifier.Verified]) -> [KnownOriginals.Original: Set<TransactionID>] {
+        var found: [KnownOriginals.Original: Set<TransactionID>] = [:]
+        for (app, receipt, _) in receipts(in: verified) {
+            for transaction in receipt.transactions where type(of: transaction, in: app) == .nonConsumable {
+                guard transaction.refundedAt == nil else { continue }
+                found[original(of: transaction, app, receipt), default: []].insert(transaction.id)
+            }
+        }
+        return found
+    }
+
+    /// Every transaction of the batch as each of its receipts showed it.
+    func sightings(
+        in verified: [Verifier.Verified], known: KnownOriginals,
+        presented: [KnownOriginals.Original: Set<TransactionID>]
+    ) -> [SightedTransaction] {
+        var sightings: [SightedTransaction] = []
+        for (app, receipt, group) in receipts(in: verified) {
+            for transaction in receipt.transactions {
+                let original = original(of: transaction, app, receipt)
+                let subject = ScreeningSubject(
+                    transaction: transaction, environment: receipt.environment, foundBundleID: receipt.bundleID,
+                    app: app, productType: type(of: transaction, in: app),
+                    isOriginalKnown: known.isKnown(
+                        original, besides: transaction.id, presented: presented[original] ?? []))
+                for holder in group.receipts {
+                    sightings.append(
+                        SightedTransaction(
+                            subject: subject, receipt: holder, source: receipt.source,
+                            verifiedAt: receipt.verifiedAt))
+                }
+            }
+        }
+        return sightings
+    }
+
+    private func receipts(in verified: [Verifier.Verified]) -> [(App, VerifiedReceipt, PayloadGroup)] {
+        verified.compactMap { item in
+            guard case .verified(let receipt) = item.verdict, let app = apps[item.group.bundleID] else { return nil }
+            return (app, receipt, item.group)
+        }
+    }
+
+    private func original(
+        of transaction: Transaction, _ app: App, _ receipt: VerifiedReceipt
+    ) -> KnownOriginals.Original {
+        KnownOriginals.Original(
+            id: transaction.originalID, bundleID: app.bundleID, environment: receipt.environment)
+    }
+
+    /// Apple's word, else the table of products, else what an expiry tells.
+    private func type(of transaction: Transaction, in app: App) -> ProductType? {
+        transaction.productType ?? catalogue.type(of: transaction.productID, in: app.bundleID)
+            ?? (transaction.expiresAt == nil ? nil : .autoRenewable)
+    }
+}

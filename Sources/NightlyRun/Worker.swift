@@ -1,0 +1,90 @@
+import Foundation
+import Ledger
+import Reconciliation
+
+/// Works through buckets of the inbox over one connection of its own. While Apple is asked about a batch, the batch
+/// before it is recorded and the next one is fetched, so that neither Apple nor PostgreSQL waits for the other.
+struct Worker {
+    let night: Night
+    let session: LedgerSession
+
+    private struct Verified: Sendable {
+        let batch: InboxBatch
+        let groups: [Verifier.Verified]
+    }
+
+    /// Works until no bucket is left, or the night ends early. A batch is recorded whole or not at all.
+    func work() async throws(LedgerError) {
+        var source = BatchSource(night: night)
+        var current = try await source.next(session)
+        var finished: Verified?
+        while current != nil || finished != nil {
+            let verifying = Self.verifying(current, night)
+            do {
+                if let finished { try await record(finished) }
+                current = current == nil ? nil : try await source.next(session)
+            } catch {
+                verifying.cancel()
+                throw error
+            }
+            finished = await verifying.value
+        }
+    }
+
+    private static func verifying(_ batch: InboxBatch?, _ night: Night) -> Task<Verified?, Never> {
+        Task {
+            guard let batch else { return nil }
+            return await night.stopwatch.time(.verify, items: { _ in batch.receiptCount }) {
+                Verified(batch: batch, groups: await night.verifier.verify(batch))
+            }
+        }
+    }
+
+    private func record(_ verified: Verified) async throws(LedgerError) {
+        let receipts = Self.tried(verified.groups)
+        if !receipts.isEmpty {
+            let totals = try await night.stopwatch.time(.record, items: { _ in receipts.count }) {
+                () async throws(LedgerError) -> BatchTotals in
+                let sightings = try await screen(verified.groups)
+                let record = BatchRecord(
+                    runID: night.runID, bucket: verified.batch.bucket, now: night.now, sightings: sightings,
+                    receipts: receipts)
+                return try await patiently { () async throws(LedgerError) in try await session.record(record) }
+            }
+            night.count(totals)
+        }
+        if verified.batch.isLast, !night.isDryRun {
+            try await session.unlock(.bucket(verified.batch.bucket))
+        }
+    }
+
+    private func screen(_ groups: [Verifier.Verified]) async throws(LedgerError) -> [SightedTransaction] {
+        let presented = night.screener.originals(in: groups)
+        let known = try await session.known(Set(presented.keys))
+        return night.screener.sightings(in: groups, known: known, presented: presented)
+    }
+
+    private static func tried(_ groups: [Verifier.Verified]) -> [TriedReceipt] {
+        groups.flatMap { item in
+            item.group.receipts.compactMap { receipt in
+                Patience.outcome(of: item.verdict, attempts: receipt.attempts)
+                    .map { TriedReceipt(id: receipt.id, outcome: $0) }
+            }
+        }
+    }
+}
+
+/// Does again what another session's lock was in the way of, a few times, each time a little later.
+func patiently<Value>(
+    attempts: Int = 8, _ body: () async throws(LedgerError) -> Value
+) async throws(LedgerError) -> Value {
+    for attempt in 1..<attempts {
+        do {
+            return try await body()
+        } catch .conflict {
+            let pause = Double.random(in: 0...0.05) * Double(1 << attempt)
+            try? await Task.sleep(for: .seconds(pause))
+        }
+    }
+    return try await body()
+}

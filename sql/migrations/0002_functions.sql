@@ -1,0 +1,515 @@
+-- The contract with an app's own server and with the support desk: the only way by which they touch the tables.
+--
+-- Every function runs with its owner's rights on a fixed search path. Parameters carry the names of the columns they
+-- fill; inside, a bare name is the column, and a name qualified with the function's is the parameter.
+--
+-- Lock order, so that claims never wait for each other in a circle: first the advisory lock of a non-consumable's
+-- original purchase, then the row in white, then what follows from it.
+
+-- What callers hand in -----------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.require_id(name text, value text, longest integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF value IS NULL OR octet_length(value) NOT BETWEEN 1 AND longest OR value COLLATE "C" ~ '[^!-~]' THEN
+        RAISE EXCEPTION '% is not an id of Apple''s', name USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = format('It has 1 to %s visible ASCII characters.', longest);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_id IS
+    'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
+
+CREATE FUNCTION iap.require_text(name text, value text, longest integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF value IS NULL OR value = '' THEN
+        RAISE EXCEPTION '% is missing', name USING ERRCODE = 'invalid_parameter_value';
+    ELSIF octet_length(value) > longest THEN
+        RAISE EXCEPTION '% has % bytes', name, octet_length(value) USING
+            ERRCODE = 'invalid_parameter_value', HINT = format('It has at most %s.', longest);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_text IS
+    'Refuses a text that is missing, or longer in bytes than an index can hold.';
+
+-- Receipts and orders ------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.submit_receipt(
+    bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL,
+    device jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    body   text     := coalesce(submit_receipt.payload, '');
+    digest bytea    := sha256(convert_to(body, 'UTF8'));
+    slice  smallint := get_byte(digest, 0) & 63;
+    number bigint;
+BEGIN
+    PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
+    PERFORM iap.require_text(name, value, 1000)
+    FROM (VALUES ('user_id', user_id), ('transaction_id', transaction_id), ('order_id', order_id)) AS given (name, value)
+    WHERE value IS NOT NULL;
+
+    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
+    SELECT receipt_id INTO number
+    FROM iap.receipts
+    WHERE bucket = slice AND payload_sha256 = digest AND bundle_id = submit_receipt.bundle_id
+        AND user_id IS NOT DISTINCT FROM submit_receipt.user_id
+        AND (transaction_id IS NOT NULL OR submit_receipt.transaction_id IS NULL)
+        AND (order_id IS NOT NULL OR submit_receipt.order_id IS NULL)
+        AND (device IS NOT NULL OR submit_receipt.device IS NULL);
+
+    IF number IS NULL THEN
+        INSERT INTO iap.receipts AS known (
+            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device)
+        VALUES (
+            slice, nextval('iap.receipt_number') * 64 + slice, submit_receipt.bundle_id, submit_receipt.user_id,
+            body, digest, submit_receipt.order_id, submit_receipt.transaction_id, submit_receipt.device)
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
+        SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
+            transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
+            device = coalesce(known.device, EXCLUDED.device)
+        RETURNING receipt_id INTO number;
+    END IF;
+
+    INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id)
+    VALUES (slice, number, submit_receipt.transaction_id, submit_receipt.order_id)
+    ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
+    SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
+    RETURN number;
+END
+$$;
+COMMENT ON FUNCTION iap.submit_receipt IS
+    'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the '
+    'same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds '
+    'what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL '
+    'where nobody is logged in.';
+
+CREATE FUNCTION iap.register_order(
+    bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1,
+    app_account_token text DEFAULT NULL, created_at timestamptz DEFAULT now()
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
+    PERFORM iap.require_id('product_id', register_order.product_id, 255);
+    PERFORM iap.require_text('order_id', register_order.order_id, 1000);
+    PERFORM iap.require_text('user_id', register_order.user_id, 1000);
+    IF coalesce(register_order.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'an order''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    INSERT INTO iap.orders AS known (
+        bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
+    VALUES (
+        register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
+        register_order.quantity, register_order.app_account_token, coalesce(register_order.created_at, now()))
+    ON CONFLICT (bundle_id, order_id) DO UPDATE
+    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token)
+    WHERE (known.user_id, known.product_id, known.quantity)
+        = (EXCLUDED.user_id, EXCLUDED.product_id, EXCLUDED.quantity);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'this order is registered already, with another user, product or quantity' USING
+            ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.register_order IS
+    'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering '
+    'the same order again does nothing; the same id for another user, product or quantity is refused.';
+
+-- What leaves the white table ----------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.product_type_of(owed iap.white) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(
+        owed.product_type,
+        (SELECT type FROM iap.products WHERE bundle_id = owed.bundle_id AND product_id = owed.product_id))
+$$;
+COMMENT ON FUNCTION iap.product_type_of IS
+    'The type of the product that was bought: what Apple said, else what the list of products says.';
+
+CREATE FUNCTION iap.is_purchase_delivered(bundle_id text, environment text, original_transaction_id text)
+RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+        SELECT FROM iap.black
+        WHERE bundle_id = $1 AND environment = $2 AND original_transaction_id = $3)
+$$;
+COMMENT ON FUNCTION iap.is_purchase_delivered IS
+    'Whether a transaction of this original purchase was delivered: a non-consumable bought once is owed once.';
+
+CREATE FUNCTION iap.leave_white(owed iap.white, kind text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    DELETE FROM iap.white
+    WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment;
+    IF FOUND THEN
+        INSERT INTO iap.movements (kind, transactions, units, hash)
+        VALUES (leave_white.kind, 1, owed.quantity, hashtextextended(owed.transaction_id, 0));
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.leave_white IS
+    'Takes a transaction out of the white table, and journals it for the control totals.';
+
+CREATE FUNCTION iap.close_case(owed iap.white, how text, who text, note text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+    UPDATE iap.cases
+    SET state = 'closed', closed_at = now(), closed_as = how, closed_by = who, note = $4
+    WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
+        AND state = 'open'
+$$;
+COMMENT ON FUNCTION iap.close_case IS 'Closes the open case of a transaction, if there is one.';
+
+CREATE FUNCTION iap.exclude(owed iap.white, reason text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM iap.leave_white(owed, CASE exclude.reason WHEN 'refunded' THEN 'refunded' ELSE 'resolved' END);
+    INSERT INTO iap.excluded (
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+        purchased_at, price_milliunits, currency, storefront, source, verified_at, reason, refunded_at, excluded_at)
+    VALUES (
+        owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
+        owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
+        owed.source, owed.verified_at, exclude.reason, CASE exclude.reason WHEN 'refunded' THEN now() END, now())
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+END
+$$;
+COMMENT ON FUNCTION iap.exclude IS 'Moves a transaction from white to excluded.';
+
+CREATE FUNCTION iap.withdraw_restored(delivered iap.white) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    other iap.white;
+BEGIN
+    -- A statement a row, each by its key: the form that also runs where the tables are distributed.
+    FOR other IN
+        SELECT * FROM iap.white
+        WHERE original_transaction_id = delivered.original_transaction_id AND bundle_id = delivered.bundle_id
+            AND environment = delivered.environment AND transaction_id <> delivered.transaction_id
+        ORDER BY transaction_id
+    LOOP
+        PERFORM iap.exclude(other, 'restored');
+        PERFORM iap.close_case(other, 'withdrawn', 'delivery of ' || delivered.transaction_id, NULL);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.withdraw_restored IS
+    'After the delivery of a non-consumable: takes the other transactions of the same purchase out of white.';
+
+CREATE FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text)
+RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    is_ours boolean;
+BEGIN
+    INSERT INTO iap.black (
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+        purchased_at, price_milliunits, currency, storefront, source, first_seen_at, first_run_id, user_id, order_id,
+        delivered_by, delivered_at)
+    VALUES (
+        owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
+        owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
+        owed.source, owed.first_seen_at, owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, now())
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+    is_ours := FOUND;
+
+    PERFORM iap.leave_white(owed, CASE WHEN is_ours AND how = 'resolved' THEN 'resolved' ELSE 'claimed' END);
+    PERFORM iap.close_case(owed, 'delivered', who, note);
+    IF iap.product_type_of(owed) = 'non_consumable' THEN
+        PERFORM iap.withdraw_restored(owed);
+    END IF;
+    RETURN is_ours;
+END
+$$;
+COMMENT ON FUNCTION iap.deliver IS
+    'Moves a transaction from white to black; false if it was black already. The primary key of iap.black is what '
+    'keeps a transaction from being delivered twice, whatever happened before.';
+
+CREATE FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) RETURNS iap.white
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    owed iap.white;
+BEGIN
+    SELECT * INTO owed
+    FROM iap.white
+    WHERE transaction_id = lock_white.transaction_id AND bundle_id = lock_white.bundle_id
+        AND environment = lock_white.environment;
+    IF iap.product_type_of(owed) = 'non_consumable' THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(
+            concat_ws(' ', owed.bundle_id, owed.environment, owed.original_transaction_id), 0));
+    END IF;
+    SELECT * INTO owed
+    FROM iap.white
+    WHERE transaction_id = lock_white.transaction_id AND bundle_id = lock_white.bundle_id
+        AND environment = lock_white.environment
+    FOR UPDATE;
+    RETURN owed;
+END
+$$;
+COMMENT ON FUNCTION iap.lock_white IS
+    'The white row, locked until the transaction ends, all NULL if there is none. Whoever delivers a non-consumable '
+    'first locks its original purchase, since a restored one shares it under another transaction id.';
+
+-- A server that verified a purchase itself ---------------------------------------------------------------------------
+
+CREATE FUNCTION iap.sight(
+    bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint
+) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO iap.sightings AS known (
+        transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named, uploaded_at)
+    SELECT
+        sight.transaction_id, sight.bundle_id, sight.environment, bucket, receipt_id,
+        coalesce(user_id, sight.user_id), order_id, true, submitted_at
+    FROM iap.receipts
+    WHERE bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id
+        AND bundle_id = sight.bundle_id
+    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'receipt % of % is unknown', sight.receipt_id, sight.bundle_id USING
+            ERRCODE = 'foreign_key_violation', HINT = 'Name a receipt that iap.submit_receipt gave, or none.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.sight IS 'Remembers that a transaction was seen in a receipt that was uploaded for it.';
+
+CREATE FUNCTION iap.admit(
+    bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
+    quantity integer, purchased_at timestamptz, user_id text DEFAULT NULL, receipt_id bigint DEFAULT NULL
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    why_excluded text;
+    owed         iap.white;
+    is_new       boolean;
+BEGIN
+    PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
+    PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
+    PERFORM iap.require_id('product_id', admit.product_id, 255);
+    IF admit.user_id IS NOT NULL THEN
+        PERFORM iap.require_text('user_id', admit.user_id, 1000);
+    END IF;
+    IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF coalesce(admit.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF admit.purchased_at IS NULL OR NOT isfinite(admit.purchased_at) THEN
+        RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    INSERT INTO iap.white AS known (
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+        purchased_at, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at)
+    VALUES (
+        admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
+        (SELECT type FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id),
+        admit.quantity, admit.purchased_at, 'app_server', now(), admit.user_id, admit.receipt_id, now())
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING
+    RETURNING * INTO owed;
+    is_new := FOUND;
+
+    IF admit.receipt_id IS NOT NULL THEN
+        PERFORM iap.sight(
+            admit.bundle_id, admit.environment, admit.transaction_id, admit.user_id, admit.receipt_id);
+    END IF;
+
+    -- Only now: the insert waited for a claim that was under way, whose delivery this statement sees.
+    IF iap.is_delivered(admit.bundle_id, admit.environment, admit.transaction_id, owed) THEN
+        DELETE FROM iap.white
+        WHERE is_new AND transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id
+            AND environment = admit.environment;
+        RETURN 'already_delivered';
+    END IF;
+    SELECT reason INTO why_excluded
+    FROM iap.excluded
+    WHERE transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id AND environment = admit.environment;
+    IF FOUND THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: %',
+            admit.transaction_id, admit.bundle_id, admit.environment, why_excluded
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    END IF;
+    IF is_new THEN
+        INSERT INTO iap.movements (kind, transactions, units, hash)
+        VALUES ('new', 1, admit.quantity, hashtextextended(admit.transaction_id, 0));
+        RETURN 'white';
+    END IF;
+    UPDATE iap.white
+    SET admitted_user_id = coalesce(admitted_user_id, admit.user_id),
+        admitted_receipt_id = coalesce(admitted_receipt_id, admit.receipt_id)
+    WHERE transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id AND environment = admit.environment
+        AND (
+            (admitted_user_id IS NULL AND admit.user_id IS NOT NULL)
+            OR (admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL));
+    RETURN 'already_white';
+END
+$$;
+COMMENT ON FUNCTION iap.admit IS
+    'For a server that verified a purchase itself: puts it into white at once and says white, already_white or '
+    'already_delivered. A purchase that is not owed, such as a refunded one, is refused with an error that says why.';
+
+-- Claims -------------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.is_delivered(bundle_id text, environment text, transaction_id text, owed iap.white)
+RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT EXISTS (
+            SELECT FROM iap.black
+            WHERE transaction_id = $3 AND bundle_id = $1 AND environment = $2)
+        OR (
+            iap.product_type_of(owed) = 'non_consumable'
+            AND iap.is_purchase_delivered($1, $2, owed.original_transaction_id))
+$$;
+COMMENT ON FUNCTION iap.is_delivered IS
+    'Whether a transaction was delivered: itself, or another transaction of the same non-consumable.';
+
+CREATE FUNCTION iap.is_wrong_user(owed iap.white, user_id text) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH known AS (
+        SELECT owed.admitted_user_id AS known_user_id
+        WHERE owed.admitted_user_id IS NOT NULL
+        UNION ALL
+        SELECT sightings.user_id
+        FROM iap.sightings
+        WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id
+            AND environment = owed.environment AND sightings.user_id IS NOT NULL
+    )
+    SELECT EXISTS (SELECT FROM known) AND NOT EXISTS (SELECT FROM known WHERE known_user_id = $2)
+$$;
+COMMENT ON FUNCTION iap.is_wrong_user IS
+    'Whether others presented this transaction and this user never did. Where nobody is known, anybody may claim.';
+
+CREATE FUNCTION iap.attempt_claim(
+    bundle_id text, environment text, transaction_id text, user_id text, order_id text
+) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    owed iap.white := iap.lock_white(attempt_claim.bundle_id, attempt_claim.environment, attempt_claim.transaction_id);
+BEGIN
+    IF iap.is_delivered(attempt_claim.bundle_id, attempt_claim.environment, attempt_claim.transaction_id, owed) THEN
+        RETURN 'already_delivered';
+    ELSIF EXISTS (
+        SELECT FROM iap.excluded
+        WHERE transaction_id = attempt_claim.transaction_id AND bundle_id = attempt_claim.bundle_id
+            AND environment = attempt_claim.environment)
+    THEN
+        RETURN 'excluded';
+    ELSIF owed.transaction_id IS NULL THEN
+        RETURN 'not_verified';
+    ELSIF iap.is_wrong_user(owed, attempt_claim.user_id) THEN
+        RETURN 'wrong_user';
+    ELSIF iap.deliver(
+        owed, attempt_claim.user_id, attempt_claim.order_id, 'claim', 'claim of ' || attempt_claim.user_id, NULL)
+    THEN
+        RETURN 'delivered';
+    END IF;
+    RETURN 'already_delivered';
+END
+$$;
+COMMENT ON FUNCTION iap.attempt_claim IS 'One claim in one environment, without its row in iap.claims.';
+
+CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    outcome text;
+BEGIN
+    PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
+    PERFORM iap.require_text('user_id', claim.user_id, 1000);
+    IF claim.order_id IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', claim.order_id, 1000);
+    END IF;
+
+    -- Sandbox numbers its transactions on its own: it is looked at where production has nothing.
+    outcome := iap.attempt_claim(
+        claim.bundle_id, 'Production', claim.transaction_id, claim.user_id, claim.order_id);
+    IF outcome = 'not_verified' THEN
+        outcome := iap.attempt_claim(
+            claim.bundle_id, 'Sandbox', claim.transaction_id, claim.user_id, claim.order_id);
+    END IF;
+
+    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome)
+    VALUES (claim.transaction_id, claim.bundle_id, claim.user_id, claim.order_id, outcome);
+    IF outcome = 'delivered' THEN
+        INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, details)
+        VALUES (
+            'delivered', 'claim', claim.transaction_id, claim.bundle_id,
+            jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id));
+    END IF;
+    RETURN outcome;
+END
+$$;
+COMMENT ON FUNCTION iap.claim IS
+    'Moves one transaction from white to black: delivered to exactly one of any number of concurrent claims, else '
+    'already_delivered, not_verified, wrong_user or excluded. Call it in the transaction that credits the goods, and '
+    'credit them only for delivered.';
+
+-- The support desk ---------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.resolve(
+    transaction_id text, bundle_id text, environment text, how text, who text, note text,
+    user_id text DEFAULT NULL, order_id text DEFAULT NULL
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    owed   iap.white := iap.lock_white(resolve.bundle_id, resolve.environment, resolve.transaction_id);
+    owners text[];
+BEGIN
+    PERFORM iap.require_text('who', resolve.who, 1000);
+    PERFORM iap.require_text('note', resolve.note, 10000);
+    IF resolve.how IS NULL OR resolve.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
+        RAISE EXCEPTION 'a case is resolved as delivered, dismissed or refunded'
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF owed.transaction_id IS NULL THEN
+        RETURN CASE
+            WHEN iap.is_delivered(resolve.bundle_id, resolve.environment, resolve.transaction_id, owed)
+                THEN 'already_delivered'
+            ELSE 'not_white'
+        END;
+    END IF;
+
+    IF how = 'delivered' THEN
+        SELECT owner_user_ids INTO owners
+        FROM iap.cases
+        WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment;
+        IF NOT iap.deliver(
+            owed, coalesce(resolve.user_id, CASE cardinality(owners) WHEN 1 THEN owners[1] END), resolve.order_id,
+            'resolved', resolve.who, resolve.note)
+        THEN
+            RETURN 'already_delivered';
+        END IF;
+    ELSE
+        PERFORM iap.exclude(owed, resolve.how);
+        PERFORM iap.close_case(owed, resolve.how, resolve.who, resolve.note);
+    END IF;
+    INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, environment, details)
+    VALUES (
+        'resolved', resolve.who, owed.transaction_id, owed.bundle_id, owed.environment,
+        jsonb_build_object('how', resolve.how, 'note', resolve.note, 'user_id', resolve.user_id));
+    RETURN resolve.how;
+END
+$$;
+COMMENT ON FUNCTION iap.resolve IS
+    'Ends a case by hand: the goods were delivered, nothing is owed after all, or the money went back. Says how, or '
+    'already_delivered or not_white where there was nothing to end.';
+
+-- Nothing of this is for everyone: roles.sql says who may call what. ---------------------------------------------------
+
+REVOKE ALL ON SCHEMA iap FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap FROM PUBLIC;
