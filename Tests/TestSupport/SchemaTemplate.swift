@@ -1,4 +1,5 @@
 import Foundation
+import Ledger
 import PostgreSQL
 
 /// The database that the others are copied from: every migration in its order, then the roles.
@@ -17,20 +18,15 @@ struct SchemaTemplate: Sendable {
         defer { admin.close() }
         try await admin.execute("CREATE DATABASE \(identifier: name) TEMPLATE template0")
         let database = ScratchDatabase(name: name, cluster: cluster, logins: [:])
-        for migration in try migrations() { try await apply(migration, to: database) }
+        let session = try await LedgerSession.connect(LedgerSettings(database: database.conninfo))
+        defer { session.close() }
+        _ = try await session.migrate()
         let roles = sqlFolder.appending(path: "roles.sql")
         if FileManager.default.fileExists(atPath: roles.path) { try await apply(roles, to: database) }
         return SchemaTemplate(logins: try await makeLogins(admin))
     }
 
     private static let sqlFolder = PackageRoot.folder.appending(path: "sql")
-
-    private static func migrations() throws -> [URL] {
-        let folder = sqlFolder.appending(path: "migrations")
-        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-            .filter { $0.pathExtension == "sql" }
-            .sorted { $0.lastPathComponent < $1.lastPathComponent }
-    }
 
     /// By psql, which also understands its own commands, should a file hold any.
     private static func apply(_ file: URL, to database: ScratchDatabase) async throws {

@@ -1,0 +1,34 @@
+# The two commands that a newcomer needs are `make demo` and `make test`.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SWIFT_BUILD := .ci/with-swift swift build
+
+.PHONY: demo test lint install clean
+
+# Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
+# and leaves its report under .build/demo/reports/latest/.
+demo:
+	@.ci/install-packages demo
+	@.ci/demo
+
+# Every test: Swift, SQL, formatting.
+test:
+	@.ci/install-packages test
+	@.ci/test
+
+lint:
+	@.ci/with-swift swift format lint --strict -r Sources Tests Package.swift
+
+install:
+	@.ci/install-packages build
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --product iap-reconcile
+	install -D -m 755 .build/release/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
+	install -d "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations" "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron"
+	install -m 644 sql/*.sql "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/"
+	install -m 644 sql/migrations/*.sql "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations/"
+	install -m 644 cron/* "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron/"
+	install -D -m 644 docs/iap-reconcile.8 "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
+
+clean:
+	rm -rf .build

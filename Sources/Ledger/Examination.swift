@@ -1,0 +1,63 @@
+public import Foundation
+import PostgreSQL
+
+/// What an examination of the database found.
+public struct DatabaseExamination: Sendable {
+    /// As PostgreSQL counts its versions: 150004 is 15.4.
+    public let serverVersion: Int
+    /// Whether a session lock outlives its statement; behind a proxy that pools transactions it does not.
+    public let keepsSessions: Bool
+    /// The server's clock less this machine's, in seconds.
+    public let clockDifference: TimeInterval
+    /// What the role may not do and the job must, such as "UPDATE on iap.cases".
+    public let missingRights: [String]
+    /// Whether the role could also change what it must never change.
+    public let isTooPowerful: Bool
+}
+
+extension LedgerSession {
+    /// Looks at everything of the database that a run relies on. The schema must be current.
+    public func examine() async throws(LedgerError) -> DatabaseExamination {
+        try await translating {
+            let before = Date()
+            let row = try await connection.only(
+                """
+                SELECT
+                    clock_timestamp() AS clock, pg_backend_pid() AS process,
+                    rolsuper OR pg_has_role(
+                        (SELECT relowner FROM pg_class WHERE oid = 'iap.events'::regclass), 'MEMBER')
+                        AS is_too_powerful
+                FROM pg_roles
+                WHERE rolname = current_user
+                """)
+            let middle = before.addingTimeInterval(Date().timeIntervalSince(before) / 2)
+            return DatabaseExamination(
+                serverVersion: connection.serverVersion,
+                keepsSessions: try await keepsSession(of: try row.decode("process", as: Int32.self)),
+                clockDifference: try row.decode("clock", as: Date.self).timeIntervalSince(middle),
+                missingRights: try await missingRights(),
+                isTooPowerful: try row.decode("is_too_powerful"))
+        }
+    }
+
+    private func keepsSession(of process: Int32) async throws -> Bool {
+        try await connection.only("SELECT pg_backend_pid() = \(process) AS is_same").decode("is_same", as: Bool.self)
+    }
+
+    private func missingRights() async throws -> [String] {
+        try await connection.query(
+            """
+            SELECT needed.privilege || ' on iap.' || needed.relation AS missing
+            FROM (
+                VALUES
+                    ('receipts', 'SELECT'), ('uploads', 'SELECT'), ('verified', 'INSERT'), ('verified', 'DELETE'),
+                    ('white', 'INSERT'), ('white', 'UPDATE'), ('white', 'DELETE'), ('black', 'SELECT'),
+                    ('excluded', 'INSERT'), ('sightings', 'INSERT'), ('claims', 'SELECT'), ('cases', 'UPDATE'),
+                    ('runs', 'INSERT'), ('movements', 'INSERT'), ('events', 'INSERT'), ('products', 'SELECT')
+            ) AS needed (relation, privilege)
+            WHERE NOT has_table_privilege('iap.' || needed.relation, needed.privilege)
+            ORDER BY 1
+            """
+        ).map { try $0.decode("missing", as: String.self) }
+    }
+}

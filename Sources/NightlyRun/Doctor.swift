@@ -1,0 +1,135 @@
+import AppStore
+import Foundation
+import Ledger
+import Reconciliation
+
+/// Examines everything outside that a run relies on, and says how to mend what is wrong.
+public struct Doctor: Sendable {
+    /// What the examination of one thing came to.
+    public struct Finding: Sendable {
+        public enum Verdict: String, Sendable {
+            case fine, warning, wrong
+        }
+
+        public let name: String
+        public let verdict: Verdict
+        public let text: String
+        /// What to do about it.
+        public let remedy: String?
+
+        public init(_ name: String, _ verdict: Verdict, _ text: String, remedy: String? = nil) {
+            self.name = name
+            self.verdict = verdict
+            self.text = text
+            self.remedy = remedy
+        }
+    }
+
+    private let settings: JobSettings
+
+    public init(settings: JobSettings) {
+        self.settings = settings
+    }
+
+    /// Examines the database, the apps' secrets and Apple. Changes nothing.
+    public func examine() async -> [Finding] {
+        await database() + secrets() + apple()
+    }
+
+    private func database() async -> [Finding] {
+        do {
+            let session = try await LedgerSession.connect(LedgerSettings(database: settings.database))
+            defer { session.close() }
+            let connected = Finding("database", .fine, "connected")
+            do {
+                try await session.checkSchema()
+            } catch .schema(let text) {
+                return [connected, Finding("schema", .wrong, text)]
+            }
+            return [connected, Finding("schema", .fine, "current")] + Self.findings(try await session.examine())
+        } catch {
+            return [
+                Finding(
+                    "database", .wrong, error.description,
+                    remedy: "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
+            ]
+        }
+    }
+
+    private static func findings(_ found: DatabaseExamination) -> [Finding] {
+        var findings: [Finding] = []
+        if found.serverVersion < 150_000 {
+            findings.append(
+                Finding("version", .wrong, "PostgreSQL is older than 15", remedy: "Use PostgreSQL 15 or newer."))
+        }
+        if !found.keepsSessions {
+            findings.append(
+                Finding(
+                    "sessions", .wrong, "a proxy between here and PostgreSQL pools transactions, so locks don't hold",
+                    remedy: "Connect to PostgreSQL itself, or to a pool of sessions."))
+        }
+        findings.append(
+            found.missingRights.isEmpty
+                ? Finding("grants", .fine, "the role has the rights that the job needs")
+                : Finding(
+                    "grants", .wrong, "the role lacks \(found.missingRights.joined(separator: ", "))",
+                    remedy: "Run sql/roles.sql as an administrator, and connect as iap_job or a member of it."))
+        if found.isTooPowerful {
+            findings.append(
+                Finding(
+                    "role", .warning, "the role owns the tables or is a superuser",
+                    remedy: "Connect as iap_job, which can't change the audit trail."))
+        }
+        findings.append(clock(found.clockDifference))
+        return findings
+    }
+
+    private static func clock(_ difference: TimeInterval) -> Finding {
+        let seconds = Int(difference.magnitude.rounded())
+        return seconds <= 5
+            ? Finding("clock", .fine, "agrees with PostgreSQL's")
+            : Finding(
+                "clock", .warning, "differs from PostgreSQL's by \(seconds) seconds",
+                remedy: "Set both machines' clocks by NTP.")
+    }
+
+    private func secrets() -> [Finding] {
+        if settings.apps.isEmpty {
+            return [
+                Finding(
+                    "apps", .wrong, "no app is configured", remedy: "Add a section [app BUNDLE_ID] for each app.")
+            ]
+        }
+        return settings.apps.map { app in
+            let name = "app \(app.app.bundleID)"
+            return app.sharedSecret == nil
+                ? Finding(
+                    name, .warning, "has no shared secret: Apple refuses its receipts with subscriptions",
+                    remedy: "Set shared_secret_file, unless the app sells no subscriptions.")
+                : Finding(name, .fine, "has a shared secret")
+        }
+    }
+
+    /// Apple answers an empty receipt with a status: that it answers at all is what counts.
+    private func apple() async -> [Finding] {
+        do {
+            let client = try VerifyReceiptClient(settings.apple)
+            switch try await client.verify(receiptData: "AA==", sharedSecret: nil) {
+            case .genuine, .notGenuine, .malformedOrOutage, .accountGone:
+                return [Finding("Apple", .fine, "answers")]
+            case .tryAgain(let why):
+                return [
+                    Finding(
+                        "Apple", why.isTransport ? .wrong : .warning, why.text,
+                        remedy: "Check the way out to \(settings.apple.verifyReceiptProduction).")
+                ]
+            case .needsConfiguration(let what):
+                return [Finding("Apple", .wrong, what, remedy: "Mend the section [apple].")]
+            case .notTried:
+                return [Finding("Apple", .warning, "was not asked")]
+            }
+        } catch {
+            return [Finding("Apple", .wrong, "\(error)", remedy: "Mend the section [apple].")]
+        }
+    }
+}

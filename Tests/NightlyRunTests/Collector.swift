@@ -1,0 +1,21 @@
+import Foundation
+import Reconciliation
+
+/// Keeps the findings of a run in memory.
+final class Collector: FindingsReceiver {
+    var head: RunReport?
+    var cases: [ReportedCase] = []
+    var unusable: [ReceiptNotice] = []
+    var unverified: [ReceiptNotice] = []
+    var suspicions: [Suspicion] = []
+    var isFinished = false
+
+    func begin(_ run: RunReport) { head = run }
+    func add(_ lostOrder: ReportedCase) { cases.append(lostOrder) }
+    func add(unusable receipt: ReceiptNotice) { unusable.append(receipt) }
+    func add(unverified receipt: ReceiptNotice) { unverified.append(receipt) }
+    func add(_ suspicion: Suspicion) { suspicions.append(suspicion) }
+    func finish() { isFinished = true }
+
+    var caseIDs: Set<String> { Set(cases.map(\.key.id.text)) }
+}
