@@ -1,45 +1,69 @@
--- The roles of iap-reconcile and what each may do. Run by an administrator after each migration; running it again
--- changes nothing. Give each role a way to log in (a password, a certificate, peer authentication) as is your custom.
+-- The four roles, each with just what it needs. Run by an administrator after every migration; running it again is
+-- harmless, and takes back what is granted beyond it. No role has a password here: give them one, or let
+-- pg_hba.conf know them by their system user.
+--
+--   iap_job      the nightly job
+--   iap_app      an app's own server: calls four functions and sees no table
+--   iap_support  the support desk: reads all but the payloads of receipts, and ends cases
+--   iap_finance  reads the views in schema finance
 
 DO $$
 DECLARE
-    role_name text;
+    name text;
 BEGIN
-    FOREACH role_name IN ARRAY ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance'] LOOP
+    FOREACH name IN ARRAY ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance'] LOOP
         BEGIN
-            EXECUTE format(
-                'CREATE ROLE %I LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS', role_name);
+            EXECUTE format('CREATE ROLE %I LOGIN', name);
         EXCEPTION
-            -- Made before, or by another session at this very moment.
-            WHEN duplicate_object OR unique_violation THEN NULL;
+            WHEN duplicate_object OR unique_violation THEN NULL; -- it is there, or was made this very moment
         END;
+        IF EXISTS (
+            SELECT FROM pg_catalog.pg_roles
+            WHERE rolname = name AND (rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls))
+        THEN
+            RAISE EXCEPTION 'role % may do more than it should', name USING
+                HINT = format('ALTER ROLE %I NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS', name);
+        END IF;
+        EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
     END LOOP;
-END
-$$;
-
-GRANT USAGE ON SCHEMA iap TO iap_job, iap_app, iap_support;
-
--- The nightly job. What was delivered is never taken back, and the audit trail only grows.
-GRANT SELECT ON ALL TABLES IN SCHEMA iap TO iap_job;
-GRANT UPDATE (state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text)
-    ON iap.receipts TO iap_job;
-GRANT INSERT, UPDATE, DELETE ON iap.verified, iap.white TO iap_job;
-GRANT UPDATE (refunded_at, refund_reason, refund_run_id) ON iap.black TO iap_job;
-GRANT INSERT, UPDATE ON iap.excluded, iap.sightings, iap.cases, iap.runs, iap.movements TO iap_job;
-GRANT INSERT ON iap.events TO iap_job;
-DO $$
-BEGIN
+    -- A dry run writes into temporary tables.
     EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO iap_job', current_database());
 END
 $$;
 
--- An app's own server: functions, and no table.
-GRANT EXECUTE ON FUNCTION iap.submit_receipt, iap.register_order, iap.admit, iap.claim TO iap_app;
+REVOKE ALL ON SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance;
+REVOKE ALL ON ALL TABLES IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance;
 
--- The support desk: everything but the payloads.
+GRANT USAGE ON SCHEMA iap TO iap_job, iap_app, iap_support;
+GRANT USAGE ON SCHEMA finance TO iap_finance;
+
+-- The nightly job. What is delivered or excluded stays so: it deletes from neither, nor from anything but the
+-- staging table and white. The inbox belongs to the app's server: the job only writes what became of a receipt.
 GRANT SELECT ON
-    iap.products, iap.orders, iap.uploads, iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases,
-    iap.runs, iap.events
+    iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.verified, iap.white, iap.black,
+    iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.movements, iap.events
+    TO iap_job;
+GRANT UPDATE (
+    state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text)
+    ON iap.receipts TO iap_job;
+GRANT INSERT, DELETE ON iap.verified TO iap_job;
+GRANT INSERT, UPDATE, DELETE ON iap.white TO iap_job;
+GRANT UPDATE (refunded_at, refund_reason, refund_run_id) ON iap.black TO iap_job;
+GRANT INSERT, UPDATE ON iap.excluded, iap.sightings, iap.cases, iap.runs TO iap_job;
+GRANT INSERT, UPDATE (closed_run_id) ON iap.movements TO iap_job;
+GRANT INSERT ON iap.events TO iap_job;
+
+-- An app's own server.
+GRANT EXECUTE ON FUNCTION
+    iap.submit_receipt, iap.register_order, iap.admit, iap.claim
+    TO iap_app;
+
+-- The support desk. A payload is the customer's proof of purchase, with which others could claim.
+GRANT SELECT ON
+    iap.migrations, iap.products, iap.orders, iap.uploads, iap.white, iap.black, iap.excluded, iap.sightings,
+    iap.claims, iap.cases, iap.runs, iap.movements, iap.events
     TO iap_support;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
@@ -47,6 +71,5 @@ GRANT SELECT (
     ON iap.receipts TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.resolve TO iap_support;
 
--- Finance: their views, and nothing else.
-GRANT USAGE ON SCHEMA finance TO iap_finance;
+-- Finance.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;

@@ -3,6 +3,14 @@
 
 CREATE SCHEMA iap;
 
+-- What was applied, and the SHA-256 of its text, by which a program knows its schema again.
+CREATE TABLE iap.migrations (
+    number     integer PRIMARY KEY CHECK (number > 0),
+    name       text NOT NULL,
+    checksum   text NOT NULL CHECK (checksum ~ '^[0-9a-f]{64}$'),
+    applied_at timestamptz NOT NULL DEFAULT now()
+);
+
 -- From the poorest to the best: a poorer source never overwrites what a better one said.
 CREATE TYPE iap.source AS ENUM ('app_server', 'local', 'verify_receipt', 'server_api');
 
@@ -226,7 +234,7 @@ CREATE TABLE iap.excluded (
     CONSTRAINT refunded_has_time CHECK (reason <> 'refunded' OR refunded_at IS NOT NULL),
     CONSTRAINT refund_reason_has_refund CHECK (refund_reason IS NULL OR refunded_at IS NOT NULL),
     CONSTRAINT foreign_bundle_is_named CHECK ((reason = 'foreign_bundle') = (found_bundle_id IS NOT NULL)),
-    CONSTRAINT run_or_person CHECK (run_id IS NOT NULL OR reason IN ('dismissed', 'refunded'))
+    CONSTRAINT run_or_person CHECK (run_id IS NOT NULL OR reason IN ('dismissed', 'refunded', 'restored'))
 );
 
 CREATE INDEX excluded_by_reason ON iap.excluded (reason, excluded_at);

@@ -51,7 +51,10 @@ DECLARE
 BEGIN
     PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
     PERFORM iap.require_text(name, value, 1000)
-    FROM (VALUES ('user_id', user_id), ('transaction_id', transaction_id), ('order_id', order_id)) AS given (name, value)
+    FROM (
+        VALUES
+            ('user_id', submit_receipt.user_id), ('transaction_id', submit_receipt.transaction_id),
+            ('order_id', submit_receipt.order_id)) AS given (name, value)
     WHERE value IS NOT NULL;
 
     -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
@@ -123,7 +126,7 @@ COMMENT ON FUNCTION iap.register_order IS
     'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering '
     'the same order again does nothing; the same id for another user, product or quantity is refused.';
 
--- What leaves the white table ----------------------------------------------------------------------------------------
+-- What leaves the white table ---------------------------------------------------------------------------------------
 
 CREATE FUNCTION iap.product_type_of(owed iap.white) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -183,7 +186,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.exclude IS 'Moves a transaction from white to excluded.';
 
-CREATE FUNCTION iap.withdraw_restored(delivered iap.white) RETURNS void
+CREATE FUNCTION iap.withdraw_restored(delivered iap.white, who text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     other iap.white;
@@ -196,7 +199,7 @@ BEGIN
         ORDER BY transaction_id
     LOOP
         PERFORM iap.exclude(other, 'restored');
-        PERFORM iap.close_case(other, 'withdrawn', 'delivery of ' || delivered.transaction_id, NULL);
+        PERFORM iap.close_case(other, 'withdrawn', who, NULL);
     END LOOP;
 END
 $$;
@@ -224,7 +227,7 @@ BEGIN
     PERFORM iap.leave_white(owed, CASE WHEN is_ours AND how = 'resolved' THEN 'resolved' ELSE 'claimed' END);
     PERFORM iap.close_case(owed, 'delivered', who, note);
     IF iap.product_type_of(owed) = 'non_consumable' THEN
-        PERFORM iap.withdraw_restored(owed);
+        PERFORM iap.withdraw_restored(owed, who);
     END IF;
     RETURN is_ours;
 END
@@ -285,6 +288,43 @@ END
 $$;
 COMMENT ON FUNCTION iap.sight IS 'Remembers that a transaction was seen in a receipt that was uploaded for it.';
 
+CREATE FUNCTION iap.standing(bundle_id text, environment text, transaction_id text, owed iap.white) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    kept iap.excluded;
+BEGIN
+    IF EXISTS (
+        SELECT FROM iap.black
+        WHERE transaction_id = standing.transaction_id AND bundle_id = standing.bundle_id
+            AND environment = standing.environment)
+    THEN
+        RETURN 'already_delivered';
+    END IF;
+    SELECT * INTO kept
+    FROM iap.excluded
+    WHERE transaction_id = standing.transaction_id AND bundle_id = standing.bundle_id
+        AND environment = standing.environment;
+    IF kept.transaction_id IS NOT NULL THEN
+        RETURN CASE
+            WHEN kept.reason = 'restored' AND iap.is_purchase_delivered(
+                kept.bundle_id, kept.environment, kept.original_transaction_id) THEN 'already_delivered'
+            ELSE 'excluded'
+        END;
+    ELSIF owed.transaction_id IS NULL THEN
+        RETURN 'not_verified';
+    END IF;
+    RETURN CASE
+        WHEN iap.product_type_of(owed) = 'non_consumable' AND iap.is_purchase_delivered(
+            owed.bundle_id, owed.environment, owed.original_transaction_id) THEN 'already_delivered'
+        ELSE 'white'
+    END;
+END
+$$;
+COMMENT ON FUNCTION iap.standing IS
+    'Where a transaction stands, given its white row if it has one: already_delivered, excluded, white or not_verified. '
+    'A restored non-consumable is already delivered if its purchase was, under whatever id.';
+
 CREATE FUNCTION iap.admit(
     bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
     quantity integer, purchased_at timestamptz, user_id text DEFAULT NULL, receipt_id bigint DEFAULT NULL
@@ -292,9 +332,10 @@ CREATE FUNCTION iap.admit(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    why_excluded text;
-    owed         iap.white;
-    is_new       boolean;
+    is_new   boolean;
+    owed     iap.white;
+    standing text;
+    why      text;
 BEGIN
     PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
@@ -318,8 +359,7 @@ BEGIN
         admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
         (SELECT type FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id),
         admit.quantity, admit.purchased_at, 'app_server', now(), admit.user_id, admit.receipt_id, now())
-    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING
-    RETURNING * INTO owed;
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
     is_new := FOUND;
 
     IF admit.receipt_id IS NOT NULL THEN
@@ -327,19 +367,23 @@ BEGIN
             admit.bundle_id, admit.environment, admit.transaction_id, admit.user_id, admit.receipt_id);
     END IF;
 
-    -- Only now: the insert waited for a claim that was under way, whose delivery this statement sees.
-    IF iap.is_delivered(admit.bundle_id, admit.environment, admit.transaction_id, owed) THEN
+    -- Only now: the insert waited for a claim that was under way, whose delivery is seen from here on.
+    SELECT * INTO owed
+    FROM iap.white
+    WHERE transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id AND environment = admit.environment;
+    standing := iap.standing(admit.bundle_id, admit.environment, admit.transaction_id, owed);
+    IF standing = 'already_delivered' THEN
         DELETE FROM iap.white
         WHERE is_new AND transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id
             AND environment = admit.environment;
         RETURN 'already_delivered';
-    END IF;
-    SELECT reason INTO why_excluded
-    FROM iap.excluded
-    WHERE transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id AND environment = admit.environment;
-    IF FOUND THEN
-        RAISE EXCEPTION 'transaction % of % (%) is not owed: %',
-            admit.transaction_id, admit.bundle_id, admit.environment, why_excluded
+    ELSIF standing = 'excluded' THEN
+        SELECT reason INTO why
+        FROM iap.excluded
+        WHERE transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id
+            AND environment = admit.environment;
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
+            admit.transaction_id, admit.bundle_id, admit.environment, why
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     END IF;
     IF is_new THEN
@@ -358,75 +402,71 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.admit IS
-    'For a server that verified a purchase itself: puts it into white at once and says white, already_white or '
-    'already_delivered. A purchase that is not owed, such as a refunded one, is refused with an error that says why.';
+    'Takes a purchase that the app''s server verified itself into the white table: white, already_white or '
+    'already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …) is not owed: that '
+    'is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
 
--- Claims -------------------------------------------------------------------------------------------------------------
+-- The claim ----------------------------------------------------------------------------------------------------------
 
-CREATE FUNCTION iap.is_delivered(bundle_id text, environment text, transaction_id text, owed iap.white)
-RETURNS boolean
+CREATE FUNCTION iap.environment_of(bundle_id text, transaction_id text) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT EXISTS (
-            SELECT FROM iap.black
-            WHERE transaction_id = $3 AND bundle_id = $1 AND environment = $2)
-        OR (
-            iap.product_type_of(owed) = 'non_consumable'
-            AND iap.is_purchase_delivered($1, $2, owed.original_transaction_id))
+    SELECT min(environment)
+    FROM (
+        SELECT environment FROM iap.white WHERE bundle_id = $1 AND transaction_id = $2
+        UNION ALL
+        SELECT environment FROM iap.black WHERE bundle_id = $1 AND transaction_id = $2
+        UNION ALL
+        SELECT environment FROM iap.excluded WHERE bundle_id = $1 AND transaction_id = $2
+    ) AS known
 $$;
-COMMENT ON FUNCTION iap.is_delivered IS
-    'Whether a transaction was delivered: itself, or another transaction of the same non-consumable.';
+COMMENT ON FUNCTION iap.environment_of IS
+    'The environment in which a transaction is known, NULL if in none. The two number their transactions apart; where '
+    'both know the id, Production wins, as its name comes first.';
 
 CREATE FUNCTION iap.is_wrong_user(owed iap.white, user_id text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-    WITH known AS (
-        SELECT owed.admitted_user_id AS known_user_id
-        WHERE owed.admitted_user_id IS NOT NULL
-        UNION ALL
-        SELECT sightings.user_id
+    SELECT NOT coalesce(bool_or(known.user_id = $2), true)
+    FROM (
+        SELECT user_id
         FROM iap.sightings
         WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id
-            AND environment = owed.environment AND sightings.user_id IS NOT NULL
-    )
-    SELECT EXISTS (SELECT FROM known) AND NOT EXISTS (SELECT FROM known WHERE known_user_id = $2)
+            AND environment = owed.environment
+        UNION ALL
+        SELECT owed.admitted_user_id
+    ) AS known
+    WHERE known.user_id IS NOT NULL
 $$;
 COMMENT ON FUNCTION iap.is_wrong_user IS
-    'Whether others presented this transaction and this user never did. Where nobody is known, anybody may claim.';
+    'Whether users are known to have handed in this transaction, and this one is not among them.';
 
-CREATE FUNCTION iap.attempt_claim(
-    bundle_id text, environment text, transaction_id text, user_id text, order_id text
-) RETURNS text
+CREATE FUNCTION iap.tidy_white(owed iap.white, who text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    owed iap.white := iap.lock_white(attempt_claim.bundle_id, attempt_claim.environment, attempt_claim.transaction_id);
 BEGIN
-    IF iap.is_delivered(attempt_claim.bundle_id, attempt_claim.environment, attempt_claim.transaction_id, owed) THEN
-        RETURN 'already_delivered';
-    ELSIF EXISTS (
-        SELECT FROM iap.excluded
-        WHERE transaction_id = attempt_claim.transaction_id AND bundle_id = attempt_claim.bundle_id
-            AND environment = attempt_claim.environment)
+    IF EXISTS (
+        SELECT FROM iap.black
+        WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id
+            AND environment = owed.environment)
     THEN
-        RETURN 'excluded';
-    ELSIF owed.transaction_id IS NULL THEN
-        RETURN 'not_verified';
-    ELSIF iap.is_wrong_user(owed, attempt_claim.user_id) THEN
-        RETURN 'wrong_user';
-    ELSIF iap.deliver(
-        owed, attempt_claim.user_id, attempt_claim.order_id, 'claim', 'claim of ' || attempt_claim.user_id, NULL)
-    THEN
-        RETURN 'delivered';
+        PERFORM iap.leave_white(owed, 'claimed');
+        PERFORM iap.close_case(owed, 'delivered', who, NULL);
+    ELSE
+        PERFORM iap.exclude(owed, 'restored');
+        PERFORM iap.close_case(owed, 'withdrawn', who, NULL);
     END IF;
-    RETURN 'already_delivered';
 END
 $$;
-COMMENT ON FUNCTION iap.attempt_claim IS 'One claim in one environment, without its row in iap.claims.';
+COMMENT ON FUNCTION iap.tidy_white IS
+    'Takes out of white what turned out to be delivered or excluded, so that it is no case.';
 
-CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL) RETURNS text
+CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL)
+RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    outcome text;
+    owed        iap.white;
+    environment text;
+    outcome     text;
+    who         text := 'claim:' || claim.user_id;
 BEGIN
     PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
@@ -435,63 +475,92 @@ BEGIN
         PERFORM iap.require_text('order_id', claim.order_id, 1000);
     END IF;
 
-    -- Sandbox numbers its transactions on its own: it is looked at where production has nothing.
-    outcome := iap.attempt_claim(
-        claim.bundle_id, 'Production', claim.transaction_id, claim.user_id, claim.order_id);
-    IF outcome = 'not_verified' THEN
-        outcome := iap.attempt_claim(
-            claim.bundle_id, 'Sandbox', claim.transaction_id, claim.user_id, claim.order_id);
+    environment := iap.environment_of(claim.bundle_id, claim.transaction_id);
+    owed := iap.lock_white(claim.bundle_id, environment, claim.transaction_id);
+    -- Only now: another claim that held the lock has been seen to its end.
+    outcome := iap.standing(claim.bundle_id, environment, claim.transaction_id, owed);
+    IF outcome <> 'white' THEN
+        IF owed.transaction_id IS NOT NULL THEN
+            PERFORM iap.tidy_white(owed, who);
+        END IF;
+    ELSIF iap.is_wrong_user(owed, claim.user_id) THEN
+        outcome := 'wrong_user';
+    ELSIF iap.deliver(owed, claim.user_id, claim.order_id, 'claim', who, NULL) THEN
+        outcome := 'delivered';
+    ELSE
+        outcome := 'already_delivered';
     END IF;
 
     INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome)
     VALUES (claim.transaction_id, claim.bundle_id, claim.user_id, claim.order_id, outcome);
     IF outcome = 'delivered' THEN
-        INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, details)
+        INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, environment, details)
         VALUES (
-            'delivered', 'claim', claim.transaction_id, claim.bundle_id,
+            'claimed', session_user, claim.transaction_id, claim.bundle_id, environment,
             jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id));
     END IF;
     RETURN outcome;
 END
 $$;
 COMMENT ON FUNCTION iap.claim IS
-    'Moves one transaction from white to black: delivered to exactly one of any number of concurrent claims, else '
-    'already_delivered, not_verified, wrong_user or excluded. Call it in the transaction that credits the goods, and '
-    'credit them only for delivered.';
+    'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or '
+    'why not: already_delivered, not_verified, wrong_user, excluded. Exactly one of any number of concurrent claims gets '
+    'delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
 
 -- The support desk ---------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION iap.resolve(
-    transaction_id text, bundle_id text, environment text, how text, who text, note text,
+    transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL,
     user_id text DEFAULT NULL, order_id text DEFAULT NULL
 ) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    owed   iap.white := iap.lock_white(resolve.bundle_id, resolve.environment, resolve.transaction_id);
-    owners text[];
+    owed     iap.white;
+    found_in record;
+    outcome  text;
+    owner    text;
 BEGIN
+    PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
     IF resolve.how IS NULL OR resolve.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
-        RAISE EXCEPTION 'a case is resolved as delivered, dismissed or refunded'
+        RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
             USING ERRCODE = 'invalid_parameter_value';
-    ELSIF owed.transaction_id IS NULL THEN
-        RETURN CASE
-            WHEN iap.is_delivered(resolve.bundle_id, resolve.environment, resolve.transaction_id, owed)
-                THEN 'already_delivered'
-            ELSE 'not_white'
-        END;
     END IF;
 
-    IF how = 'delivered' THEN
-        SELECT owner_user_ids INTO owners
+    SELECT count(*) AS places, min(known.bundle_id) AS bundle_id, min(known.environment) AS environment
+    INTO found_in
+    FROM (
+        SELECT bundle_id, environment FROM iap.white WHERE transaction_id = resolve.transaction_id
+        UNION
+        SELECT bundle_id, environment FROM iap.black WHERE transaction_id = resolve.transaction_id
+        UNION
+        SELECT bundle_id, environment FROM iap.excluded WHERE transaction_id = resolve.transaction_id
+    ) AS known
+    WHERE known.bundle_id = coalesce(resolve.bundle_id, known.bundle_id)
+        AND known.environment = coalesce(resolve.environment, known.environment);
+    IF found_in.places > 1 THEN
+        RAISE EXCEPTION 'transaction % is known in % apps or environments', resolve.transaction_id, found_in.places
+            USING ERRCODE = 'cardinality_violation', HINT = 'Name bundle_id and environment too.';
+    END IF;
+
+    owed := iap.lock_white(found_in.bundle_id, found_in.environment, resolve.transaction_id);
+    outcome := iap.standing(found_in.bundle_id, found_in.environment, resolve.transaction_id, owed);
+    IF outcome <> 'white' THEN
+        IF owed.transaction_id IS NOT NULL THEN
+            PERFORM iap.tidy_white(owed, resolve.who);
+        END IF;
+        RETURN outcome;
+    END IF;
+
+    IF resolve.how = 'delivered' THEN
+        SELECT owner_user_ids[1] INTO owner
         FROM iap.cases
-        WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment;
-        IF NOT iap.deliver(
-            owed, coalesce(resolve.user_id, CASE cardinality(owners) WHEN 1 THEN owners[1] END), resolve.order_id,
-            'resolved', resolve.who, resolve.note)
-        THEN
+        WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id
+            AND environment = owed.environment AND cardinality(owner_user_ids) = 1;
+        owner := coalesce(resolve.user_id, owner, owed.admitted_user_id);
+        IF NOT iap.deliver(owed, owner, resolve.order_id, 'resolved', resolve.who, resolve.note) THEN
             RETURN 'already_delivered';
         END IF;
     ELSE
@@ -501,15 +570,16 @@ BEGIN
     INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, environment, details)
     VALUES (
         'resolved', resolve.who, owed.transaction_id, owed.bundle_id, owed.environment,
-        jsonb_build_object('how', resolve.how, 'note', resolve.note, 'user_id', resolve.user_id));
+        jsonb_build_object(
+            'as', resolve.how, 'note', resolve.note, 'user_id', owner, 'order_id', resolve.order_id,
+            'login', session_user));
     RETURN resolve.how;
 END
 $$;
 COMMENT ON FUNCTION iap.resolve IS
-    'Ends a case by hand: the goods were delivered, nothing is owed after all, or the money went back. Says how, or '
-    'already_delivered or not_white where there was nothing to end.';
+    'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing '
+    'is owed it changes nothing and says why: already_delivered, excluded or not_verified.';
 
--- Nothing of this is for everyone: roles.sql says who may call what. ---------------------------------------------------
-
+-- Nothing of this is for everyone: roles.sql says who may call what.
 REVOKE ALL ON SCHEMA iap FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap FROM PUBLIC;

@@ -75,15 +75,6 @@ extension LedgerSession {
                 _ = try await connection.query("SELECT pg_advisory_xact_lock(\(job), \(number))")
                 if try await isApplied(migration) { return }
                 try await connection.executeScript(unsafe: migration.sql)
-                try await connection.executeScript(
-                    unsafe: """
-                        CREATE TABLE IF NOT EXISTS iap.migrations (
-                            number     integer PRIMARY KEY,
-                            name       text NOT NULL,
-                            checksum   text NOT NULL,
-                            applied_at timestamptz NOT NULL DEFAULT now()
-                        )
-                        """)
                 try await connection.execute(
                     """
                     INSERT INTO iap.migrations (number, name, checksum)
