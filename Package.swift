@@ -58,7 +58,8 @@ let package = Package(
             name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator"], swiftSettings: strict),
 
         .target(
-            name: "TestSupport", dependencies: ["PostgreSQL", "Ledger"], path: "Tests/TestSupport", swiftSettings: strict),
+            name: "TestSupport", dependencies: ["PostgreSQL", "Ledger"], path: "Tests/TestSupport",
+            swiftSettings: strict),
         tests("PostgreSQL"),
         tests("HTTP"),
         tests("AppStore", ["HTTP"]),

@@ -1,0 +1,51 @@
+import Foundation
+import Reconciliation
+
+/// `lost-orders.csv`: RFC 4180, UTF-8 with a byte order mark so that Excel reads Chinese.
+enum CSV {
+    static let byteOrderMark = "\u{FEFF}"
+
+    static func header(_ formats: Formats) -> String {
+        line([
+            "likelihood", "user", "transaction_id", "original_transaction_id", "app", "environment", "product_id",
+            "product", "quantity", "price", "currency", "price_is_list_price", "purchased_utc",
+            "purchased \(formats.zoneName)", "age", "reasons", "suggested_action", "order_ids", "device",
+            "verified_by", "new",
+        ])
+    }
+
+    static func row(_ found: ReportedCase, _ formats: Formats, now: Date) -> String {
+        line([
+            found.assessment.likelihood.rawValue,
+            found.assessment.owner.candidates.joined(separator: " | "),
+            id(found.key.id.text), id(found.originalID.text), found.key.bundleID.text,
+            found.key.environment.rawValue, found.productID.text, found.productName ?? "", String(found.quantity),
+            found.price.map(Formats.amount) ?? "", found.price?.currency.text ?? "",
+            found.price == nil ? "" : found.isListPrice ? "yes" : "no",
+            Formats.utc(found.purchasedAt), formats.local(found.purchasedAt),
+            Wording.age(now.timeIntervalSince(found.purchasedAt)),
+            found.assessment.reasons.map(\.rawValue).joined(separator: " "),
+            Wording.action(found.assessment, orderIDs: found.orderIDs),
+            found.orderIDs.joined(separator: " | "), Wording.device(found.device), found.source.rawValue,
+            found.isNew ? "yes" : "no",
+        ])
+    }
+
+    /// An id that Excel would round (beyond 15 digits) or write as 1E+15, kept as text by a leading apostrophe: unlike
+    /// ="…" it is no formula.
+    private static func id(_ text: String) -> String {
+        text.utf8.count >= 12 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "'" + text : text
+    }
+
+    static func line(_ cells: [String]) -> String {
+        cells.map(cell).joined(separator: ",") + "\r\n"
+    }
+
+    /// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
+    private static func cell(_ text: String) -> String {
+        var text = text.replacingOccurrences(of: "\0", with: "")
+        if let first = text.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) { text = "'" + text }
+        guard text.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else { return text }
+        return "\"" + text.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+/// A piece of a page. What is interpolated is escaped, unless it is a piece itself: a client's text can't become
+/// markup.
+struct HTML: ExpressibleByStringInterpolation, ExpressibleByStringLiteral {
+    private(set) var text: String
+
+    init(stringLiteral value: String) { text = value }
+    init(stringInterpolation: Interpolation) { text = stringInterpolation.text }
+
+    struct Interpolation: StringInterpolationProtocol {
+        var text = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) {
+            text.reserveCapacity(literalCapacity + interpolationCount * 16)
+        }
+
+        mutating func appendLiteral(_ literal: String) { text += literal }
+        mutating func appendInterpolation(_ value: String) { text += HTML.escaped(value) }
+        mutating func appendInterpolation(_ value: Int) { text += String(value) }
+        mutating func appendInterpolation(_ piece: HTML) { text += piece.text }
+        mutating func appendInterpolation(_ pieces: [HTML]) { for piece in pieces { text += piece.text } }
+    }
+
+    /// A client's text, cut for display and isolated so that right-to-left marks in it reorder nothing around it.
+    static func foreign(_ value: String) -> HTML {
+        let cut = value.count > 300 ? String(value.prefix(300)) + "…" : value
+        return "<bdi>\(cut)</bdi>"
+    }
+
+    static func + (a: HTML, b: HTML) -> HTML { "\(a)\(b)" }
+
+    /// Safe in text and in quoted attributes. Control characters have no place in a page (HTML Living Standard,
+    /// section 13.1.4).
+    private static func escaped(_ value: String) -> String {
+        var escaped = ""
+        escaped.reserveCapacity(value.utf8.count)
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            case "\n", "\t": escaped.unicodeScalars.append(scalar)
+            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value): escaped += "\u{FFFD}"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import Reconciliation
+
+/// The values of `report.json`. Everything that names the run itself stands under `run`, but for `is_new`, so that
+/// two reports of the same state differ only there.
+enum JSONReport {
+    struct Run: Encodable {
+        let runID: Int64?
+        let dryRun: Bool
+        let startedAt, finishedAt, now: Date
+        let timeZone, programVersion, outcome: String
+        let reason: String?
+        let receipts: [String: Int]
+        let stages: [Stage]
+    }
+
+    struct Stage: Encodable {
+        let name: String
+        let seconds: Double
+        let items: Int
+    }
+
+    struct Total: Encodable {
+        let transactions, units: Int
+        let hash: Int64
+
+        init(_ tally: Tally) {
+            transactions = tally.transactions
+            units = tally.units
+            hash = tally.hash
+        }
+    }
+
+    struct Case: Encodable {
+        let transactionID, bundleID, environment, originalTransactionID, productID: String
+        let productName, productType: String?
+        let quantity: Int
+        let purchasedAt: Date
+        let priceMilliunits: Int64?
+        let currency: String?
+        let isListPrice: Bool
+        let likelihood: String
+        let reasons: [String]
+        let owner: String?
+        let candidates: [String]
+        let action: String
+        let orderIds: [String]
+        let device: String?
+        let source: String
+        let openedAt: Date
+        let isNew: Bool
+        let sightings: [Seen]
+        let claims: [Claim]
+    }
+
+    struct Seen: Encodable {
+        let receiptID: Int64
+        let userID, orderID: String?
+        let isNamed: Bool
+        let uploadedAt: Date
+    }
+
+    struct Claim: Encodable {
+        let outcome, userID: String
+        let orderID: String?
+        let attemptedAt: Date
+    }
+
+    struct Receipt: Encodable {
+        let receiptID: Int64
+        let bundleID: String
+        let userID, orderID, transactionID, device: String?
+        let submittedAt: Date
+        let attempts: Int
+        let problem, detail, action: String
+    }
+
+    struct Suspicious: Encodable {
+        let kind, transactionID, bundleID, environment, productID: String
+        let userIds: [String]
+        let firstSeenAt: Date
+        let detail: String
+    }
+
+    /// Keys in snake case and in order, times in ISO 8601 UTC.
+    static func encoder() -> JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.keyEncodingStrategy = .custom { path in Key(snake: path.last?.stringValue ?? "") }
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)))
+        }
+        return encoder
+    }
+
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(snake camel: String) {
+            var text = ""
+            var previousIsUpper = true
+            for character in camel {
+                if character.isUppercase, !previousIsUpper { text += "_" }
+                previousIsUpper = character.isUppercase
+                text += character.lowercased()
+            }
+            stringValue = text
+        }
+
+        init?(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension JSONReport.Case {
+    init(_ found: ReportedCase) {
+        self.init(
+            transactionID: found.key.id.text, bundleID: found.key.bundleID.text,
+            environment: found.key.environment.rawValue, originalTransactionID: found.originalID.text,
+            productID: found.productID.text, productName: found.productName,
+            productType: found.productType?.rawValue, quantity: found.quantity, purchasedAt: found.purchasedAt,
+            priceMilliunits: found.price?.milliunits, currency: found.price?.currency.text,
+            isListPrice: found.isListPrice, likelihood: found.assessment.likelihood.rawValue,
+            reasons: found.assessment.reasons.map(\.rawValue), owner: found.assessment.owner.user,
+            candidates: found.assessment.owner.candidates, action: found.assessment.action.rawValue,
+            orderIds: found.orderIDs, device: found.device, source: found.source.rawValue, openedAt: found.openedAt,
+            isNew: found.isNew,
+            sightings: found.sightings.map {
+                JSONReport.Seen(
+                    receiptID: $0.receiptID, userID: $0.userID, orderID: $0.orderID, isNamed: $0.isNamed,
+                    uploadedAt: $0.uploadedAt)
+            },
+            claims: found.claims.map {
+                JSONReport.Claim(
+                    outcome: $0.outcome.rawValue, userID: $0.userID, orderID: $0.orderID,
+                    attemptedAt: $0.attemptedAt)
+            })
+    }
+}
+
+extension JSONReport.Receipt {
+    init(_ notice: ReceiptNotice) {
+        self.init(
+            receiptID: notice.receiptID, bundleID: notice.bundleID, userID: notice.userID, orderID: notice.orderID,
+            transactionID: notice.transactionID, device: notice.device, submittedAt: notice.submittedAt,
+            attempts: notice.attempts, problem: notice.problem.rawValue, detail: notice.detail,
+            action: Wording.action(notice.problem))
+    }
+}
+
+extension JSONReport.Suspicious {
+    init(_ found: Suspicion) {
+        self.init(
+            kind: found.kind.rawValue, transactionID: found.key.id.text, bundleID: found.key.bundleID.text,
+            environment: found.key.environment.rawValue, productID: found.productID.text, userIds: found.userIDs,
+            firstSeenAt: found.firstSeenAt, detail: found.detail)
+    }
+}

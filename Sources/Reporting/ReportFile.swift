@@ -1,0 +1,61 @@
+import Foundation
+import Glibc
+
+/// A file of the report while it is written: buffered, readable by the group and nobody else.
+final class ReportFile {
+    let path: String
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+
+    private static let bufferSize = 64 * 1024
+
+    init(path: String) throws(ReportError) {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
+        guard descriptor >= 0 else { throw .failed(path: path, reason: Self.lastError()) }
+        // Whatever the umask says.
+        fchmod(descriptor, 0o640)
+        buffer.reserveCapacity(Self.bufferSize * 2)
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ text: String) throws(ReportError) {
+        buffer.append(contentsOf: text.utf8)
+        if buffer.count >= Self.bufferSize { try flush() }
+    }
+
+    /// Puts everything on the disk.
+    func finish() throws(ReportError) {
+        try flush()
+        guard fsync(descriptor) == 0 else { throw .failed(path: path, reason: Self.lastError()) }
+    }
+
+    /// Copies a file that was finished before to the end of this one.
+    func append(contentsOf other: ReportFile) throws(ReportError) {
+        try other.flush()
+        guard let handle = FileHandle(forReadingAtPath: other.path) else {
+            throw .failed(path: other.path, reason: Self.lastError())
+        }
+        defer { try? handle.close() }
+        while let piece = try? handle.read(upToCount: 1 << 20), !piece.isEmpty {
+            buffer.append(contentsOf: piece)
+            try flush()
+        }
+    }
+
+    private func flush() throws(ReportError) {
+        var start = 0
+        while start < buffer.count {
+            let written = buffer.withUnsafeBytes { bytes in
+                Glibc.write(descriptor, bytes.baseAddress?.advanced(by: start), bytes.count - start)
+            }
+            if written < 0, errno == EINTR { continue }
+            guard written >= 0 else { throw .failed(path: path, reason: Self.lastError()) }
+            start += written
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    static func lastError() -> String { String(cString: strerror(errno)) }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+import Reconciliation
+
+/// Where a run's report is made, and how it comes to stand where people look: under a temporary name inside the report
+/// directory, then renamed, so that nobody ever sees half of it.
+struct ReportFolder {
+    let directory: String
+    private let temporary: String
+
+    /// Makes the report directory if it is missing, and a temporary folder in it: whoever can do that can write a
+    /// report.
+    init(directory: String) throws(ReportError) {
+        self.directory = directory
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o750])
+        } catch {
+            throw .notWritable(path: directory, reason: Self.reason(of: error))
+        }
+        var template = Array("\(directory)/.report-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw .notWritable(path: directory, reason: ReportFile.lastError())
+        }
+        temporary = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        chmod(temporary, 0o750)
+    }
+
+    func file(_ name: String) throws(ReportError) -> ReportFile {
+        try ReportFile(path: "\(temporary)/\(name)")
+    }
+
+    /// Puts the report in its place, in place of an earlier one of the same name. Gives where it lies.
+    func publish(as name: String, isLatest: Bool) throws(ReportError) -> String {
+        let place = "\(directory)/\(name)"
+        let old = "\(temporary).old"
+        let hadOld = rename(place, old) == 0
+        guard rename(temporary, place) == 0 else {
+            throw .failed(path: place, reason: ReportFile.lastError())
+        }
+        if hadOld { try? FileManager.default.removeItem(atPath: old) }
+        if isLatest { try pointLatest(at: name) }
+        return place
+    }
+
+    private func pointLatest(at name: String) throws(ReportError) {
+        let link = "\(temporary).latest"
+        guard symlink(name, link) == 0, rename(link, "\(directory)/latest") == 0 else {
+            throw .failed(path: "\(directory)/latest", reason: ReportFile.lastError())
+        }
+    }
+
+    /// Leaves nothing behind of a report that was not finished.
+    func discard() {
+        try? FileManager.default.removeItem(atPath: temporary)
+    }
+
+    private static func reason(of error: any Error) -> String {
+        let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+        return cause?.localizedDescription ?? error.localizedDescription
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Reconciliation
+
+/// `summary.txt`: what cron mails, at most sixty lines.
+struct Summary {
+    let run: RunReport
+    let formats: Formats
+    /// The first cases, a line each.
+    var firstCases: [String] = []
+    var unusable = 0
+    var unverified = 0
+    var suspicious = 0
+
+    static let shownCases = 10
+
+    mutating func add(_ found: ReportedCase) {
+        guard firstCases.count < Self.shownCases else { return }
+        let users = found.assessment.owner.candidates.prefix(3).map(Self.printable).joined(separator: ", ")
+        firstCases.append(
+            "  \(Self.padded(found.assessment.likelihood.rawValue, 6))  \(found.key.id)  \(found.productID)  "
+                + "\(found.price.map(Formats.text) ?? "price unknown")  \(formats.local(found.purchasedAt))  "
+                + (users.isEmpty ? "unknown owner" : users))
+    }
+
+    func text(location: String) -> String {
+        var lines = [title, ""]
+        lines += [
+            row("outcome", outcome),
+            row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
+        ]
+        lines += receipts + [""] + cases + [""] + totals + ["", row("report", location)]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private var title: String { run.runID.map { "iap-reconcile: run \($0)" } ?? "iap-reconcile: dry run" }
+
+    private var outcome: String {
+        switch run.outcome {
+        case .complete: "complete: everything due was tried"
+        case .endedEarly(let why): "ended early: \(why)"
+        }
+    }
+
+    private var receipts: [String] {
+        let counts = run.receipts
+        return [
+            row(
+                "receipts",
+                "\(counts.due) due: \(counts.verified) verified, \(counts.tryAgain) to try again, "
+                    + "\(counts.unusable) unusable, \(counts.left) not tried"),
+            row(
+                "listed", "\(unusable) that could not be used, \(unverified) not verified yet, \(suspicious) suspicious"
+            ),
+        ]
+    }
+
+    private var cases: [String] {
+        let counts = run.cases
+        let byLikelihood = Likelihood.allCases.map { "\(counts.byLikelihood[$0] ?? 0) \($0.rawValue)" }
+        var lines = [
+            row("likely lost orders", "\(counts.total) (\(byLikelihood.joined(separator: ", "))), \(counts.new) new"),
+            row("money", money),
+            row(
+                "oldest",
+                counts.oldestPurchase.map { "\(formats.local($0)), \(Wording.age(run.now.timeIntervalSince($0))) ago" }
+                    ?? "none"),
+            row("pending", "\(run.pending) within their grace, not counted as lost"),
+        ]
+        if !firstCases.isEmpty { lines += [""] + firstCases }
+        if counts.total > firstCases.count { lines.append("  … and \(counts.total - firstCases.count) more") }
+        return lines
+    }
+
+    private var money: String {
+        let sums = run.cases.money.map(Formats.text)
+        let unpriced = run.cases.unpriced > 0 ? ["\(run.cases.unpriced) without a price"] : []
+        return sums.isEmpty && unpriced.isEmpty ? "none" : (sums + unpriced).joined(separator: ", ")
+    }
+
+    private var totals: [String] {
+        let totals = run.totals
+        let broken = Set(totals.imbalances.map(\.equation))
+        func verdict(_ equation: Imbalance.Equation) -> String { broken.contains(equation) ? "DOES NOT BALANCE" : "OK" }
+        return [
+            row(
+                "control totals",
+                "verified \(totals.verified.transactions) = newly white \(totals.newlyWhite.transactions) + already white "
+                    + "\(totals.alreadyWhite.transactions) + already black \(totals.alreadyBlack.transactions) + excluded "
+                    + "\(totals.excluded.transactions): \(verdict(.verified))"),
+            row(
+                "",
+                "opening white \(totals.openingWhite.transactions) + new \(totals.new.transactions) − claimed "
+                    + "\(totals.claimed.transactions) − resolved \(totals.resolved.transactions) − refunded "
+                    + "\(totals.refunded.transactions) = closing white \(totals.closingWhite.transactions): \(verdict(.white))"
+            ),
+        ]
+    }
+
+    private func row(_ name: String, _ value: String) -> String { "\(Self.padded(name, 18))  \(value)" }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    /// A client's text without what could move the cursor or reorder the line.
+    private static func printable(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.prefix(80).map { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
+                    default: scalar
+                    }
+                }))
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import Reconciliation
+import Reporting
+import TestSupport
+import Testing
+
+@Suite struct ReportWriterTests {
+    private func write(
+        to folder: String, runID: Int64? = 42, user: String = "user-1"
+    ) throws -> (ReportWriter, (String) throws -> String) {
+        let writer = try ReportWriter(directory: folder, programVersion: "1.0")
+        try writer.begin(Sample.run(runID: runID))
+        try writer.add(Sample.lostOrder(user: user))
+        try writer.add(unusable: Sample.notice(.empty))
+        try writer.add(unverified: Sample.notice(.tryAgain))
+        try writer.add(Sample.suspicion)
+        try writer.finish()
+        let location = writer.location
+        return (writer, { try String(contentsOfFile: "\(location)/\($0)", encoding: .utf8) })
+    }
+
+    @Test func putsTheReportWhereLatestPoints() throws {
+        try withFolder { folder in
+            let (writer, _) = try write(to: folder)
+            #expect(writer.location == "\(folder)/2026-09-21-run-42")
+            let latest = try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/latest")
+            #expect(latest == "2026-09-21-run-42")
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+            #expect(left == ["2026-09-21-run-42", "latest"])
+            let files = try FileManager.default.contentsOfDirectory(atPath: writer.location).sorted()
+            #expect(files == ["index.html", "lost-orders.csv", "report.json", "summary.txt"])
+            for file in files {
+                let attributes = try FileManager.default.attributesOfItem(atPath: "\(writer.location)/\(file)")
+                #expect(attributes[.posixPermissions] as? Int == 0o640)
+            }
+        }
+    }
+
+    @Test func writesARunAgainInItsOwnPlace() throws {
+        try withFolder { folder in
+            let (_, first) = try write(to: folder)
+            let before = try first("report.json")
+            let (_, second) = try write(to: folder)
+            let after = try second("report.json")
+            #expect(after == before)
+        }
+    }
+
+    @Test func keepsADryRunFromLatest() throws {
+        try withFolder { folder in
+            let (writer, _) = try write(to: folder, runID: nil)
+            #expect(writer.location.hasSuffix("2026-09-21-dry-run"))
+            #expect(!FileManager.default.fileExists(atPath: "\(folder)/latest"))
+        }
+    }
+
+    @Test func writesJSONThatParsesWithEveryFinding() throws {
+        try withFolder { folder in
+            let (_, read) = try write(to: folder)
+            let object = try JSONSerialization.jsonObject(with: Data(try read("report.json").utf8))
+            let report = try #require(object as? [String: Any])
+            #expect(
+                Set(report.keys) == [
+                    "run", "schema_version", "totals", "cases", "unusable_receipts", "unverified_receipts",
+                    "suspicious",
+                ])
+            let lost = try #require((report["cases"] as? [[String: Any]])?.first)
+            #expect(lost["transaction_id"] as? String == "120000123456789012")
+            #expect(lost["price_milliunits"] as? Int == 230_000)
+            #expect(lost["order_ids"] as? [String] == ["order-9"])
+            #expect(lost["is_list_price"] as? Bool == true)
+            let unusable = try #require((report["unusable_receipts"] as? [[String: Any]])?.first)
+            #expect(unusable["user_id"] as? String == Sample.hostile)
+        }
+    }
+
+    @Test func defusesCellsAndKeepsIdsAsText() throws {
+        try withFolder { folder in
+            let (_, read) = try write(to: folder, user: "=HYPERLINK(\"x\")")
+            let csv = try read("lost-orders.csv")
+            #expect(csv.hasPrefix("\u{FEFF}likelihood,user,"))
+            #expect(csv.contains("'120000123456789012"))
+            #expect(csv.contains("\"'=HYPERLINK(\"\"x\"\")\""))
+            #expect(csv.contains("一百金币"))
+            #expect(csv.hasSuffix("\r\n"))
+        }
+    }
+
+    @Test func leavesNothingOfAClientLiveInThePage() throws {
+        try withFolder { folder in
+            let (_, read) = try write(to: folder, user: Sample.hostile)
+            let page = try read("index.html")
+            #expect(!page.contains("<img"))
+            #expect(page.contains("&lt;img src=x onerror=alert(1)&gt;"))
+            #expect(!page.contains("\u{7}"))
+            #expect(!page.contains("<script"))
+        }
+    }
+
+    @Test func letsInNoStyleButItsOwn() throws {
+        try withFolder { folder in
+            let (_, read) = try write(to: folder)
+            let page = try read("index.html")
+            let style = try #require(
+                page.components(separatedBy: "<style>").last?.components(separatedBy: "</style>").first)
+            let named = try #require(
+                page.components(separatedBy: "style-src 'sha256-").last?.components(separatedBy: "'").first)
+            let file = "\(folder)/style.css"
+            try style.write(toFile: file, atomically: true, encoding: .utf8)
+            let script = #"openssl dgst -sha256 -binary "$1" | openssl base64"#
+            let reckoned = try digest(script, file)
+            #expect(reckoned == named)
+        }
+    }
+
+    private func digest(_ script: String, _ file: String) throws -> String {
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", script, "sh", file]
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    @Test func sumsUpInFewLines() throws {
+        try withFolder { folder in
+            let (writer, read) = try write(to: folder)
+            let summary = try read("summary.txt")
+            #expect(summary == writer.summary)
+            #expect(summary.components(separatedBy: "\n").count <= 60)
+            #expect(summary.contains("1 (1 high, 0 medium, 0 low), 1 new"))
+            #expect(summary.contains("230 JPY"))
+            #expect(summary.components(separatedBy: ": OK").count == 3)
+        }
+    }
+
+    @Test func refusesADirectoryThatCannotBe() throws {
+        try withFolder { folder in
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let file = "\(folder)/a file"
+            _ = FileManager.default.createFile(atPath: file, contents: nil)
+            #expect(throws: ReportError.self) {
+                try ReportWriter(directory: "\(file)/reports", programVersion: "1.0")
+            }
+        }
+    }
+
+    @Test func leavesNothingOfAReportThatWasNotFinished() throws {
+        try withFolder { folder in
+            do {
+                let writer = try ReportWriter(directory: folder, programVersion: "1.0")
+                try writer.begin(Sample.run())
+            }
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(left == [])
+        }
+    }
+}

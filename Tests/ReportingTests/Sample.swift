@@ -1,0 +1,65 @@
+import Foundation
+import Reconciliation
+
+/// A made-up run with every kind of finding.
+enum Sample {
+    static let now = Date(timeIntervalSince1970: 1_790_000_000)
+    static let hostile = "<img src=x onerror=alert(1)>\u{202E}=1+1\u{7}"
+
+    static func run(cases: Int = 1, runID: Int64? = 42) -> RunReport {
+        var totals = ControlTotals()
+        totals.verified = Tally(transactions: 3, units: 3, hash: 9)
+        totals.newlyWhite = Tally(transactions: 1, units: 1, hash: 8)
+        totals.alreadyBlack = Tally(transactions: 2, units: 2, hash: 1)
+        totals.new = totals.newlyWhite
+        totals.closingWhite = totals.newlyWhite
+        return RunReport(
+            runID: runID, startedAt: now, finishedAt: now, now: now, timeZone: TimeZone(identifier: "Asia/Shanghai")!,
+            outcome: .complete, receipts: ReceiptCounts(due: 5, verified: 3, tryAgain: 1, unusable: 1),
+            totals: totals,
+            cases: CaseCounts(
+                byLikelihood: [.high: cases], new: cases,
+                money: [Money(milliunits: 230_000, currency: CurrencyCode("JPY")!)],
+                oldestPurchase: now.addingTimeInterval(-90_000)),
+            pending: 7, stages: [StageTime(name: "verify", seconds: 1.5, items: 5)])
+    }
+
+    static func lostOrder(id: String = "120000123456789012", user: String = "user-1") -> ReportedCase {
+        ReportedCase(
+            key: TransactionKey(
+                id: TransactionID(id)!, bundleID: BundleID("com.example.game")!, environment: .production),
+            assessment: Assessment(
+                likelihood: .high, reasons: [.neverClaimed, .rodeAlong], owner: .user(user), action: .deliver),
+            originalID: TransactionID(id)!, productID: ProductID("gold.100")!, productName: "一百金币",
+            productType: .consumable, quantity: 1, purchasedAt: now.addingTimeInterval(-90_000),
+            price: Money(milliunits: 230_000, currency: CurrencyCode("JPY")!), isListPrice: true,
+            orderIDs: ["order-9"],
+            device: #"{"model":"iPhone15,3","name":"\#(hostile.replacingOccurrences(of: "\u{7}", with: ""))"}"#,
+            source: .verifyReceipt,
+            sightings: [
+                Sighting(
+                    receiptID: 64, userID: user, orderID: nil, isNamed: false,
+                    uploadedAt: now.addingTimeInterval(-80_000))
+            ],
+            claims: [], openedAt: now, isNew: true)
+    }
+
+    static func notice(_ problem: ReceiptProblem) -> ReceiptNotice {
+        ReceiptNotice(
+            receiptID: 128, bundleID: hostile, userID: hostile, orderID: nil, transactionID: nil, device: nil,
+            submittedAt: now, attempts: 1, problem: problem, detail: "the client uploaded nothing")
+    }
+
+    static let suspicion = Suspicion(
+        kind: .manyUsers,
+        key: TransactionKey(
+            id: TransactionID("7")!, bundleID: BundleID("com.example.game")!, environment: .production),
+        productID: ProductID("gold.100")!, userIDs: ["a", hostile], firstSeenAt: now, detail: "3 users presented it")
+}
+
+/// A folder of a test's own, removed at its end.
+func withFolder(_ body: (String) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "report \(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try body(folder)
+}
