@@ -18,20 +18,9 @@ public enum SchemaUpdate {
         do {
             let session = try await LedgerSession.connect(LedgerSettings(database: database))
             defer { session.close() }
-            switch try await session.schemaState() {
-            case .current: return ""
-            case .missing: return text(of: Migration.all)
-            case .older(let pending): return text(of: pending)
-            case .newer, .changed:
-                try await session.checkSchema()
-                return ""
-            }
+            return try await session.pendingSQL()
         } catch {
             throw JobError(error)
         }
-    }
-
-    private static func text(of migrations: [Migration]) -> String {
-        migrations.map { "-- \($0.fileName)\n\n\($0.sql)" }.joined(separator: "\n")
     }
 }

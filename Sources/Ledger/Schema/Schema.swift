@@ -11,23 +11,32 @@ public enum SchemaState: Hashable, Sendable {
     case newer(Int)
     /// The migration was applied with another text than this program has.
     case changed(Migration)
+    /// The migration was not applied, though a later one was.
+    case gap(Migration)
+}
+
+extension SchemaState {
+    /// How these migrations stand to those that were applied, by number with the checksum of their text.
+    static func comparing(_ known: [(migration: Migration, checksum: String)], with applied: [Int: String]) -> Self {
+        if let unknown = Set(applied.keys).subtracting(known.map(\.migration.number)).max() {
+            return .newer(unknown)
+        }
+        if let changed = known.first(where: { applied[$0.migration.number] ?? $0.checksum != $0.checksum }) {
+            return .changed(changed.migration)
+        }
+        let pending = known.map(\.migration).filter { applied[$0.number] == nil }
+        if let last = applied.keys.max(), let gap = pending.first(where: { $0.number < last }) {
+            return .gap(gap)
+        }
+        return pending.isEmpty ? .current : .older(pending: pending)
+    }
 }
 
 extension LedgerSession {
+    /// How the database's schema stands to this program. Changes nothing.
     public func schemaState() async throws(LedgerError) -> SchemaState {
-        let applied = try await appliedMigrations()
-        guard let applied else { return .missing }
-        if let unknown = applied.keys.filter({ number in !Migration.all.contains { $0.number == number } }).max() {
-            return .newer(unknown)
-        }
-        let checksums = try await checksums()
-        for migration in Migration.all {
-            if let known = applied[migration.number], known != checksums[migration.number] {
-                return .changed(migration)
-            }
-        }
-        let pending = Migration.all.filter { applied[$0.number] == nil }
-        return pending.isEmpty ? .current : .older(pending: pending)
+        guard let applied = try await appliedMigrations() else { return .missing }
+        return .comparing(try await knownMigrations(), with: applied)
     }
 
     /// Checks that the schema is the one that this program needs.
@@ -47,52 +56,17 @@ extension LedgerSession {
         case .changed(let migration):
             throw .schema(
                 "Migration \(migration.fileName) was applied with another text: this program is of another line.")
+        case .gap(let migration):
+            throw .schema(
+                """
+                Migration \(migration.fileName) was never applied, though a later one was: restore iap.migrations \
+                from a backup, or the schema with it.
+                """)
         }
-    }
-
-    /// Applies what is pending, each migration in a transaction of its own. Gives their names.
-    public func migrate() async throws(LedgerError) -> [String] {
-        let pending: [Migration]
-        switch try await schemaState() {
-        case .missing: pending = Migration.all
-        case .older(let missing): pending = missing
-        case .current, .newer, .changed:
-            try await checkSchema()
-            return []
-        }
-        for migration in pending {
-            try await apply(migration)
-        }
-        return pending.map(\.fileName)
-    }
-
-    private func apply(_ migration: Migration) async throws(LedgerError) {
-        try await translating {
-            try await connection.transaction {
-                // Two that migrate at once: the second waits, and then finds the row there.
-                try await connection.execute("SET LOCAL lock_timeout = 0")
-                let (job, number) = LedgerLock.migration
-                _ = try await connection.query("SELECT pg_advisory_xact_lock(\(job), \(number))")
-                if try await isApplied(migration) { return }
-                try await connection.executeScript(unsafe: migration.sql)
-                try await connection.execute(
-                    """
-                    INSERT INTO iap.migrations (number, name, checksum)
-                    VALUES (
-                        \(Int32(migration.number)), \(migration.name),
-                        encode(sha256(convert_to(\(migration.sql), 'UTF8')), 'hex'))
-                    """)
-            }
-        }
-    }
-
-    private func isApplied(_ migration: Migration) async throws -> Bool {
-        guard let applied = try await appliedMigrations() else { return false }
-        return applied[migration.number] != nil
     }
 
     /// The checksums of the applied migrations; nothing where there is no table of them.
-    private func appliedMigrations() async throws(LedgerError) -> [Int: String]? {
+    func appliedMigrations() async throws(LedgerError) -> [Int: String]? {
         try await translating {
             let table = try await connection.only("SELECT to_regclass('iap.migrations') IS NOT NULL AS is_there")
             guard try table.decode("is_there", as: Bool.self) else { return nil }
@@ -103,17 +77,16 @@ extension LedgerSession {
         }
     }
 
-    /// The checksums of the migrations that this program has, reckoned by PostgreSQL.
-    private func checksums() async throws(LedgerError) -> [Int: String] {
+    /// The migrations that this program has, with their checksums, reckoned by PostgreSQL.
+    func knownMigrations() async throws(LedgerError) -> [(migration: Migration, checksum: String)] {
         try await translating {
             let rows = try await connection.query(
                 """
-                SELECT number, encode(sha256(convert_to(sql, 'UTF8')), 'hex') AS checksum
-                FROM unnest(\(Migration.all.map(\.number)), \(Migration.all.map(\.sql))) AS known (number, sql)
+                SELECT encode(sha256(convert_to(sql, 'UTF8')), 'hex') AS checksum
+                FROM unnest(\(Migration.all.map(\.sql))) WITH ORDINALITY AS known (sql, place)
+                ORDER BY place
                 """)
-            return try Dictionary(
-                rows.map { (try $0.decode("number", as: Int.self), try $0.decode("checksum", as: String.self)) },
-                uniquingKeysWith: { first, _ in first })
+            return zip(Migration.all, try rows.map { try $0.decode("checksum", as: String.self) }).map { ($0, $1) }
         }
     }
 }

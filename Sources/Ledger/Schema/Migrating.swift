@@ -1,0 +1,70 @@
+import PostgreSQL
+
+extension LedgerSession {
+    /// Applies what is pending, each migration in a transaction of its own. Gives the names of their files, without
+    /// those that another session applied meanwhile.
+    ///
+    /// - Throws: `LedgerError.schema` when the database has a schema that can't become this program's.
+    public func migrate() async throws(LedgerError) -> [String] {
+        var applied: [String] = []
+        for migration in try await pendingMigrations() where try await apply(migration) {
+            applied.append(migration.fileName)
+        }
+        return applied
+    }
+
+    /// What `migrate` would do, to be read, or to be run by hand with psql: each migration in its transaction, with
+    /// its row in `iap.migrations`. Empty when nothing is pending.
+    ///
+    /// - Throws: `LedgerError.schema` when the database has a schema that can't become this program's.
+    public func pendingSQL() async throws(LedgerError) -> String {
+        let pending = Set(try await pendingMigrations().map(\.number))
+        return try await knownMigrations().filter { pending.contains($0.migration.number) }
+            .map { migration, checksum in
+                """
+                -- \(migration.fileName)
+                BEGIN;
+
+                \(migration.sql)
+                INSERT INTO iap.migrations (number, name, checksum)
+                VALUES (\(migration.number), '\(migration.name)', '\(checksum)');
+
+                COMMIT;
+
+                """
+            }
+            .joined(separator: "\n")
+    }
+
+    private func pendingMigrations() async throws(LedgerError) -> [Migration] {
+        switch try await schemaState() {
+        case .current: return []
+        case .missing: return Migration.all
+        case .older(let pending): return pending
+        case .newer, .changed, .gap:
+            try await checkSchema()
+            return []
+        }
+    }
+
+    private func apply(_ migration: Migration) async throws(LedgerError) -> Bool {
+        try await translating {
+            try await connection.transaction {
+                // Of two that migrate at once the second waits, however long, and then finds the row there.
+                try await connection.execute("SET LOCAL lock_timeout = 0")
+                let (job, number) = LedgerLock.migration
+                _ = try await connection.query("SELECT pg_advisory_xact_lock(\(job), \(number))")
+                if let applied = try await appliedMigrations(), applied[migration.number] != nil { return false }
+                try await connection.executeScript(unsafe: migration.sql)
+                try await connection.execute(
+                    """
+                    INSERT INTO iap.migrations (number, name, checksum)
+                    VALUES (
+                        \(Int32(migration.number)), \(migration.name),
+                        encode(sha256(convert_to(\(migration.sql), 'UTF8')), 'hex'))
+                    """)
+                return true
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import Ledger
+import PostgreSQL
+import TestSupport
+import Testing
+
+/// The schema's way from nothing to what this program needs, and what is refused on it.
+@Suite struct MigrationsTests {
+    private let folder = PackageRoot.folder.appending(path: "sql/migrations")
+
+    private func withEmptyDatabase(_ body: (ScratchDatabase, LedgerSession) async throws -> Void) async throws {
+        try await withScratchDatabase(empty: true) { database in
+            let session = try await LedgerSession.connect(LedgerSettings(database: database.conninfo))
+            defer { session.close() }
+            try await body(database, session)
+        }
+    }
+
+    /// A migrated database, and what became of its list of migrations.
+    private func withHistory(
+        changedBy sql: SQL, _ body: (ScratchDatabase, LedgerSession) async throws -> Void
+    ) async throws {
+        try await withEmptyDatabase { database, session in
+            _ = try await session.migrate()
+            try await database.connect().execute(sql)
+            try await body(database, session)
+        }
+    }
+
+    private func expectSchemaError(_ text: String, _ body: () async throws -> Void) async {
+        await #expect {
+            try await body()
+        } throws: { error in
+            guard case LedgerError.schema(let said) = error else { return false }
+            return said.contains(text)
+        }
+    }
+
+    private func expectState(_ state: SchemaState, _ session: LedgerSession) async throws {
+        #expect(try await session.schemaState() == state)
+    }
+
+    @Test func everyFileIsKnownInItsOrderWithItsText() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(Migration.all.map(\.fileName) == files)
+        #expect(Migration.all.map(\.number) == Array(1...files.count))
+        for migration in Migration.all {
+            let text = try String(contentsOf: folder.appending(path: migration.fileName), encoding: .utf8)
+            #expect(migration.sql == text)
+        }
+    }
+
+    @Test func bringsAnEmptyDatabaseUpToDateOnce() async throws {
+        try await withEmptyDatabase { _, session in
+            #expect(try await session.schemaState() == .missing)
+            await expectSchemaError("iap-reconcile migrate") { try await session.checkSchema() }
+            #expect(try await session.migrate() == Migration.all.map(\.fileName))
+            #expect(try await session.schemaState() == .current)
+            try await session.checkSchema()
+            #expect(try await session.migrate().isEmpty)
+        }
+    }
+
+    @Test func twoThatMigrateAtOnceApplyEachStepOnce() async throws {
+        try await withEmptyDatabase { database, _ in
+            let conninfo = database.conninfo
+            let applied = try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        let session = try await LedgerSession.connect(LedgerSettings(database: conninfo))
+                        defer { session.close() }
+                        return try await session.migrate()
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(applied.sorted() == Migration.all.map(\.fileName))
+        }
+    }
+
+    @Test func whatIsPrintedDoesTheSameByHand() async throws {
+        try await withEmptyDatabase { database, session in
+            let printed = try await session.pendingSQL()
+            let options = ["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", database.conninfo, "-f", "-"]
+            let ended = try await database.cluster.run("psql", options, input: printed)
+            #expect(ended.status == 0, "\(ended.errors)")
+            #expect(try await session.schemaState() == .current)
+            #expect(try await session.pendingSQL().isEmpty)
+        }
+    }
+
+    @Test func aStepThatFailsLeavesNothingOfItself() async throws {
+        try await withEmptyDatabase { database, session in
+            let connection = try await database.connect()
+            try await connection.execute("CREATE SCHEMA iap")
+            try await connection.execute("CREATE TABLE iap.receipts (of_another_kind text)")
+            await #expect(throws: LedgerError.self) { try await session.migrate() }
+            let found = try await connection.query(
+                "SELECT relname FROM pg_class WHERE relnamespace = 'iap'::regnamespace")
+            #expect(found.count == 1)
+            #expect(try await session.schemaState() == .missing)
+        }
+    }
+
+    @Test func anOlderSchemaNamesWhatIsPending() async throws {
+        let last = try #require(Migration.all.last)
+        try await withHistory(changedBy: "DELETE FROM iap.migrations WHERE number = \(Int32(last.number))") {
+            _, session in
+            try await expectState(.older(pending: [last]), session)
+            await expectSchemaError(last.fileName) { try await session.checkSchema() }
+        }
+    }
+
+    @Test func aNewerSchemaIsRefused() async throws {
+        let newer: SQL = "INSERT INTO iap.migrations VALUES (99, 'later', \(String(repeating: "0", count: 64)))"
+        try await withHistory(changedBy: newer) { _, session in
+            try await expectState(.newer(99), session)
+            await expectSchemaError("newer than this program (migration 99)") { try await session.checkSchema() }
+            await expectSchemaError("newer") { _ = try await session.migrate() }
+            await expectSchemaError("newer") { _ = try await session.pendingSQL() }
+        }
+    }
+
+    @Test func aChangedStepIsRefused() async throws {
+        let changed: SQL = "UPDATE iap.migrations SET checksum = \(String(repeating: "0", count: 64)) WHERE number = 2"
+        try await withHistory(changedBy: changed) { _, session in
+            try await expectState(.changed(Migration.all[1]), session)
+            await expectSchemaError("0002_functions.sql was applied with another text") {
+                _ = try await session.migrate()
+            }
+        }
+    }
+
+    @Test func aGapIsRefused() async throws {
+        try await withHistory(changedBy: "DELETE FROM iap.migrations WHERE number = 1") { _, session in
+            try await expectState(.gap(Migration.all[0]), session)
+            await expectSchemaError("0001_tables.sql was never applied") { _ = try await session.migrate() }
+        }
+    }
+
+    @Test func aRoleWithoutRightsIsToldSo() async throws {
+        try await withScratchDatabase { database in
+            let settings = LedgerSettings(database: database.conninfo(as: "iap_finance"))
+            let session = try await LedgerSession.connect(settings)
+            defer { session.close() }
+            await #expect {
+                try await session.checkSchema()
+            } throws: { error in
+                if case LedgerError.refused = error { true } else { false }
+            }
+        }
+    }
+
+    @Test func theJobsRoleMayCheckTheSchema() async throws {
+        try await withScratchDatabase { database in
+            let session = try await LedgerSession.connect(LedgerSettings(database: database.conninfo(as: "iap_job")))
+            defer { session.close() }
+            #expect(try await session.schemaState() == .current)
+        }
+    }
+}
