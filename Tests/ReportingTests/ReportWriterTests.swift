@@ -76,9 +76,11 @@ import Testing
 
     @Test func defusesCellsAndKeepsIdsAsText() throws {
         try withFolder { folder in
-            let (_, read) = try write(to: folder, user: "=HYPERLINK(\"x\")")
-            let csv = try read("lost-orders.csv")
-            #expect(csv.hasPrefix("\u{FEFF}likelihood,user,"))
+            let (writer, _) = try write(to: folder, user: "=HYPERLINK(\"x\")")
+            let bytes = try Data(contentsOf: URL(filePath: "\(writer.location)/lost-orders.csv"))
+            #expect(bytes.starts(with: [0xEF, 0xBB, 0xBF]))
+            let csv = String(decoding: bytes.dropFirst(3), as: UTF8.self)
+            #expect(csv.hasPrefix("likelihood,user,"))
             #expect(csv.contains("'120000123456789012"))
             #expect(csv.contains("\"'=HYPERLINK(\"\"x\"\")\""))
             #expect(csv.contains("一百金币"))
