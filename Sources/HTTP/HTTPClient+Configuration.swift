@@ -4,7 +4,7 @@ extension HTTPClient {
     /// How a client connects, and where its limits are. Proxies are as libcurl's environment names them
     /// (`https_proxy`, `no_proxy`).
     public struct Configuration: Sendable {
-        /// Transfers in flight at the same time, at least one; others wait in their order.
+        /// Transfers in flight at the same time; others wait in their order. Less than one counts as one.
         public var maximumTransfers: Int
         /// Seconds until a connection, TLS handshake included, must be there.
         public var connectTimeout: TimeInterval
@@ -21,7 +21,7 @@ extension HTTPClient {
             maximumResponseBytes: Int = 16 * 1024 * 1024, certificateAuthorities: String? = nil,
             userAgent: String = "iap-reconcile"
         ) {
-            self.maximumTransfers = max(1, maximumTransfers)
+            self.maximumTransfers = maximumTransfers
             self.connectTimeout = connectTimeout
             self.timeout = timeout
             self.maximumResponseBytes = maximumResponseBytes

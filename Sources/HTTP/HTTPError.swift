@@ -39,7 +39,7 @@ extension HTTPError: CustomStringConvertible {
         case .couldNotResolve(let host): "the host name \(host) could not be resolved"
         case .couldNotConnect(let host, let reason): "no connection to \(host): \(reason)"
         case .timedOut(let host, let seconds):
-            "no complete answer from \(host) in \(seconds.formatted(.number.precision(.fractionLength(0...3)))) s"
+            "no complete answer from \(host) in \((seconds * 1_000).rounded() / 1_000) s"
         case .tls(let reason): "TLS: \(reason)"
         case .responseTooLarge(let limit): "the answer has more than \(limit) bytes"
         case .connectionLost(let reason): "the connection was lost: \(reason)"

@@ -7,11 +7,14 @@ final class TransferLoop {
     private let mailbox: Mailbox
     private let settings: SlotSettings
     private let maximumTransfers: Int
-    private var waiting = WaitingLine()
+    private var waiting = WaitingLine<Job>()
     /// By libcurl's handle, which is how it names a transfer.
     private var busy: [UnsafeMutableRawPointer: Slot] = [:]
     private var handles: [UInt64: UnsafeMutableRawPointer] = [:]
     private var idle: [Slot] = []
+
+    /// Milliseconds. The mailbox and libcurl's own timers end a poll as soon as there is something to do.
+    private static let longestPoll: Int32 = 1_000
 
     static func start(
         _ multi: MultiHandle, _ mailbox: Mailbox, _ configuration: HTTPClient.Configuration,
@@ -40,7 +43,7 @@ final class TransferLoop {
     ) {
         self.multi = multi
         self.mailbox = mailbox
-        maximumTransfers = configuration.maximumTransfers
+        maximumTransfers = max(1, configuration.maximumTransfers)
         settings = SlotSettings(configuration, authorities)
         curl_multi_setopt_long(multi.pointer, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         curl_multi_setopt_long(multi.pointer, CURLMOPT_MAXCONNECTS, maximumTransfers)
@@ -49,31 +52,34 @@ final class TransferLoop {
     private func run() {
         while true {
             let letters = mailbox.collect()
-            for job in letters.submitted { waiting.append(job) }
+            for job in letters.submitted { waiting.append(job, identifier: job.identifier) }
             if letters.isClosing { return endAll() }
             for identifier in letters.cancelled { cancel(identifier) }
-            transfer()
-            curl_multi_poll(multi.pointer, nil, 0, 1_000, nil)
-        }
-    }
-
-    /// Starts what there are slots for, and moves what is in flight, until nothing ends any more.
-    private func transfer() {
-        repeat {
             while busy.count < maximumTransfers, let job = waiting.next() { start(job) }
             var running: Int32 = 0
             curl_multi_perform(multi.pointer, &running)
-        } while endFinished()
+            // Where some ended there are slots to fill, before anything is waited for.
+            if !endFinished() { curl_multi_poll(multi.pointer, nil, 0, Self.longestPoll, nil) }
+        }
     }
 
     private func start(_ job: Job) {
-        guard let slot = idle.popLast() ?? Slot(settings) else {
-            return job.end(.failure(.other(code: Int(CURLE_OUT_OF_MEMORY.rawValue), "no memory for a transfer")))
+        do throws(HTTPError) {
+            let slot = if let free = idle.popLast() { free } else { try Slot(settings) }
+            try slot.begin(job)
+            try add(slot)
+            busy[slot.handle] = slot
+            handles[job.identifier] = slot.handle
+        } catch {
+            job.end(.failure(error))
         }
-        slot.begin(job)
-        busy[slot.handle] = slot
-        handles[job.identifier] = slot.handle
-        curl_multi_add_handle(multi.pointer, slot.handle)
+    }
+
+    private func add(_ slot: Slot) throws(HTTPError) {
+        let code = curl_multi_add_handle(multi.pointer, slot.handle)
+        guard code == CURLM_OK else {
+            throw .other(code: Int(CURLE_FAILED_INIT.rawValue), String(cString: curl_multi_strerror(code)))
+        }
     }
 
     /// Whether any transfer ended.

@@ -1,25 +1,25 @@
-/// Jobs that wait for a free slot, in their order. Leaving it early takes no longer than being served.
-struct WaitingLine {
+/// Those who wait for a free slot, in their order. To leave the line early takes no longer than to be served.
+struct WaitingLine<Element> {
     private var order: [UInt64] = []
     private var served = 0
-    private var jobs: [UInt64: Job] = [:]
+    private var elements: [UInt64: Element] = [:]
 
-    mutating func append(_ job: Job) {
-        order.append(job.identifier)
-        jobs[job.identifier] = job
+    mutating func append(_ element: Element, identifier: UInt64) {
+        order.append(identifier)
+        elements[identifier] = element
     }
 
-    mutating func remove(_ identifier: UInt64) -> Job? {
-        jobs.removeValue(forKey: identifier)
+    mutating func remove(_ identifier: UInt64) -> Element? {
+        elements.removeValue(forKey: identifier)
     }
 
     /// The longest waiting of those still here.
-    mutating func next() -> Job? {
+    mutating func next() -> Element? {
         defer { forgetServed() }
         while served < order.count {
             let identifier = order[served]
             served += 1
-            if let job = jobs.removeValue(forKey: identifier) { return job }
+            if let element = elements.removeValue(forKey: identifier) { return element }
         }
         return nil
     }
