@@ -115,9 +115,15 @@ extension EasyHandle {
         var headers = HTTPHeaders()
         var last: UnsafeMutablePointer<curl_header>?
         while let field = curl_easy_nextheader(pointer, UInt32(CURLH_HEADER), -1, last) {
-            headers.append(String(cString: field.pointee.name), String(cString: field.pointee.value))
+            headers.append(String(cString: field.pointee.name), Self.value(field.pointee.value))
             last = field
         }
         return headers
+    }
+
+    /// libcurl 7.88 leaves the end of the line in a value that is empty.
+    private static func value(_ bytes: UnsafePointer<CChar>) -> String {
+        let value = String(cString: bytes)
+        return value.allSatisfy(\.isNewline) ? "" : value
     }
 }

@@ -8,6 +8,8 @@ struct Receiving {
     let maximumBytes: Int
     private(set) var body = Data()
     private var headerBytes = 0
+    /// Whether the empty line came that ends the headers; libcurl doesn't miss it where the connection ends first.
+    private(set) var isHeadComplete = false
     /// The limit that the answer went beyond.
     private(set) var exceededLimit: Int?
 
@@ -25,13 +27,16 @@ struct Receiving {
         return count
     }
 
-    /// Counts only: libcurl keeps the lines.
-    mutating func takeHeader(_ count: Int) -> Int {
+    /// Looks for the head's end only: libcurl keeps the lines.
+    mutating func takeHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        let line = UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count)
         headerBytes += count
         guard headerBytes <= Self.maximumHeaderBytes else {
             exceededLimit = Self.maximumHeaderBytes
             return 0
         }
+        if line.starts(with: "HTTP/".utf8) { isHeadComplete = false }
+        if line.elementsEqual("\r\n".utf8) || line.elementsEqual("\n".utf8) { isHeadComplete = true }
         return count
     }
 }

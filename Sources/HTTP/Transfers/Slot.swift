@@ -22,8 +22,8 @@ final class Slot {
             Slot.of(slot)?.receiving.takeBody(bytes, count) ?? 0
         }
         try easy.set(CURLOPT_HEADERDATA, pointer: own)
-        try easy.set(CURLOPT_HEADERFUNCTION) { _, _, count, slot in
-            Slot.of(slot)?.receiving.takeHeader(count) ?? 0
+        try easy.set(CURLOPT_HEADERFUNCTION) { bytes, _, count, slot in
+            Slot.of(slot)?.receiving.takeHeader(bytes, count) ?? 0
         }
     }
 
@@ -97,18 +97,23 @@ extension Slot {
     /// What a transfer that libcurl has ended came to.
     func result(_ code: CURLcode) -> Result<HTTPResponse, HTTPError> {
         guard code == CURLE_OK else { return .failure(failure(code)) }
+        let status = easy.information(CURLINFO_RESPONSE_CODE)
+        guard receiving.isHeadComplete, status >= 200 else {
+            return .failure(.connectionLost("\(host): the connection ended within the answer's headers"))
+        }
         return .success(
             HTTPResponse(
-                status: easy.information(CURLINFO_RESPONSE_CODE), headers: easy.headers, body: receiving.body,
+                status: status, headers: easy.headers, body: receiving.body,
                 version: HTTPVersion(curl: easy.information(CURLINFO_HTTP_VERSION)), seconds: easy.seconds))
     }
 
     private func failure(_ code: CURLcode) -> HTTPError {
         if let limit = receiving.exceededLimit { return .responseTooLarge(limit: limit) }
         return HTTPError(
-            code, easy.text(code), host: job?.target.host ?? "", seconds: easy.seconds,
-            maximumBytes: receiving.maximumBytes)
+            code, easy.text(code), host: host, seconds: easy.seconds, maximumBytes: receiving.maximumBytes)
     }
+
+    private var host: String { job?.target.host ?? "" }
 }
 
 extension HTTPVersion {

@@ -1,0 +1,33 @@
+import Synchronization
+
+/// A number that only grows, and those who wait for it to reach another.
+final class Tally: Sendable {
+    private struct State {
+        var count = 0
+        var waiters: [(threshold: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.count } }
+
+    func increment() {
+        let reached = state.withLock { state in
+            state.count += 1
+            let reached = state.waiters.filter { [count = state.count] in $0.threshold <= count }
+            state.waiters.removeAll { [count = state.count] in $0.threshold <= count }
+            return reached
+        }
+        for waiter in reached { waiter.continuation.resume() }
+    }
+
+    func reach(_ threshold: Int) async {
+        await withCheckedContinuation { continuation in
+            let isReached = state.withLock { state in
+                if state.count < threshold { state.waiters.append((threshold, continuation)) }
+                return state.count >= threshold
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+/// A certificate authority made on the spot by openssl.
+public struct CertificateAuthority: Sendable {
+    /// In PEM form, as every certificate and key here.
+    public let certificate: String
+    private let key: String
+
+    private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+
+    public static func make() async throws -> CertificateAuthority {
+        try await withTemporaryFile("") { key in
+            let certificate = try await openssl(
+                ["req", "-x509", "-keyout", key, "-days", "2", "-subj", "/CN=Authority of a test"] + newKey)
+            return CertificateAuthority(
+                certificate: certificate, key: try String(contentsOfFile: key, encoding: .utf8))
+        }
+    }
+
+    /// - Parameters:
+    ///   - names: such as `DNS:localhost,IP:127.0.0.1`
+    ///   - days: how long it is valid from now on; a negative number makes one that has expired
+    public func issue(for names: String, days: Int = 2) async throws -> (certificate: String, key: String) {
+        try await withTemporaryFile("") { key in
+            let request = try await Self.openssl(
+                ["req", "-new", "-keyout", key, "-subj", "/CN=Server of a test"] + Self.newKey + [
+                    "-addext", "subjectAltName=\(names)", "-addext", "basicConstraints=critical,CA:FALSE",
+                ])
+            return (try await sign(request, days: days), try String(contentsOfFile: key, encoding: .utf8))
+        }
+    }
+
+    private func sign(_ request: String, days: Int) async throws -> String {
+        try await withTemporaryFile(certificate) { authority in
+            try await withTemporaryFile(key) { authorityKey in
+                try await Self.openssl(
+                    ["x509", "-req", "-CA", authority, "-CAkey", authorityKey, "-days", "\(days)"]
+                        + ["-copy_extensions", "copy"], input: request)
+            }
+        }
+    }
+
+    private static func openssl(_ arguments: [String], input: String? = nil) async throws -> String {
+        try await ChildProcess.runSuccessfully("/usr/bin/openssl", arguments, input: input)
+    }
+}
+
+/// A file that only we may read, gone when the body ends.
+@discardableResult
+public func withTemporaryFile<Value>(
+    _ text: String, _ body: (String) async throws -> Value
+) async throws -> Value {
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    try Data(text.utf8).write(to: file)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+    defer { try? FileManager.default.removeItem(at: file) }
+    return try await body(file.path)
+}
