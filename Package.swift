@@ -39,6 +39,8 @@ let package = Package(
         cLibrary("CCurl", pkgConfig: "libcurl", package: "libcurl4-openssl-dev"),
         cLibrary("COpenSSL", pkgConfig: "libcrypto", package: "libssl-dev"),
         cLibrary("CINIH", pkgConfig: "inih", package: "libinih-dev"),
+        // The C library's own getopt_long, which Swift's Glibc module leaves out.
+        .systemLibrary(name: "CGetopt", path: "Sources/CLibraries/CGetopt"),
         cLibrary("CXLSXWriter", pkgConfig: "xlsxwriter", package: "libxlsxwriter-dev"),
         cLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
 
@@ -52,7 +54,8 @@ let package = Package(
         room("Reporting", ["Reconciliation", "CXLSXWriter"]),
         room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "PostgreSQL"]),
         .executableTarget(
-            name: "IAPReconcile", dependencies: ["NightlyRun", "Reporting", "Reconciliation", "CINIH"],
+            name: "IAPReconcile",
+            dependencies: ["NightlyRun", "Reporting", "Reconciliation", "CINIH", "CGetopt"],
             swiftSettings: strict),
         .executableTarget(
             name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator"], swiftSettings: strict),

@@ -1,0 +1,37 @@
+/// What `--help` and `--version` say.
+enum Help {
+    static let version = "0.1.0"
+
+    static let text = """
+        Usage: iap-reconcile COMMAND [options]
+
+        Finds App Store purchases that were paid and never delivered.
+
+        Commands:
+          run                    the nightly job: verify what waits in the inbox, report likely lost orders
+              --dry-run          verify and report, write nothing to the database
+              --limit N          try at most N receipts
+              --report-dir DIR   write the report below DIR
+              --now TIMESTAMP    take this moment for the present, such as 2026-11-21T03:00:00Z
+          report                 write the latest run's report again
+              --run N            of run N
+              --report-dir DIR   below DIR
+          migrate                bring the database's schema up to date
+              --print            show the SQL instead
+          doctor                 check configuration, database, grants, Apple and report directory
+
+        Options of every command:
+          --config FILE          the configuration (default \(Invocation.defaultConfiguration))
+          --log-format FORMAT    text or json
+          --quiet                only warnings and errors on standard error
+          --verbose              everything, and the time that each stage took
+          --help, -h             this text
+          --version              the program's version
+
+        Exit codes: 0 everything due was tried; 64 usage; 65 what was asked for is not there;
+        69 database or Apple unavailable; 70 internal error or totals that don't balance;
+        75 ended early, the rest stays in the inbox; 77 permission; 78 configuration.
+        See man iap-reconcile.
+
+        """
+}

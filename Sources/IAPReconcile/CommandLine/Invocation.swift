@@ -1,0 +1,109 @@
+import Foundation
+import NightlyRun
+
+/// A command line, understood.
+struct Invocation: Sendable {
+    static let defaultConfiguration = "/etc/iap-reconcile/iap-reconcile.conf"
+
+    var command: Command
+    var configuration: String
+    var logFormat: LogFormat
+    var verbosity: Verbosity
+}
+
+/// What is to be done.
+enum Command: Sendable {
+    case run(RunOptions, reportDirectory: String?)
+    case report(run: Int64?, reportDirectory: String?)
+    case migrate(isPrintOnly: Bool)
+    case doctor
+    case help
+    case version
+}
+
+/// How log lines are written.
+enum LogFormat: String, Sendable, CaseIterable {
+    case text, json
+}
+
+/// How much is said on standard error.
+enum Verbosity: Sendable {
+    /// Warnings and errors, and no progress.
+    case quiet
+    case normal
+    /// Everything, and the time that each stage took.
+    case verbose
+}
+
+extension Invocation {
+    private static let everywhere = [
+        LongOption(name: "config", takesValue: true), LongOption(name: "help", takesValue: false),
+        LongOption(name: "version", takesValue: false), LongOption(name: "log-format", takesValue: true),
+        LongOption(name: "quiet", takesValue: false), LongOption(name: "verbose", takesValue: false),
+    ]
+
+    private static let ofCommand: [String: [LongOption]] = [
+        "run": [
+            LongOption(name: "dry-run", takesValue: false), LongOption(name: "limit", takesValue: true),
+            LongOption(name: "report-dir", takesValue: true), LongOption(name: "now", takesValue: true),
+        ],
+        "report": [LongOption(name: "run", takesValue: true), LongOption(name: "report-dir", takesValue: true)],
+        "migrate": [LongOption(name: "print", takesValue: false)],
+        "doctor": [],
+    ]
+
+    /// Understands the arguments behind the program's name.
+    init(arguments: [String]) throws(UsageError) {
+        let known = Set(Self.everywhere + Self.ofCommand.values.joined()).sorted { $0.name < $1.name }
+        let parsed = try LongOptions.parse(arguments, knowing: known)
+        let options = OptionValues(parsed.options)
+        command = try Self.command(parsed, options)
+        configuration = parsed.options["config"] ?? Self.defaultConfiguration
+        logFormat = try options.choice("log-format") ?? .text
+        verbosity = try Self.verbosity(options)
+    }
+
+    private static func verbosity(_ options: OptionValues) throws(UsageError) -> Verbosity {
+        switch (options.has("quiet"), options.has("verbose")) {
+        case (true, true): throw UsageError("--quiet and --verbose exclude each other")
+        case (true, false): .quiet
+        case (false, true): .verbose
+        case (false, false): .normal
+        }
+    }
+
+    private static func command(
+        _ parsed: ParsedArguments, _ options: OptionValues
+    ) throws(UsageError) -> Command {
+        if options.has("help") { return .help }
+        if options.has("version") { return .version }
+        guard let name = parsed.operands.first else { throw UsageError("a command is missing") }
+        guard let own = ofCommand[name] else {
+            throw UsageError(
+                "unknown command “\(name)”\(NearestName.suggestion(for: name, in: ofCommand.keys))")
+        }
+        guard parsed.operands.count == 1 else { throw UsageError("unexpected argument “\(parsed.operands[1])”") }
+        let allowed = Set((everywhere + own).map(\.name))
+        if let stray = parsed.options.keys.sorted().first(where: { !allowed.contains($0) }) {
+            throw UsageError("--\(stray) is no option of “\(name)”")
+        }
+        return try command(name, options)
+    }
+
+    private static func command(_ name: String, _ options: OptionValues) throws(UsageError) -> Command {
+        let directory = try options.text("report-dir")
+        switch name {
+        case "run":
+            let run = RunOptions(
+                isDryRun: options.has("dry-run"), limit: try options.number("limit"),
+                now: try options.moment("now"))
+            return .run(run, reportDirectory: directory)
+        case "report":
+            return .report(run: try options.number("run"), reportDirectory: directory)
+        case "migrate":
+            return .migrate(isPrintOnly: options.has("print"))
+        default:
+            return .doctor
+        }
+    }
+}

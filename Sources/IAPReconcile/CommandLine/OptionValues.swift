@@ -1,0 +1,47 @@
+import Foundation
+
+/// The values of a command line's options, read as what they should be.
+struct OptionValues {
+    private let values: [String: String]
+
+    init(_ values: [String: String]) {
+        self.values = values
+    }
+
+    func has(_ name: String) -> Bool { values[name] != nil }
+
+    /// A text that may not be empty.
+    func text(_ name: String) throws(UsageError) -> String? {
+        guard let text = values[name] else { return nil }
+        guard !text.isEmpty else { throw UsageError("--\(name) needs a value") }
+        return text
+    }
+
+    /// A whole number, 1 or more.
+    func number<Number: FixedWidthInteger>(_ name: String) throws(UsageError) -> Number? {
+        guard let text = values[name] else { return nil }
+        guard let number = Number(text), number > 0 else {
+            throw UsageError("--\(name) is a whole number from 1 on, not “\(text)”")
+        }
+        return number
+    }
+
+    /// A moment as ISO 8601 writes it, with its time zone.
+    func moment(_ name: String) throws(UsageError) -> Date? {
+        guard let text = values[name] else { return nil }
+        guard let moment = Moment.parse(text) else {
+            throw UsageError("--\(name) is a moment such as 2026-11-21T03:00:00Z, not “\(text)”")
+        }
+        return moment
+    }
+
+    /// One of a few words.
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String) throws(UsageError) -> Choice? {
+        guard let text = values[name] else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            let words = Choice.allCases.map(\.rawValue).joined(separator: " or ")
+            throw UsageError("--\(name) is \(words), not “\(text)”")
+        }
+        return choice
+    }
+}

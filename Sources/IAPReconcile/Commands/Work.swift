@@ -1,0 +1,26 @@
+import Foundation
+import NightlyRun
+
+/// A command that needs the configuration.
+struct Work {
+    let invocation: Invocation
+    let configuration: Configuration
+    let console: Console
+
+    init(_ invocation: Invocation) throws(ConfigurationError) {
+        self.invocation = invocation
+        configuration = try Configuration.read(
+            invocation.configuration, credentials: ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"])
+        console = Console(invocation)
+    }
+
+    func perform() async throws -> ExitCode {
+        switch invocation.command {
+        case .run(let options, let directory): try await run(options, reportDirectory: directory)
+        case .report(let run, let directory): try await report(run: run, reportDirectory: directory)
+        case .migrate(let isPrintOnly): try await migrate(isPrintOnly: isPrintOnly)
+        case .doctor: await doctor()
+        case .help, .version: .done
+        }
+    }
+}

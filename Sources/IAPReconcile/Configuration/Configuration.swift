@@ -1,0 +1,46 @@
+import Foundation
+import NightlyRun
+import Reconciliation
+
+/// What the configuration file says, parsed and checked.
+struct Configuration {
+    static let defaultReportDirectory = "/var/lib/iap-reconcile/reports"
+
+    var settings = JobSettings(database: "", apps: [])
+    var reportDirectory = Self.defaultReportDirectory
+}
+
+extension Configuration {
+    /// Reads the file.
+    ///
+    /// - Parameter credentials: the folder of systemd's credentials, `$CREDENTIALS_DIRECTORY`.
+    static func read(_ path: String, credentials: String?) throws(ConfigurationError) -> Configuration {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            let reason = String(cString: strerror(errno))
+            throw ConfigurationError(
+                file: path, line: nil,
+                text: "the configuration can't be read: \(reason); name another with --config FILE")
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let data = try? file.readToEnd() ?? Data()
+        else { throw ConfigurationError(file: path, line: nil, text: "the configuration is no regular file") }
+        guard let text = String(data: data, encoding: .utf8), !text.contains("\0") else {
+            throw ConfigurationError(file: path, line: nil, text: "the configuration is not text in UTF-8")
+        }
+        return try parse(
+            text, file: path, isReadableByOthers: status.st_mode & 0o004 != 0, credentials: credentials)
+    }
+
+    /// Parses what a file of this name holds.
+    static func parse(
+        _ text: String, file: String, isReadableByOthers: Bool = false, credentials: String? = nil
+    ) throws(ConfigurationError) -> Configuration {
+        var parser = ConfigurationParser(
+            file: file, isReadableByOthers: isReadableByOthers, credentials: credentials)
+        for entry in try IniFile.entries(of: text, file: file) { try parser.take(entry) }
+        return parser.finished
+    }
+}

@@ -1,0 +1,11 @@
+/// What is wrong with the configuration, and where.
+struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    let file: String
+    /// Nothing where the whole file is meant.
+    let line: Int?
+    let text: String
+
+    var description: String {
+        line.map { "\(file):\($0): \(text)" } ?? "\(file): \(text)"
+    }
+}

@@ -1,0 +1,95 @@
+import NightlyRun
+import Reconciliation
+
+/// Takes the lines of a configuration one after the other, and refuses the first that says nothing it knows.
+struct ConfigurationParser {
+    private let file: String
+    private let isReadableByOthers: Bool
+    private let sections = Sections.names
+    private let appKeys: [String: SettingKey<AppSection>]
+    private var configuration = Configuration()
+    private var apps: [AppSection] = []
+    /// Where each section began, and each of its keys stands.
+    private var seen: [[String]: Int] = [:]
+
+    init(file: String, isReadableByOthers: Bool, credentials: String?) {
+        self.file = file
+        self.isReadableByOthers = isReadableByOthers
+        appKeys = AppSection.keys(credentials: credentials)
+    }
+
+    var finished: Configuration {
+        var finished = configuration
+        finished.settings.apps = apps.map(\.settings)
+        return finished
+    }
+
+    mutating func take(_ entry: IniEntry) throws(ConfigurationError) {
+        switch entry.content {
+        case .section:
+            try once([entry.section], "the section [\(entry.section)]", at: entry.line)
+            try begin(entry)
+        case .setting(let key, let value):
+            let setting = Setting(file: file, line: entry.line, key: key, text: value)
+            try once([entry.section, key], "“\(key)”", at: entry.line)
+            try take(setting, of: entry.section)
+        }
+    }
+
+    private mutating func begin(_ entry: IniEntry) throws(ConfigurationError) {
+        if Sections.keys(of: entry.section) != nil { return }
+        let words = entry.section.split(whereSeparator: \.isWhitespace)
+        guard words.first == "app" else {
+            throw error(
+                entry.line,
+                "unknown section [\(entry.section)]"
+                    + NearestName.suggestion(for: entry.section, in: sections))
+        }
+        guard words.count == 2, let bundleID = BundleID(String(words[1])) else {
+            throw error(entry.line, "an app's section names its bundle id, such as [app com.example.game]")
+        }
+        try once(["app", bundleID.text], "the app \(bundleID)", at: entry.line)
+        apps.append(AppSection(bundleID: bundleID))
+    }
+
+    private mutating func take(_ setting: Setting, of section: String) throws(ConfigurationError) {
+        if section.isEmpty {
+            throw setting.error("“\(setting.key)” stands before the first section; sections are [database], [run] …")
+        }
+        if let keys = Sections.keys(of: section) {
+            try Self.key(setting, among: keys, of: section).read(setting, &configuration)
+            if section == "database", setting.key == "conninfo" { try refuseOpenPassword(setting) }
+        } else if var app = apps.popLast() {
+            try Self.key(setting, among: appKeys, of: section).read(setting, &app)
+            apps.append(app)
+        }
+    }
+
+    private static func key<Target>(
+        _ setting: Setting, among keys: [String: SettingKey<Target>], of section: String
+    ) throws(ConfigurationError) -> SettingKey<Target> {
+        guard let key = keys[setting.key] else {
+            throw setting.error(
+                "unknown key “\(setting.key)” in [\(section)]"
+                    + NearestName.suggestion(for: setting.key, in: keys.keys))
+        }
+        return key
+    }
+
+    private mutating func once(_ name: [String], _ what: String, at line: Int) throws(ConfigurationError) {
+        if let first = seen.updateValue(line, forKey: name) {
+            throw error(line, "\(what) was already given in line \(first)")
+        }
+    }
+
+    private func refuseOpenPassword(_ setting: Setting) throws(ConfigurationError) {
+        guard isReadableByOthers, Conninfo.holdsPassword(setting.text) else { return }
+        throw setting.error(
+            "a password stands in a file that others may read; run: chmod o-r \(file), or keep the password in "
+                + "~/.pgpass")
+    }
+
+    private func error(_ line: Int, _ text: String) -> ConfigurationError {
+        ConfigurationError(file: file, line: line, text: text)
+    }
+}

@@ -1,0 +1,107 @@
+import CINIH
+import Foundation
+
+/// One line of a configuration that says something.
+struct IniEntry: Equatable {
+    enum Content: Equatable {
+        case section
+        case setting(key: String, value: String)
+    }
+
+    /// Empty before the first section.
+    let section: String
+    let content: Content
+    let line: Int
+}
+
+/// A configuration file, taken apart by inih into what each line says.
+enum IniFile {
+    static func entries(of text: String, file: String) throws(ConfigurationError) -> [IniEntry] {
+        let reading = IniReading(text)
+        let failedLine = withExtendedLifetime(reading) {
+            ini_parse_stream(
+                { buffer, size, stream in IniReading.at(stream)?.nextLine(into: buffer, size: Int(size)) },
+                Unmanaged.passUnretained(reading).toOpaque(),
+                { user, _, name, value in IniReading.at(user)?.keep(name: name, value: value) ?? 0 },
+                Unmanaged.passUnretained(reading).toOpaque())
+        }
+        if let line = reading.tooLongLine {
+            throw ConfigurationError(
+                file: file, line: line,
+                text: "the line is longer than \(reading.longest) bytes; where it is a conninfo, use a service file")
+        }
+        guard failedLine == 0 else {
+            throw ConfigurationError(
+                file: file, line: reading.origin(ofHanded: Int(failedLine)),
+                text: "neither “[section]” nor “key = value”")
+        }
+        return reading.entries
+    }
+}
+
+/// Hands a text to inih line by line, since inih tells neither the line of a setting nor a section without settings,
+/// and cuts a section's name at 49 bytes.
+private final class IniReading {
+    private let lines: [Substring]
+    private var next = 0
+    private var section = ""
+    /// Whether a marker line is handed next: a setting without a name, which stands for the section's beginning.
+    private var owesMarker = false
+    /// The number in the file of each line handed over.
+    private var origins: [Int] = []
+    private(set) var entries: [IniEntry] = []
+    private(set) var tooLongLine: Int?
+    private(set) var longest = 0
+
+    init(_ text: String) {
+        lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    }
+
+    static func at(_ pointer: UnsafeMutableRawPointer?) -> IniReading? {
+        pointer.map { Unmanaged<IniReading>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    func origin(ofHanded line: Int) -> Int? {
+        origins.indices.contains(line - 1) ? origins[line - 1] : nil
+    }
+
+    func nextLine(into buffer: UnsafeMutablePointer<CChar>?, size: Int) -> UnsafeMutablePointer<CChar>? {
+        guard let buffer, let line = takeLine() else { return nil }
+        // inih keeps room for the line's end and the terminator.
+        longest = size - 3
+        guard line.utf8.count <= longest else {
+            tooLongLine = next
+            return nil
+        }
+        origins.append(next)
+        for (index, byte) in (line + "\n\0").utf8.enumerated() { buffer[index] = CChar(bitPattern: byte) }
+        return buffer
+    }
+
+    func keep(name: UnsafePointer<CChar>?, value: UnsafePointer<CChar>?) -> Int32 {
+        guard let name, let value else { return 0 }
+        let key = String(cString: name)
+        let isMarker = key.isEmpty && lines[next - 1].drop(while: \.isWhitespace).first == "["
+        let content: IniEntry.Content = isMarker ? .section : .setting(key: key, value: String(cString: value))
+        entries.append(IniEntry(section: section, content: content, line: next))
+        return 1
+    }
+
+    /// Without its indentation, which inih would take for the continuation of the line before; of a comment, nothing,
+    /// so that it may have any length.
+    private func takeLine() -> String? {
+        if owesMarker {
+            owesMarker = false
+            return "="
+        }
+        guard next < lines.count else { return nil }
+        let line = lines[next].trimmingCharacters(in: .whitespaces)
+        next += 1
+        if line.hasPrefix("#") || line.hasPrefix(";") { return "" }
+        if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
+            section = line[line.index(after: line.startIndex)..<end].trimmingCharacters(in: .whitespaces)
+            owesMarker = true
+        }
+        return line
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import NightlyRun
+import Reconciliation
+
+/// The sections that every configuration may hold once, and their keys.
+enum Sections {
+    static let names = ["database", "apple", "run", "report", "app BUNDLE"]
+
+    static func keys(of section: String) -> [String: SettingKey<Configuration>]? {
+        switch section {
+        case "database": database
+        case "apple": apple
+        case "run": run
+        case "report": report
+        default: nil
+        }
+    }
+
+    private static var database: [String: SettingKey<Configuration>] {
+        [
+            "conninfo": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.database = try setting.nonEmpty()
+            },
+            "statement_timeout": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.statementTimeout = setting.text == "0" ? nil : try setting.timeOut()
+            },
+        ]
+    }
+
+    private static var apple: [String: SettingKey<Configuration>] {
+        [
+            "verify_receipt_production": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.verifyReceiptProduction = try setting.address()
+            },
+            "verify_receipt_sandbox": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.verifyReceiptSandbox = try setting.address()
+            },
+            "certificate_authorities": SettingKey { setting, to throws(ConfigurationError) in
+                let path = try setting.nonEmpty()
+                guard FileManager.default.isReadableFile(atPath: path) else {
+                    throw setting.error("“\(path)” can't be read")
+                }
+                to.settings.apple.certificateAuthorities = path
+            },
+            "concurrency": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.concurrency = try setting.whole(1...1000)
+            },
+            "requests_per_second": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.requestsPerSecond = try setting.positive()
+            },
+            "connect_timeout": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.connectTimeout = try setting.timeOut()
+            },
+            "timeout": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.timeout = try setting.timeOut()
+            },
+            "attempts": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.attempts = try setting.whole(1...20)
+            },
+        ]
+    }
+
+    private static var run: [String: SettingKey<Configuration>] {
+        [
+            "workers": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.workers = try setting.choice(words(Workers.self))
+            },
+            "connections": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.connections = try setting.whole(1...64)
+            },
+            "batch_size": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.batchSize = try setting.whole(1...10_000)
+            },
+            "try_again_share": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.tryAgainShare = try setting.share()
+            },
+            "time_zone": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.timeZone = try setting.timeZone()
+            },
+        ]
+    }
+
+    private static var report: [String: SettingKey<Configuration>] {
+        [
+            "directory": SettingKey { setting, to throws(ConfigurationError) in
+                to.reportDirectory = try setting.nonEmpty()
+            }
+        ]
+    }
+
+    private static func words<Choice: RawRepresentable<String> & CaseIterable>(_: Choice.Type) -> [String: Choice] {
+        Dictionary(uniqueKeysWithValues: Choice.allCases.map { ($0.rawValue, $0) })
+    }
+}

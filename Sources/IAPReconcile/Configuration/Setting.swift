@@ -1,0 +1,93 @@
+import Foundation
+
+/// One setting as it was written, read as what it should be. Errors name its line and never its value where that
+/// may be a secret.
+struct Setting {
+    let file: String
+    let line: Int
+    let key: String
+    let text: String
+
+    func error(_ text: String) -> ConfigurationError {
+        ConfigurationError(file: file, line: line, text: text)
+    }
+
+    func nonEmpty() throws(ConfigurationError) -> String {
+        guard !text.isEmpty else { throw error("“\(key)” is empty") }
+        return text
+    }
+
+    func whole(_ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
+        guard let number = Int(text), range.contains(number) else {
+            throw error(
+                "“\(key)” is a whole number from \(range.lowerBound) to \(range.upperBound), not “\(text)”")
+        }
+        return number
+    }
+
+    func share() throws(ConfigurationError) -> Double {
+        guard let number = Double(text), (0...1).contains(number) else {
+            throw error("“\(key)” is a share from 0 to 1, such as 0.5, not “\(text)”")
+        }
+        return number
+    }
+
+    func positive() throws(ConfigurationError) -> Double {
+        guard let number = Double(text), number > 0, number.isFinite else {
+            throw error("“\(key)” is a number above 0, not “\(text)”")
+        }
+        return number
+    }
+
+    /// Seconds, written with their unit: `90s`, `90m`, `36h`, `2d`; or 0.
+    func duration() throws(ConfigurationError) -> TimeInterval {
+        let units: [Character: TimeInterval] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        if text == "0" { return 0 }
+        guard let unit = text.last.flatMap({ units[$0] }), let number = Int(text.dropLast()),
+            (0...1_000_000).contains(number)
+        else {
+            throw error("“\(key)” is a time such as 45s, 90m, 36h or 2d, not “\(text)”")
+        }
+        return Double(number) * unit
+    }
+
+    /// A time-out above 0, in seconds or with a unit.
+    func timeOut() throws(ConfigurationError) -> TimeInterval {
+        let seconds = Double(text) == nil ? try duration() : try positive()
+        guard seconds > 0 else { throw error("“\(key)” is a time above 0") }
+        return seconds
+    }
+
+    /// The address of an HTTP server.
+    func address() throws(ConfigurationError) -> String {
+        guard let address = URL(string: text), ["http", "https"].contains(address.scheme), address.host() != nil
+        else { throw error("“\(key)” is an address such as https://example.com/path, not “\(text)”") }
+        return text
+    }
+
+    func moment() throws(ConfigurationError) -> Date {
+        guard let moment = Moment.parse(text) else {
+            throw error("“\(key)” is a moment such as 2026-11-01T00:00:00Z, not “\(text)”")
+        }
+        return moment
+    }
+
+    func timeZone() throws(ConfigurationError) -> TimeZone {
+        guard let zone = TimeZone(identifier: text) else {
+            throw error(
+                "“\(key)” is a time zone such as Asia/Shanghai, not “\(text)”"
+                    + NearestName.suggestion(for: text, in: TimeZone.knownTimeZoneIdentifiers))
+        }
+        return zone
+    }
+
+    /// One of a few words.
+    func choice<Value>(_ choices: [String: Value]) throws(ConfigurationError) -> Value {
+        guard let value = choices[text] else {
+            let words = choices.keys.sorted().joined(separator: " or ")
+            throw error(
+                "“\(key)” is \(words), not “\(text)”\(NearestName.suggestion(for: text, in: choices.keys))")
+        }
+        return value
+    }
+}

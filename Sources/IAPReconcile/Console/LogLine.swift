@@ -1,0 +1,70 @@
+import Foundation
+import NightlyRun
+
+/// A log entry and its moment, as a line.
+struct LogLine {
+    private let entry: LogEntry
+    private let moment: Date
+
+    init(_ entry: LogEntry, at moment: Date) {
+        self.entry = entry
+        self.moment = moment
+    }
+
+    func text(as format: LogFormat, isColoured: Bool) -> String {
+        switch format {
+        case .text: plain(isColoured: isColoured)
+        case .json: json
+        }
+    }
+
+    private func plain(isColoured: Bool) -> String {
+        var words = [Moment.text(moment), level(isColoured: isColoured)]
+        if let run = entry.runID { words.append("run=\(run)") }
+        words.append(Self.onOneLine(entry.message))
+        words += entry.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.quoted($0.value))" }
+        return words.joined(separator: " ")
+    }
+
+    private func level(isColoured: Bool) -> String {
+        let name = entry.level.rawValue
+        guard isColoured else { return name }
+        let colour =
+            switch entry.level {
+            case .debug: 2
+            case .info: 32
+            case .warning: 33
+            case .error: 31
+            }
+        return "\u{1B}[\(colour)m\(name)\u{1B}[0m"
+    }
+
+    /// One object a line; the entry's own fields stand in `fields`, so that none can take another's place.
+    private var json: String {
+        struct Line: Encodable {
+            let time: String
+            let level: String
+            let run: Int64?
+            let message: String
+            let fields: [String: String]?
+        }
+        let line = Line(
+            time: Moment.text(moment), level: entry.level.rawValue, run: entry.runID, message: entry.message,
+            fields: entry.fields.isEmpty ? nil : entry.fields)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    private static func quoted(_ value: String) -> String {
+        let value = onOneLine(value)
+        guard value.isEmpty || value.contains(where: { $0 == " " || $0 == "\"" || $0 == "=" }) else { return value }
+        return "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+
+    /// Without line breaks and escape sequences, by which what was logged could pass for another line.
+    private static func onOneLine(_ text: String) -> String {
+        let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
+        return String(String.UnicodeScalarView(scalars))
+    }
+}

@@ -1,0 +1,47 @@
+import NightlyRun
+import Reporting
+
+/// What the user is told of an error, and how the program ends for it.
+struct Failure {
+    let message: String
+    let code: ExitCode
+
+    /// The one place where errors become text and exit code.
+    init(_ error: any Error) {
+        switch error {
+        case let error as UsageError:
+            message = "\(error)\nTry “iap-reconcile --help”."
+            code = .usage
+        case let error as ConfigurationError:
+            message = error.description
+            code = .configuration
+        case let error as JobError:
+            message = error.description
+            code = Self.code(of: error)
+        case let error as ReportError:
+            message = error.description
+            code = Self.code(of: error)
+        default:
+            message = "an internal error: \(error)"
+            code = .software
+        }
+    }
+
+    private static func code(of error: ReportError) -> ExitCode {
+        switch error {
+        case .notWritable: .noPermission
+        case .failed: .software
+        }
+    }
+
+    private static func code(of error: JobError) -> ExitCode {
+        switch error {
+        case .databaseUnavailable, .appleUnavailable: .unavailable
+        case .databaseRefuses: .noPermission
+        case .schemaMismatch, .configuration: .configuration
+        case .anotherRun: .tryLater
+        case .inconsistent: .software
+        case .notFound: .dataError
+        }
+    }
+}

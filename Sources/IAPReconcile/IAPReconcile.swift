@@ -1,0 +1,29 @@
+import Foundation
+import NightlyRun
+
+/// The program `iap-reconcile`: understands the command line, and turns what is thrown into text and exit code.
+@main
+enum IAPReconcile {
+    static func main() async {
+        exit(await code(of: Array(CommandLine.arguments.dropFirst())).rawValue)
+    }
+
+    private static func code(of arguments: [String]) async -> ExitCode {
+        do {
+            return try await perform(Invocation(arguments: arguments))
+        } catch {
+            let failure = Failure(error)
+            StandardError.write("iap-reconcile: \(failure.message)\n")
+            return failure.code
+        }
+    }
+
+    private static func perform(_ invocation: Invocation) async throws -> ExitCode {
+        switch invocation.command {
+        case .help: StandardOutput.write(Help.text)
+        case .version: StandardOutput.write("iap-reconcile \(Help.version)\n")
+        default: return try await Work(invocation).perform()
+        }
+        return .done
+    }
+}

@@ -1,0 +1,30 @@
+/// Finds what somebody who misspelt a name most likely meant.
+enum NearestName {
+    /// The known name that needs the fewest edits, if it needs few enough to be meant.
+    static func to(_ name: String, in known: some Sequence<String>) -> String? {
+        let nearest = known.map { (name: $0, edits: edits(name, $0)) }.min { ($0.edits, $0.name) < ($1.edits, $1.name) }
+        guard let nearest, nearest.edits <= max(2, name.count / 3) else { return nil }
+        return nearest.name
+    }
+
+    /// Words that end a message: a suggestion, or nothing.
+    static func suggestion(for name: String, in known: some Sequence<String>) -> String {
+        to(name, in: known).map { "; did you mean “\($0)”?" } ?? ""
+    }
+
+    /// Levenshtein's distance, row by row.
+    private static func edits(_ a: String, _ b: String) -> Int {
+        let target = Array(b)
+        var row = Array(0...target.count)
+        for (i, character) in a.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, other) in target.enumerated() {
+                let substituted = diagonal + (character == other ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(substituted, row[j] + 1, row[j + 1] + 1)
+            }
+        }
+        return row[target.count]
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import NightlyRun
+
+/// The folder that reports are written below.
+enum ReportDirectory {
+    /// Whether a report could be written there, or the folder made. Changes nothing.
+    static func examine(_ path: String) -> Doctor.Finding {
+        let name = "report directory"
+        var status = stat()
+        if stat(path, &status) == 0 {
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                return Doctor.Finding(
+                    name, .wrong, "\(path) is no folder", remedy: "Name another with “directory” in [report].")
+            }
+            return access(path, W_OK | X_OK) == 0
+                ? Doctor.Finding(name, .fine, "\(path) is writable")
+                : refused(path, name)
+        }
+        let parent = nearestParent(of: path)
+        return access(parent, W_OK | X_OK) == 0
+            ? Doctor.Finding(name, .fine, "\(path) will be made") : refused(path, name)
+    }
+
+    private static func refused(_ path: String, _ name: String) -> Doctor.Finding {
+        Doctor.Finding(
+            name, .wrong, "\(path) is not writable for this user",
+            remedy: "Make it belong to the user that runs the job, or name another with “directory” in [report].")
+    }
+
+    private static func nearestParent(of path: String) -> String {
+        var parent = URL(filePath: path).deletingLastPathComponent()
+        while parent.path() != "/", !FileManager.default.fileExists(atPath: parent.path(percentEncoded: false)) {
+            parent.deleteLastPathComponent()
+        }
+        return parent.path(percentEncoded: false)
+    }
+}
