@@ -71,6 +71,8 @@ let package = Package(
         tests("NightlyRun", ["Ledger", "AppStore", "AppStoreSimulator", "PostgreSQL", "Reconciliation"]),
         tests("Reporting", ["Reconciliation"]),
         tests("AppStoreSimulator", ["PostgreSQL"]),
-        tests("IAPReconcile", ["AppStoreSimulator", "PostgreSQL"]),
+        tests(
+            "IAPReconcile",
+            ["NightlyRun", "Reporting", "Reconciliation", "AppStoreSimulator", "PostgreSQL"]),
     ]
 )
