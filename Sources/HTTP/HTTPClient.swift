@@ -6,6 +6,11 @@ import Synchronization
 /// One thread drives libcurl's multi handle; HTTP/2 is spoken where a server offers it, and then one connection
 /// carries many transfers. Only `http` and `https` URLs are allowed, redirects are not followed, nothing is compressed,
 /// and TLS verification can't be switched off.
+///
+/// Measured with 64 in flight on a machine with two cores, which the server shared: 31,000 to 60,000 requests a second
+/// at 20–24 µs of CPU each over HTTP/1.1, and 25,000 at 39 µs over TLS and HTTP/2, with bodies of half a kilobyte there
+/// and back; memory stays at 31 MB however many there are. With a further file of certificate authorities each new TLS
+/// connection costs 17 ms of CPU more, and HTTP/1.1 over TLS 65 µs a request in place of 30.
 public final class HTTPClient: Sendable {
     private let configuration: Configuration
     private let mailbox: Mailbox
@@ -26,7 +31,7 @@ public final class HTTPClient: Sendable {
 
     /// Sends a request once a slot is free, and returns the complete answer, whatever its status.
     ///
-    /// A pooled connection that the server has closed meanwhile is replaced by a new one, unseen.
+    /// Where the server closes a pooled connection without a word in answer, the request is sent again over a new one.
     public func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         let target = try RequestTarget(request)
         let identifier = nextIdentifier.add(1, ordering: .relaxed).newValue

@@ -81,6 +81,22 @@ struct ConnectionTests {
         }
     }
 
+    @Test("So is one that the server closes at the very moment of the request")
+    func closedAtThatMoment() async throws {
+        let answer: TestServer.Answer = { request, connection in
+            request.path == "/second" && connection.number == 0 ? .close : connection.respond(body: request.body)
+        }
+        try await TestServer.with(answer) { server in
+            let client = try HTTPClient()
+            _ = try await client.send(HTTPRequest(url: server.url + "/first"))
+            let body = Data("second".utf8)
+            let request = HTTPRequest(method: "POST", url: server.url + "/second", body: body)
+            #expect(try await client.send(request).body == body)
+            #expect(server.log.map(\.path) == ["/first", "/second", "/second"])
+            #expect(server.accepted.count == 2)
+        }
+    }
+
     @Test("Two servers at the same time, each over its own connections")
     func twoServers() async throws {
         try await TestServer.with({ _, connection in connection.respond(body: Data("one".utf8)) }) { one in
