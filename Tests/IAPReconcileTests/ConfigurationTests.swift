@@ -1,0 +1,153 @@
+import Foundation
+import NightlyRun
+import Reconciliation
+import TestSupport
+import Testing
+
+@testable import IAPReconcile
+
+@Suite struct ConfigurationTests {
+    @Test func everySettingIsRead() throws {
+        let configuration = try Configuration.parse(
+            """
+            # A comment of any length \(String(repeating: "·", count: 300))
+            [database]
+            conninfo = host=/run/x dbname=shop
+              statement_timeout = 0
+            [apple]
+            verify_receipt_production = http://127.0.0.1:1/verifyReceipt
+            verify_receipt_sandbox = http://127.0.0.1:2/verifyReceipt
+            concurrency = 9
+            requests_per_second = 12.5
+            connect_timeout = 3
+            timeout = 2m
+            attempts = 2
+            [run]
+            workers = shared
+            connections = 3
+            batch_size = 40
+            try_again_share = 0.25
+            time_zone = Asia/Shanghai
+            [report]
+            directory = /tmp/reports ; where support looks
+            [app com.example.a-bundle-id-that-is-longer-than-forty-nine-characters]
+            environment = sandbox
+            grace = 90m
+            grace_consumable = 0
+            grace_auto_renewable = 2d
+            since = 2026-11-01T00:00:00Z
+            [app com.example.b]
+            """, file: "a.conf")
+        let settings = configuration.settings
+        #expect(settings.database == "host=/run/x dbname=shop")
+        #expect(settings.statementTimeout == nil)
+        #expect(settings.apple.verifyReceiptProduction == "http://127.0.0.1:1/verifyReceipt")
+        #expect(settings.apple.verifyReceiptSandbox == "http://127.0.0.1:2/verifyReceipt")
+        #expect(settings.apple.concurrency == 9)
+        #expect(settings.apple.requestsPerSecond == 12.5)
+        #expect(settings.apple.connectTimeout == 3)
+        #expect(settings.apple.timeout == 120)
+        #expect(settings.apple.attempts == 2)
+        #expect(settings.workers == .shared)
+        #expect(settings.connections == 3)
+        #expect(settings.batchSize == 40)
+        #expect(settings.tryAgainShare == 0.25)
+        #expect(settings.timeZone.identifier == "Asia/Shanghai")
+        #expect(configuration.reportDirectory == "/tmp/reports")
+        let bundles = settings.apps.map(\.app.bundleID.text)
+        #expect(
+            bundles == ["com.example.a-bundle-id-that-is-longer-than-forty-nine-characters", "com.example.b"])
+        let app = try #require(settings.apps.first?.app)
+        #expect(app.environment == .sandbox)
+        #expect(app.grace.seconds(for: nil) == 5400)
+        #expect(app.grace.seconds(for: .consumable) == 0)
+        #expect(app.grace.seconds(for: .autoRenewable) == 172_800)
+        #expect(app.since == Date(timeIntervalSince1970: 1_793_491_200))
+        #expect(settings.apps.last?.app.environment == .production)
+        #expect(settings.apps.last?.app.grace.seconds(for: .nonRenewing) == 3600)
+    }
+
+    @Test(
+        arguments: [
+            ("[databse]\n", 1, "unknown section [databse]; did you mean “database”?"),
+            ("[run]\nbatchsize = 3", 2, "unknown key “batchsize” in [run]; did you mean “batch_size”?"),
+            ("\n\n[run]\n\nworkers = many", 5, "“workers” is exclusive or shared, not “many”"),
+            ("[run]\nconnections = 0", 2, "“connections” is a whole number from 1 to 64, not “0”"),
+            ("[run]\ntry_again_share = 50", 2, "“try_again_share” is a share from 0 to 1, such as 0.5, not “50”"),
+            (
+                "[run]\ntime_zone = Asia/Shanghi", 2,
+                "“time_zone” is a time zone such as Asia/Shanghai, not “Asia/Shanghi”; did you mean “Asia/Shanghai”?"
+            ),
+            ("[run]\n[apple]\n[run]", 3, "the section [run] was already given in line 1"),
+            ("[run]\nworkers = shared\n  workers = shared", 3, "“workers” was already given in line 2"),
+            ("workers = shared", 1, "“workers” stands before the first section; sections are [database], [run] …"),
+            ("[run\n", 1, "neither “[section]” nor “key = value”"),
+            ("[run]\n\nworkers\n", 3, "neither “[section]” nor “key = value”"),
+            ("[app]\n", 1, "an app's section names its bundle id, such as [app com.example.game]"),
+            ("[app com.a]\n[app  com.a]\n", 2, "the app com.a was already given in line 1"),
+            ("[app com.a]\ngrace = 90", 2, "“grace” is a time such as 45s, 90m, 36h or 2d, not “90”"),
+            ("[app com.a]\nsince = yesterday", 2, "“since” is a moment such as 2026-11-01T00:00:00Z, not “yesterday”"),
+            (
+                "[apple]\nverify_receipt_sandbox = ftp://a", 2,
+                "“verify_receipt_sandbox” is an address such as https://example.com/path, not “ftp://a”"
+            ),
+            ("[apple]\ntimeout = 0", 2, "“timeout” is a number above 0, not “0”"),
+        ] as [(String, Int, String)])
+    func whatIsWrongIsNamedWithItsLine(text: String, line: Int, message: String) throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try Configuration.parse(text, file: "/etc/x.conf")
+        }
+        #expect(error.description == "/etc/x.conf:\(line): \(message)")
+        #expect(Failure(error).code == .configuration)
+    }
+
+    @Test func aLineThatInihWouldCutIsRefused() throws {
+        let text = "[database]\nconninfo = host=\(String(repeating: "a", count: 200))"
+        let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "x") }
+        #expect(error.line == 2)
+        #expect(error.text.contains("longer than"))
+    }
+
+    @Test func aSecretInTheFileItselfIsRefusedAndNotRepeated() throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try Configuration.parse("[app com.a]\nshared_secret = hunter2", file: "x")
+        }
+        #expect(error.text.contains("shared_secret_file"))
+        #expect(!error.description.contains("hunter2"))
+    }
+
+    @Test(arguments: [
+        "host=h password=hunter2", "password = 'hunter2'", "postgresql://u:hunter2@h/d", "postgres://u:hunter2@h",
+    ])
+    func aPasswordIsRefusedOnlyWhereOthersMayReadIt(conninfo: String) throws {
+        let text = "[database]\nconninfo = \(conninfo)"
+        let error = try #require(throws: ConfigurationError.self) {
+            try Configuration.parse(text, file: "x", isReadableByOthers: true)
+        }
+        #expect(error.line == 2)
+        #expect(!error.description.contains("hunter2"))
+        #expect(try Configuration.parse(text, file: "x").settings.database == conninfo)
+    }
+
+    @Test(arguments: ["host=h dbname=d", "postgresql://u@h:5432/d", "postgresql://h:5432/d?user=a@b"])
+    func aConnectionWithoutPasswordMayBeReadByAll(conninfo: String) throws {
+        let text = "[database]\nconninfo = \(conninfo)"
+        #expect(
+            try Configuration.parse(text, file: "x", isReadableByOthers: true).settings.database == conninfo)
+    }
+
+    @Test func theExampleParsesAndHoldsEveryKey() throws {
+        let text = try String(
+            contentsOf: PackageRoot.folder.appending(path: "cron/iap-reconcile.conf.example"), encoding: .utf8)
+        #expect(try Configuration.parse(text, file: "example").settings.apps.count == 1)
+        let sections = ["database", "apple", "run", "report"].compactMap { Sections.keys(of: $0) }
+        let keys = sections.flatMap(\.keys) + AppSection.keys(credentials: nil).keys.filter { $0 != "shared_secret" }
+        for key in keys {
+            #expect(text.contains("\n;\(key) = ") || text.contains("\n\(key) = "), "\(key) is missing")
+        }
+        let uncommented = text.split(separator: "\n").map { $0.hasPrefix(";") ? $0.dropFirst() : $0 }
+            .filter { !$0.hasPrefix("shared_secret") && !$0.hasPrefix("certificate_authorities") }
+            .joined(separator: "\n")
+        #expect(try Configuration.parse(uncommented, file: "example").settings.apple.requestsPerSecond == 200)
+    }
+}

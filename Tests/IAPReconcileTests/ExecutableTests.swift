@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The program as cron starts it.
+@Suite struct ExecutableTests {
+    @Test(
+        arguments: [
+            ([], 64, "a command is missing"),
+            (["runn"], 64, "did you mean “run”?"),
+            (["run", "--dryrun"], 64, "did you mean “--dry-run”?"),
+            (["run", "--config", "/nonexistent/x.conf"], 78, "/nonexistent/x.conf: the configuration can't be read"),
+            (["run", "--config", "/"], 78, "no regular file"),
+        ] as [([String], Int32, String)])
+    func badInputIsNamed(arguments: [String], status: Int32, message: String) async throws {
+        let ended = try await ChildProcess.run(program, arguments)
+        #expect(ended.status == status)
+        #expect(ended.output == "")
+        #expect(ended.errors.hasPrefix("iap-reconcile: "))
+        #expect(ended.errors.contains(message))
+    }
+
+    @Test func helpAndVersionAreResults() async throws {
+        let help = try await ChildProcess.runSuccessfully(program, ["--help"])
+        #expect(help.hasPrefix("Usage: iap-reconcile COMMAND"))
+        let version = try await ChildProcess.runSuccessfully(program, ["--version"])
+        #expect(version.hasPrefix("iap-reconcile "))
+    }
+
+    @Test func aMisspeltConfigurationIsNamedByLine() async throws {
+        try await withConfiguration("[run]\nworkerz = shared\n") { file in
+            let ended = try await ChildProcess.run(program, ["run", "--config", file])
+            #expect(ended.status == 78)
+            #expect(
+                ended.errors == """
+                    iap-reconcile: \(file):2: unknown key “workerz” in [run]; did you mean “workers”?
+
+                    """)
+        }
+    }
+
+    @Test func aRunWithoutAppsIsRefused() async throws {
+        try await withConfiguration("[database]\nconninfo = host=/nonexistent dbname=x\n") { file in
+            let ended = try await ChildProcess.run(program, ["run", "--config", file])
+            #expect(ended.status == 78)
+            #expect(ended.errors.contains("no app is named"))
+        }
+    }
+
+    @Test func withoutADatabaseNothingIsDone() async throws {
+        let text = "[database]\nconninfo = host=/nonexistent dbname=x\n[app com.example.a]\n"
+        try await withConfiguration(text) { file in
+            let reports = file + ".reports"
+            let ended = try await ChildProcess.run(program, ["run", "--config", file, "--report-dir", reports])
+            #expect(ended.status == 69)
+            #expect(ended.output == "")
+            #expect(try await ChildProcess.run(program, ["migrate", "--config", file]).status == 69)
+            let doctor = try await ChildProcess.run(program, ["doctor", "--config", file])
+            #expect(doctor.status == 78)
+            #expect(doctor.output.contains("wrong    database: "))
+        }
+    }
+
+    @Test func aReportDirectoryThatIsAFileIsAMatterOfPermission() async throws {
+        let text = "[database]\nconninfo = host=/nonexistent dbname=x\n[app com.example.a]\n"
+        try await withConfiguration(text) { file in
+            let ended = try await ChildProcess.run(program, ["run", "--config", file, "--report-dir", file])
+            #expect(ended.status == 77)
+            #expect(ended.errors.contains(file))
+        }
+    }
+
+    private var program: String {
+        // Beside the test bundle, where SwiftPM puts every product of a build.
+        URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appending(path: "iap-reconcile").path(percentEncoded: false)
+    }
+
+    private func withConfiguration(_ text: String, _ body: (String) async throws -> Void) async throws {
+        let folder = URL(filePath: NSTemporaryDirectory(), directoryHint: .isDirectory)
+            .appending(path: "iap-\(UUID().uuidString)", directoryHint: .isDirectory)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "x.conf")
+        try Data(text.utf8).write(to: file)
+        try await body(file.path(percentEncoded: false))
+    }
+}

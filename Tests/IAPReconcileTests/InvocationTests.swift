@@ -1,0 +1,86 @@
+import Foundation
+import NightlyRun
+import Testing
+
+@testable import IAPReconcile
+
+@Suite struct InvocationTests {
+    @Test func theDefaultsHoldWhereNothingIsSaid() throws {
+        let invocation = try Invocation(arguments: ["run"])
+        #expect(invocation.configuration == "/etc/iap-reconcile/iap-reconcile.conf")
+        #expect(invocation.logFormat == .text)
+        guard case .run(let options, let directory) = invocation.command else {
+            Issue.record("not a run")
+            return
+        }
+        #expect(!options.isDryRun && options.limit == nil && options.now == nil && directory == nil)
+    }
+
+    @Test func everyOptionOfARunIsRead() throws {
+        let invocation = try Invocation(arguments: [
+            "--config=a.conf", "run", "--dry-run", "--limit", "7", "--report-dir", "out", "--now",
+            "2026-11-21T03:00:00Z", "--log-format", "json", "--quiet",
+        ])
+        #expect(invocation.configuration == "a.conf")
+        #expect(invocation.logFormat == .json)
+        #expect(invocation.verbosity == .quiet)
+        guard case .run(let options, let directory) = invocation.command else {
+            Issue.record("not a run")
+            return
+        }
+        #expect(options.isDryRun)
+        #expect(options.limit == 7)
+        #expect(options.now == Date(timeIntervalSince1970: 1_795_230_000))
+        #expect(directory == "out")
+    }
+
+    @Test func aMomentMayHaveAZoneAndFractions() {
+        let expected = Date(timeIntervalSince1970: 1_795_230_000)
+        #expect(Moment.parse("2026-11-21T11:00:00+08:00") == expected)
+        #expect(Moment.parse("2026-11-21T03:00:00.500Z") == expected.addingTimeInterval(0.5))
+        #expect(Moment.parse("2026-11-21") == nil)
+        #expect(Moment.text(expected) == "2026-11-21T03:00:00Z")
+    }
+
+    @Test(
+        arguments: [
+            ([], "a command is missing"),
+            (["rum"], "unknown command “rum”; did you mean “run”?"),
+            (["xyzzy"], "unknown command “xyzzy”"),
+            (["run", "twice"], "unexpected argument “twice”"),
+            (["run", "--limt", "3"], "unknown option --limt; did you mean “--limit”?"),
+            (["run", "-x"], "unknown option -x"),
+            (["run", "--limit"], "--limit needs a value"),
+            (["run", "--limit", "0"], "--limit is a whole number from 1 on, not “0”"),
+            (["run", "--r", "x"], "--r may be --report-dir or --run; write it out"),
+            (["run", "--dry-run=yes"], "--dry-run takes no value"),
+            (["run", "--now", "today"], "--now is a moment such as 2026-11-21T03:00:00Z, not “today”"),
+            (["run", "--report-dir="], "--report-dir needs a value"),
+            (["doctor", "--print"], "--print is no option of “doctor”"),
+            (["run", "--quiet", "--verbose"], "--quiet and --verbose exclude each other"),
+            (["run", "--log-format", "xml"], "--log-format is text or json, not “xml”"),
+        ] as [([String], String)])
+    func whatCannotBeUnderstoodIsNamed(arguments: [String], text: String) throws {
+        let error = try #require(throws: UsageError.self) { try Invocation(arguments: arguments) }
+        #expect(error.description == text)
+        #expect(Failure(error).code == .usage)
+    }
+
+    @Test func helpWinsOverEverything() throws {
+        for arguments in [["--help"], ["run", "-h"], ["--help", "nonsense"]] {
+            guard case .help = try Invocation(arguments: arguments).command else {
+                Issue.record("no help for \(arguments)")
+                continue
+            }
+        }
+    }
+
+    @Test func everyOptionStandsInTheHelp() {
+        for option in [
+            "--config", "--log-format", "--quiet", "--verbose", "--help", "--version", "--dry-run", "--limit",
+            "--report-dir", "--now", "--run", "--print",
+        ] {
+            #expect(Help.text.contains(option))
+        }
+    }
+}

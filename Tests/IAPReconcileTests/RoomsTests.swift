@@ -1,0 +1,47 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Which room may import which, as the design says; C libraries stay in the room they were chosen for.
+@Suite struct RoomsTests {
+    private static let allowed: [String: Set<String>] = [
+        "PostgreSQL": ["CPostgreSQL"],
+        "HTTP": ["CCurl"],
+        "AppStore": ["HTTP", "COpenSSL"],
+        "Reconciliation": [],
+        "Ledger": ["PostgreSQL", "Reconciliation"],
+        "NightlyRun": ["Ledger", "AppStore", "Reconciliation"],
+        "Reporting": ["Reconciliation", "CXLSXWriter"],
+        "IAPReconcile": ["NightlyRun", "Reporting", "Reconciliation", "CINIH", "CGetopt"],
+        "AppStoreSimulator": ["PostgreSQL", "COpenSSL", "CMicroHTTPD"],
+        "AppStoreSimulatorCommand": ["AppStoreSimulator"],
+    ]
+    private static let toolchain: Set<String> = ["Foundation", "Dispatch", "Glibc", "Synchronization"]
+
+    @Test(arguments: allowed.keys.sorted())
+    func aRoomImportsOnlyWhatTheDesignAllows(room: String) throws {
+        let folder = PackageRoot.folder.appending(path: "Sources/\(room)")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        let sources = (files?.allObjects ?? []).compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+        #expect(!sources.isEmpty)
+        let allowed = Self.toolchain.union(try #require(Self.allowed[room]))
+        for source in sources {
+            let foreign = try imports(of: source).subtracting(allowed)
+            #expect(foreign.isEmpty, "\(room)/\(source.lastPathComponent) imports \(foreign.sorted())")
+        }
+    }
+
+    @Test func everyRoomIsInTheDesign() throws {
+        let sources = PackageRoot.folder.appending(path: "Sources")
+        let rooms = try FileManager.default.contentsOfDirectory(atPath: sources.path(percentEncoded: false))
+        #expect(Set(rooms).subtracting(["CLibraries", "Benchmarks"]) == Set(Self.allowed.keys))
+    }
+
+    private func imports(of file: URL) throws -> Set<String> {
+        let modules = try String(contentsOf: file, encoding: .utf8).matches(
+            of:
+                /(?m)^(?:@\w+ )*(?:(?:public|package|internal|private|fileprivate) )?import (?:(?:struct|class|enum|func|protocol|typealias|var|let) )?(\w+)/
+        ).map { String($0.1) }
+        return Set(modules)
+    }
+}
