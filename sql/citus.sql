@@ -1,13 +1,27 @@
--- Distributes the tables over a Citus cluster: the inbox by bucket, the ledger by transaction id. Run once, after
--- the migrations, on the coordinator. Every unique key carries its table's distribution column, and there are no
--- foreign keys, so the schema itself needs no change.
+-- Distributes the tables over a Citus cluster: the inbox by bucket, the ledger by transaction id. Run once, on the
+-- coordinator, after the migrations and while the tables are still empty or small, as the tables' owner:
+--
+--     psql -X -v ON_ERROR_STOP=1 -1 -f citus.sql
+--
+-- The schema needs no change for it:
+-- - every unique key of a distributed table holds the distribution column;
+-- - there are no foreign keys, and no trigger on a distributed table;
+-- - iap.claims numbers its rows by an identity column of type bigint, which Citus 11.2 and newer distribute; numbers
+--   are drawn on the coordinator, where the functions run, so they stay unique;
+-- - iap.verified is unlogged on every node: a node that crashes empties its part, the batch in hand fails, and the
+--   night goes on with an empty staging table;
+-- - the functions of the schema touch one transaction, or one receipt, at a time, by its distribution column. What
+--   looks up an original purchase asks all shards, by index.
 
+-- Small, joined with everything, rarely written: a copy on every node.
 SELECT create_reference_table('iap.products');
 SELECT create_reference_table('iap.orders');
 
+-- The inbox: what belongs to one receipt lies together, and so do all receipts of one payload.
 SELECT create_distributed_table('iap.receipts', 'bucket', shard_count => 64);
 SELECT create_distributed_table('iap.uploads', 'bucket', colocate_with => 'iap.receipts');
 
+-- The ledger: what belongs to one transaction lies together, so that the merge and the sweep join within a node.
 SELECT create_distributed_table('iap.white', 'transaction_id', shard_count => 64);
 SELECT create_distributed_table('iap.black', 'transaction_id', colocate_with => 'iap.white');
 SELECT create_distributed_table('iap.excluded', 'transaction_id', colocate_with => 'iap.white');
@@ -16,5 +30,6 @@ SELECT create_distributed_table('iap.sightings', 'transaction_id', colocate_with
 SELECT create_distributed_table('iap.claims', 'transaction_id', colocate_with => 'iap.white');
 SELECT create_distributed_table('iap.cases', 'transaction_id', colocate_with => 'iap.white');
 
--- iap.runs, iap.movements, iap.events and iap.migrations stay on the coordinator: they are small, and a run's books
--- are closed over one snapshot of them.
+-- These stay on the coordinator. They are small, a run's books are closed over one snapshot of them, and the audit
+-- trail's triggers hold there:
+--     iap.migrations, iap.runs, iap.movements, iap.events

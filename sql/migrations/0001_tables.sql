@@ -384,3 +384,79 @@ CREATE TRIGGER events_are_kept BEFORE UPDATE OR DELETE ON iap.events
     FOR EACH ROW EXECUTE FUNCTION iap.refuse_change();
 CREATE TRIGGER events_are_not_truncated BEFORE TRUNCATE ON iap.events
     FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
+
+-- What psql's \d+ says of it all.
+
+COMMENT ON SCHEMA iap IS
+    'iap-reconcile: finds App Store purchases that are paid and not delivered. Amounts are milliunits of a currency.';
+COMMENT ON TYPE iap.source IS 'Who vouches for a transaction, from the poorest to the best.';
+
+COMMENT ON TABLE iap.migrations IS 'The steps of the schema that were applied.';
+COMMENT ON COLUMN iap.migrations.checksum IS 'The SHA-256 of the step''s text, in hexadecimal.';
+
+COMMENT ON TABLE iap.products IS
+    'What the apps sell. Filled by the apps'' owner; a product that is missing is suspicious.';
+COMMENT ON COLUMN iap.products.list_price_milliunits IS 'For one unit; used where Apple''s answer has no price.';
+
+COMMENT ON TABLE iap.orders IS
+    'The app''s own orders, by which a purchase without an order id can be matched. May be empty.';
+COMMENT ON COLUMN iap.orders.app_account_token IS 'The UUID that the client handed to StoreKit with the purchase.';
+
+COMMENT ON TABLE iap.receipts IS 'The inbox: what clients uploaded as proof of purchase.';
+COMMENT ON COLUMN iap.receipts.bucket IS
+    'The slice of the inbox, by the payload''s hash; one worker owns a slice at a time.';
+COMMENT ON COLUMN iap.receipts.receipt_id IS 'A running number times 64, plus the bucket.';
+COMMENT ON COLUMN iap.receipts.user_id IS 'Who was logged in; NULL if nobody.';
+COMMENT ON COLUMN iap.receipts.payload IS
+    'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty.';
+COMMENT ON COLUMN iap.receipts.transaction_id IS
+    'What it was first uploaded for, as the client said; see also iap.uploads.';
+COMMENT ON COLUMN iap.receipts.state IS
+    'waiting: not verified yet; watched: holds white transactions, asked again each night; settled: nothing open; '
+    'unusable: can''t be verified, see error_code.';
+COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
+COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
+
+COMMENT ON TABLE iap.uploads IS 'For what each receipt was uploaded: a row for each pair of transaction and order.';
+COMMENT ON COLUMN iap.uploads.times IS 'How often.';
+
+COMMENT ON TABLE iap.verified IS 'Staging: the transactions of the batches in hand. Empty between batches.';
+
+COMMENT ON TABLE iap.white IS 'The white table: transactions that Apple says are paid, and nobody has claimed yet.';
+COMMENT ON COLUMN iap.white.original_transaction_id IS
+    'The first transaction of a subscription, or of a non-consumable that was restored; else the transaction itself.';
+COMMENT ON COLUMN iap.white.admitted_user_id IS 'The user for whom the app''s own server admitted it.';
+COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed it while nobody claimed it.';
+
+COMMENT ON TABLE iap.black IS 'The black table: transactions whose goods were delivered, for ever.';
+COMMENT ON COLUMN iap.black.delivered_by IS 'claim: by the app''s server; resolved: by the support desk.';
+COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
+
+COMMENT ON TABLE iap.excluded IS 'Verified, but not owed, with the reason.';
+COMMENT ON COLUMN iap.excluded.found_bundle_id IS
+    'The app that the receipt names, where it is another than it came for.';
+COMMENT ON COLUMN iap.excluded.run_id IS 'The run that found it; NULL if the support desk or a claim did.';
+
+COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
+COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction.';
+
+COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was committed, and its outcome.';
+
+COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
+COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
+COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, or the person who resolved it.';
+
+COMMENT ON TABLE iap.runs IS 'Every run of the job, with its control totals: transactions, units and hash total.';
+COMMENT ON COLUMN iap.runs.as_of IS 'The moment that the run took for the present.';
+COMMENT ON COLUMN iap.runs.state IS 'abandoned: killed, as a later run found.';
+COMMENT ON COLUMN iap.runs.closing_number IS
+    'The order of the runs whose books are closed; each opens with the one before.';
+
+COMMENT ON TABLE iap.movements IS 'What entered and left the white table, until a run closes its books over it.';
+COMMENT ON COLUMN iap.movements.hash IS 'The exclusive or of hashtextextended(transaction_id, 0).';
+COMMENT ON COLUMN iap.movements.closed_run_id IS 'The run whose books count it; NULL until then.';
+
+COMMENT ON TABLE iap.events IS 'The audit trail: rows are added, and never changed or taken away.';
+COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
+
+COMMENT ON FUNCTION iap.refuse_change IS 'Keeps iap.events append-only, for its owner too.';

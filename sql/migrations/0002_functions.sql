@@ -322,8 +322,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.standing IS
-    'Where a transaction stands, given its white row if it has one: already_delivered, excluded, white or not_verified. '
-    'A restored non-consumable is already delivered if its purchase was, under whatever id.';
+    'Where a transaction stands, given its white row if it has one: already_delivered, excluded, white or '
+    'not_verified. A restored non-consumable is already delivered if its purchase was, under whatever id.';
 
 CREATE FUNCTION iap.admit(
     bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
@@ -504,8 +504,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.claim IS
     'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or '
-    'why not: already_delivered, not_verified, wrong_user, excluded. Exactly one of any number of concurrent claims gets '
-    'delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
+    'why not: already_delivered, not_verified, wrong_user, excluded. Exactly one of any number of concurrent claims '
+    'gets delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
 
 -- The support desk ---------------------------------------------------------------------------------------------------
 

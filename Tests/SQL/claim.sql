@@ -1,0 +1,127 @@
+-- iap.claim: every outcome, what each leaves behind, and that nothing is delivered twice.
+BEGIN;
+SELECT no_plan();
+
+-- Delivered, once.
+SELECT is(test.admit('100', quantity => 3), 'white', 'a purchase is admitted');
+SELECT test.open_case('100', '{ann}');
+SELECT is(test.claim('100', 'ann', 'order-1'), 'delivered', 'its user gets it');
+SELECT is(test.claim('100', 'ann', 'order-1'), 'already_delivered', 'once');
+SELECT is(test.claim('100', 'bob'), 'already_delivered', 'and nobody else does');
+SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id = '100'$$, 'it is white no more');
+SELECT results_eq(
+    $$SELECT user_id, order_id, delivered_by, quantity, product_type FROM iap.black WHERE transaction_id = '100'$$,
+    $$VALUES ('ann', 'order-1', 'claim', 3, 'consumable')$$, 'it is black, with user and order');
+SELECT results_eq(
+    $$SELECT state, closed_as, closed_by FROM iap.cases WHERE transaction_id = '100'$$,
+    $$VALUES ('closed', 'delivered', 'claim:ann')$$, 'its case is closed');
+SELECT results_eq(
+    $$SELECT outcome FROM iap.claims WHERE transaction_id = '100' ORDER BY claim_id$$,
+    $$VALUES ('delivered'), ('already_delivered'), ('already_delivered')$$, 'every attempt is kept');
+SELECT results_eq(
+    $$SELECT kind, environment, details ->> 'user_id' FROM iap.events WHERE transaction_id = '100'$$,
+    $$VALUES ('claimed', 'Production', 'ann')$$, 'the delivery is in the audit trail, once');
+
+-- Not verified.
+SELECT is(test.claim('101'), 'not_verified', 'what nobody verified is not verified');
+SELECT is(
+    test.run_as('iap_app', $$SELECT iap.claim('com.example.b', '100', 'ann')$$), 'not_verified',
+    'another app''s transaction of the same id is not verified');
+
+-- Wrong user.
+SELECT is(test.admit('102', user_id => 'ann', receipt_id => test.submit('receipt of ann')), 'white', 'ann''s');
+SELECT is(test.claim('102', 'bob'), 'wrong_user', 'a user who never presented it is the wrong one');
+SELECT is(test.admit('102', user_id => 'carol', receipt_id => test.submit('receipt of ann', 'bob')), 'already_white',
+    'bob presents it too');
+SELECT is(test.claim('102', 'dave'), 'wrong_user', 'dave is still the wrong one');
+SELECT is(test.claim('102', 'carol'), 'wrong_user', 'a receipt''s own user counts, not who is named with it');
+SELECT is(test.claim('102', 'bob'), 'delivered', 'one of several who presented it may claim');
+SELECT is(test.admit('103', user_id => NULL), 'white', 'admitted for nobody');
+SELECT is(test.claim('103', 'erin'), 'delivered', 'where nobody is known, anybody may claim');
+
+-- Excluded.
+SELECT test.exclude('104', 'refunded'), test.exclude('105', 'family_shared');
+SELECT is(test.claim('104'), 'excluded', 'a refunded purchase is excluded');
+SELECT is(test.claim('105'), 'excluded', 'and so is what a family member paid for');
+
+-- A rollback of the app's server takes the claim back.
+SELECT is(test.admit('106'), 'white', 'a purchase');
+SAVEPOINT credit;
+SELECT is(test.claim('106'), 'delivered', 'is claimed');
+ROLLBACK TO credit;
+SELECT results_eq(
+    $$SELECT
+        (SELECT count(*) FROM iap.white WHERE transaction_id = '106'),
+        (SELECT count(*) FROM iap.black WHERE transaction_id = '106'),
+        (SELECT count(*) FROM iap.claims WHERE transaction_id = '106')$$,
+    $$VALUES (1::bigint, 0::bigint, 0::bigint)$$, 'the server rolls back: it is white as before');
+SELECT is(test.claim('106'), 'delivered', 'and can be claimed');
+
+-- Both environments number their transactions on their own: production wins.
+SELECT is(test.admit('107', environment => 'Sandbox'), 'white', 'a sandbox purchase');
+SELECT is(test.admit('107'), 'white', 'a real one of the same id');
+SELECT is(test.claim('107'), 'delivered', 'a claim');
+SELECT results_eq(
+    $$SELECT environment FROM iap.black WHERE transaction_id = '107'$$, $$VALUES ('Production')$$,
+    'gets the real one');
+SELECT is(test.claim('107'), 'already_delivered', 'and the next claim does not get the other');
+SELECT is(test.admit('108', environment => 'Sandbox'), 'white', 'a sandbox purchase alone');
+SELECT is(test.claim('108'), 'delivered', 'can be claimed');
+
+-- A non-consumable is owed once, under whatever id it is restored.
+SELECT is(test.admit('200', product_id => 'full'), 'white', 'the full version');
+SELECT is(test.admit('201', '200', 'full'), 'white', 'restored before it was claimed');
+SELECT test.open_case('200', '{ann}');
+SELECT is(test.claim('201'), 'delivered', 'is delivered under the new id');
+SELECT is(test.claim('200'), 'already_delivered', 'and not again under the old one');
+SELECT is(test.claim('201'), 'already_delivered', 'nor the new one');
+SELECT is(test.admit('202', '200', 'full'), 'already_delivered', 'nor when it is restored once more');
+SELECT results_eq(
+    $$SELECT reason FROM iap.excluded WHERE transaction_id = '200'$$, $$VALUES ('restored')$$,
+    'the other id is excluded');
+SELECT results_eq(
+    $$SELECT state, closed_as FROM iap.cases WHERE transaction_id = '200'$$,
+    $$VALUES ('closed', 'withdrawn')$$, 'and is a case no more');
+SELECT is(test.admit('210', '200', 'gems'), 'white', 'a consumable is owed each time');
+SELECT is(test.claim('210'), 'delivered', 'whatever its original');
+
+-- Should a transaction ever be white and delivered, or white and excluded: it is not delivered, and white no more.
+SELECT is(test.admit('300'), 'white', 'a purchase');
+INSERT INTO iap.black (
+    transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at, source,
+    first_seen_at, delivered_by, delivered_at)
+SELECT
+    transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at, source,
+    first_seen_at, 'resolved', now()
+FROM iap.white WHERE transaction_id = '300';
+SELECT is(test.claim('300'), 'already_delivered', 'that is black too is not delivered again');
+SELECT is(test.admit('301'), 'white', 'a purchase');
+SELECT test.exclude('301', 'refunded');
+SELECT is(test.claim('301'), 'excluded', 'that was refunded is not delivered');
+SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id IN ('300', '301')$$, 'neither is white any more');
+SELECT results_eq(
+    $$SELECT reason FROM iap.excluded WHERE transaction_id = '301'$$, $$VALUES ('refunded')$$,
+    'and a refund stays a refund');
+
+-- Hostile values.
+SELECT is(test.admit('400', user_id => $$o'hara"; DROP TABLE iap.white; --$$), 'white', 'a user with quotes');
+SELECT is(test.claim('400', $$o'hara"; DROP TABLE iap.white; --$$, E'\x01\x1b[31m\n'), 'delivered',
+    'is a user as any other, and so is an order of control characters');
+SELECT test.is_refused('iap_app', $$SELECT iap.claim('com.example.a', '100', repeat('x', 1000000))$$,
+    '22023', 'user_id has 1000000 bytes', 'a user id of a megabyte is refused');
+SELECT test.is_refused('iap_app', $$SELECT iap.claim('com.example.a', '100', NULL)$$,
+    '22023', 'user_id is missing', 'nobody can''t claim');
+SELECT test.is_refused('iap_app', $$SELECT iap.claim('com.example.a', '100', '')$$,
+    '22023', 'user_id is missing', 'nor can nobody by an empty name');
+SELECT test.is_refused('iap_app', $$SELECT iap.claim('com.example.a', NULL, 'ann')$$,
+    '22023', 'transaction_id is not an id%', 'nothing can''t be claimed');
+SELECT test.is_refused('iap_app', $$SELECT iap.claim('com.example.a', '１００', 'ann')$$,
+    '22023', 'transaction_id is not an id%', 'nor an id in full-width digits');
+SELECT test.is_refused('iap_app', $$SELECT iap.claim(NULL, '100', 'ann')$$,
+    '22023', 'bundle_id is not an id%', 'nor for no app');
+SELECT test.is_refused('iap_app', $$SELECT iap.claim('com.example.a', '100', 'ann', repeat('x', 1001))$$,
+    '22023', 'order_id has 1001 bytes', 'an order id that no index holds is refused');
+
+SELECT is(test.moved_tally(), test.white_tally(), 'the movements explain the white table');
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,74 @@
+-- iap.resolve: every way to end a case, and where there is nothing to end.
+BEGIN;
+SELECT no_plan();
+
+SELECT test.admit(id, user_id => NULL) FROM (VALUES ('1'), ('2'), ('3'), ('4'), ('5')) AS ids (id);
+SELECT test.open_case('1', '{ann}'), test.open_case('2', '{ann,bob}'), test.open_case('3', '{ann}'),
+    test.open_case('4', '{}');
+
+-- Delivered by hand: to the case's only owner, or to whom support says.
+SELECT is(test.resolve('1', 'delivered'), 'delivered', 'support delivered it');
+SELECT results_eq(
+    $$SELECT user_id, delivered_by FROM iap.black WHERE transaction_id = '1'$$, $$VALUES ('ann', 'resolved')$$,
+    'to the case''s only owner');
+SELECT is(test.claim('1'), 'already_delivered', 'a client that claims after all gets nothing more');
+SELECT is(test.resolve('2', 'delivered'), 'delivered', 'a case with two owners');
+SELECT results_eq(
+    $$SELECT user_id FROM iap.black WHERE transaction_id = '2'$$, $$VALUES (NULL::text)$$,
+    'was delivered to neither for certain');
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve('5', 'delivered', 'sue', 'by mail', user_id => 'bob', order_id => 'o')$$),
+    'delivered', 'support may say to whom, before there is a case');
+SELECT results_eq(
+    $$SELECT user_id, order_id FROM iap.black WHERE transaction_id = '5'$$, $$VALUES ('bob', 'o')$$,
+    'and for which order');
+
+-- Dismissed and refunded.
+SELECT is(test.resolve('3', 'dismissed'), 'dismissed', 'nothing is owed after all');
+SELECT is(test.resolve('4', 'refunded'), 'refunded', 'the money went back');
+SELECT results_eq(
+    $$SELECT transaction_id, reason, refunded_at IS NOT NULL FROM iap.excluded ORDER BY 1$$,
+    $$VALUES ('3' COLLATE "C", 'dismissed', false), ('4', 'refunded', true)$$, 'both are excluded');
+SELECT is(test.claim('3'), 'excluded', 'and can''t be claimed');
+
+SELECT results_eq(
+    $$SELECT transaction_id, closed_as, closed_by, note FROM iap.cases ORDER BY 1$$,
+    $$VALUES
+        ('1' COLLATE "C", 'delivered', 'sue', 'checked with Apple'), ('2', 'delivered', 'sue', 'checked with Apple'),
+        ('3', 'dismissed', 'sue', 'checked with Apple'), ('4', 'refunded', 'sue', 'checked with Apple')$$,
+    'every case is closed, with who and why');
+SELECT results_eq(
+    $$SELECT transaction_id, kind, actor, details ->> 'as' FROM iap.events WHERE kind = 'resolved' ORDER BY event_id$$,
+    $$VALUES
+        ('1' COLLATE "C", 'resolved', 'sue', 'delivered'), ('2', 'resolved', 'sue', 'delivered'),
+        ('5', 'resolved', 'sue', 'delivered'), ('3', 'resolved', 'sue', 'dismissed'),
+        ('4', 'resolved', 'sue', 'refunded')$$, 'and is in the audit trail');
+
+-- Nothing to end.
+SELECT is(test.resolve('1', 'refunded'), 'already_delivered', 'what is delivered stays delivered');
+SELECT is(test.resolve('3', 'delivered'), 'excluded', 'what is excluded stays excluded');
+SELECT is(test.resolve('9', 'delivered'), 'not_verified', 'what nobody knows');
+SELECT is((SELECT count(*) FROM iap.events WHERE kind = 'resolved'), 5::bigint, 'none of which is an event');
+SELECT results_eq(
+    $$SELECT refunded_at FROM iap.black WHERE transaction_id = '1'$$, $$VALUES (NULL::timestamptz)$$, 'or a refund');
+
+-- One id in two environments.
+SELECT test.admit('6'), test.admit('6', environment => 'Sandbox');
+SELECT throws_ok($$SELECT test.resolve('6', 'delivered')$$, '21000', NULL, 'an id that two places know');
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve('6', 'dismissed', 'sue', 'a test', 'com.example.a', 'Sandbox')$$),
+    'dismissed', 'must be named with its place');
+SELECT is((SELECT environment FROM iap.white WHERE transaction_id = '6'), 'Production', 'the other is still white');
+
+-- Who and why must be said.
+SELECT throws_ok($$SELECT test.resolve('6', 'gone')$$, '22023', NULL, 'no such end');
+SELECT throws_ok($$SELECT test.resolve('6', NULL)$$, '22023', NULL, 'no end');
+SELECT throws_ok($$SELECT test.resolve('6', 'delivered', '')$$, '22023', 'note is missing', 'no note');
+SELECT test.is_refused('iap_support', $$SELECT iap.resolve('6', 'delivered', NULL, 'x')$$,
+    '22023', 'who is missing', 'nobody');
+
+SELECT is(test.moved_tally(), test.white_tally(), 'the movements explain the white table');
+SELECT * FROM finish();
+ROLLBACK;

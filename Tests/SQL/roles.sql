@@ -1,0 +1,143 @@
+-- What each role may, and may not.
+BEGIN;
+SELECT no_plan();
+
+-- None of them is anything more than a login.
+SELECT is_empty(
+    $$SELECT rolname FROM pg_roles
+    WHERE rolname LIKE 'iap\_%'
+        AND (rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls OR NOT rolcanlogin)$$,
+    'no role is powerful, and each can log in');
+SELECT set_eq(
+    $$SELECT rolname::text FROM pg_roles WHERE rolname LIKE 'iap\_%'$$,
+    ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance'], 'there are four');
+SELECT is_empty(
+    $$SELECT FROM pg_authid WHERE rolname LIKE 'iap\_%' AND rolpassword IS NOT NULL$$, 'none comes with a password');
+SELECT is_empty(
+    $$SELECT FROM pg_auth_members JOIN pg_roles ON pg_roles.oid = member WHERE rolname LIKE 'iap\_%'$$,
+    'none is a member of another role');
+SELECT is_empty(
+    $$SELECT FROM pg_class JOIN pg_roles ON pg_roles.oid = relowner WHERE rolname LIKE 'iap\_%'$$, 'none owns a table');
+
+-- Nothing is for everyone.
+SELECT is_empty(
+    $$SELECT oid::regprocedure FROM pg_proc
+    WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace)
+        AND EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee = 0)$$,
+    'no function is for everyone');
+SELECT is_empty(
+    $$SELECT oid::regclass FROM pg_class
+    WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace)
+        AND EXISTS (SELECT FROM aclexplode(relacl) WHERE grantee = 0)$$, 'no table or view is for everyone');
+SELECT is_empty(
+    $$SELECT nspname FROM pg_namespace
+    WHERE nspname IN ('iap', 'finance')
+        AND EXISTS (SELECT FROM aclexplode(nspacl) WHERE grantee = 0)$$, 'no schema is for everyone');
+
+-- The exact rights on tables: whatever is not in this list is not granted.
+CREATE VIEW test.granted AS
+SELECT grantee::regrole::text AS role, pg_class.oid::regclass::text AS relation,
+    string_agg(lower(privilege_type), ',' ORDER BY privilege_type) AS rights
+FROM pg_class
+CROSS JOIN aclexplode(relacl)
+WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace) AND grantee <> relowner
+GROUP BY 1, 2;
+SELECT results_eq(
+    $$SELECT relation, rights FROM test.granted WHERE role = 'iap_job' ORDER BY relation$$,
+    $$VALUES
+        ('iap.black', 'select'), ('iap.cases', 'insert,select,update'), ('iap.claims', 'select'),
+        ('iap.events', 'insert,select'), ('iap.excluded', 'insert,select,update'), ('iap.migrations', 'select'),
+        ('iap.movements', 'insert,select'), ('iap.orders', 'select'), ('iap.products', 'select'),
+        ('iap.receipts', 'select'), ('iap.runs', 'insert,select,update'),
+        ('iap.sightings', 'insert,select,update'), ('iap.uploads', 'select'),
+        ('iap.verified', 'delete,insert,select'), ('iap.white', 'delete,insert,select,update')$$,
+    'the job''s rights on tables');
+SELECT results_eq(
+    $$SELECT attrelid::regclass::text, attname::text COLLATE "default"
+    FROM pg_attribute CROSS JOIN aclexplode(attacl) AS acl
+    WHERE acl.grantee = 'iap_job'::regrole AND acl.privilege_type = 'UPDATE' ORDER BY 1, 2$$,
+    $$VALUES
+        ('iap.black', 'refund_reason'), ('iap.black', 'refund_run_id'), ('iap.black', 'refunded_at'),
+        ('iap.movements', 'closed_run_id'),
+        ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
+        ('iap.receipts', 'last_attempt_at'), ('iap.receipts', 'next_attempt_at'), ('iap.receipts', 'state'),
+        ('iap.receipts', 'verified_at')$$, 'and on columns');
+SELECT is_empty($$SELECT * FROM test.granted WHERE role = 'iap_app'$$, 'the app''s server has none');
+SELECT is_empty(
+    $$SELECT * FROM test.granted WHERE role = 'iap_support' AND (rights <> 'select' OR relation NOT LIKE 'iap.%')$$,
+    'support only reads');
+SELECT is_empty(
+    $$SELECT * FROM test.granted WHERE role = 'iap_finance' AND (rights <> 'select' OR relation NOT LIKE 'finance.%')$$,
+    'finance only reads, and only its views');
+SELECT is_empty(
+    $$SELECT oid::regclass FROM pg_class
+    WHERE relkind = 'S' AND relnamespace = 'iap'::regnamespace
+        AND EXISTS (SELECT FROM aclexplode(relacl) WHERE grantee <> relowner)$$, 'nobody draws numbers');
+SELECT results_eq(
+    $$SELECT grantee::regrole::text, proname::text COLLATE "default" FROM pg_proc CROSS JOIN aclexplode(proacl)
+    WHERE pronamespace = 'iap'::regnamespace AND grantee <> proowner ORDER BY 1, 2$$,
+    $$VALUES
+        ('iap_app', 'admit'), ('iap_app', 'claim'), ('iap_app', 'register_order'), ('iap_app', 'submit_receipt'),
+        ('iap_support', 'resolve')$$, 'the functions that are granted');
+
+-- As they meet it.
+SELECT test.is_denied('iap_app', 'SELECT payload FROM iap.receipts');
+SELECT test.is_denied('iap_app', 'SELECT transaction_id FROM iap.white');
+SELECT test.is_denied('iap_app', 'SELECT count(*) FROM iap.black');
+SELECT test.is_denied('iap_app', $$SELECT nextval('iap.receipt_number')$$);
+SELECT test.is_denied('iap_app', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
+SELECT test.is_denied('iap_app', $$SELECT iap.deliver(NULL, 'me', NULL, 'claim', 'me', NULL)$$);
+SELECT test.is_denied('iap_app', 'SELECT * FROM finance.deliveries');
+SELECT test.is_denied('iap_support', 'SELECT payload FROM iap.receipts');
+SELECT test.is_denied('iap_support', 'SELECT * FROM iap.receipts');
+SELECT lives_ok(
+    $$SELECT test.run_as('iap_support',
+    'SELECT count(*) FROM (SELECT user_id, state, error_text FROM iap.receipts) AS r')$$,
+    'support sees the rest of a receipt');
+SELECT test.is_denied('iap_support', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
+SELECT test.is_denied('iap_support', 'WITH gone AS (DELETE FROM iap.white RETURNING 1) SELECT count(*) FROM gone');
+SELECT test.is_denied('iap_support', 'SELECT * FROM finance.deliveries');
+SELECT test.is_denied('iap_finance', 'SELECT user_id FROM iap.black');
+SELECT test.is_denied('iap_finance', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
+SELECT test.is_denied('iap_job', 'WITH gone AS (DELETE FROM iap.black RETURNING 1) SELECT count(*) FROM gone');
+SELECT test.is_denied('iap_job', 'WITH gone AS (DELETE FROM iap.receipts RETURNING 1) SELECT count(*) FROM gone');
+SELECT test.is_denied('iap_job', $$WITH u AS (UPDATE iap.black SET user_id = 'x' RETURNING 1) SELECT count(*) FROM u$$);
+SELECT test.is_denied(
+    'iap_job', $$WITH u AS (UPDATE iap.receipts SET payload = '' RETURNING 1) SELECT count(*) FROM u$$);
+SELECT test.is_denied('iap_job', 'WITH gone AS (DELETE FROM iap.events RETURNING 1) SELECT count(*) FROM gone');
+SELECT test.is_denied('iap_job', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
+SELECT test.is_denied('iap_job', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
+SELECT test.is_denied('iap_job', 'SELECT * FROM finance.deliveries');
+
+-- A function with its owner's rights can't be led astray by the caller's search path.
+SELECT is_empty(
+    $$SELECT oid::regprocedure FROM pg_proc
+    WHERE pronamespace = 'iap'::regnamespace
+        AND NOT coalesce(proconfig && ARRAY['search_path=pg_catalog, pg_temp', 'search_path=pg_catalog, iap, pg_temp'],
+            false)$$, 'every function has a fixed search path');
+SELECT set_eq(
+    $$SELECT proname::text FROM pg_proc WHERE pronamespace = 'iap'::regnamespace AND prosecdef$$,
+    ARRAY['submit_receipt', 'register_order', 'admit', 'claim', 'resolve'],
+    'only those that are granted run with their owner''s rights');
+CREATE FUNCTION test.shadowed_claim() RETURNS text
+LANGUAGE plpgsql SET search_path = public AS $$
+DECLARE
+    outcome text;
+BEGIN
+    SET LOCAL ROLE iap_app;
+    CREATE TEMPORARY TABLE black (transaction_id text, bundle_id text, environment text);
+    CREATE FUNCTION pg_temp.now() RETURNS timestamptz LANGUAGE sql AS $now$ SELECT 'epoch'::timestamptz $now$;
+    SET LOCAL search_path = pg_temp, iap, pg_catalog;
+    outcome := iap.claim('com.example.a', '1', 'ann');
+    RESET ROLE;
+    RETURN outcome;
+END
+$$;
+SELECT test.admit('1');
+SELECT is(
+    test.run_as('iap_app', $$SELECT current_user$$), 'iap_app', 'the tests do run as the role');
+SELECT is(test.shadowed_claim(), 'delivered', 'a claim past temporary shadows');
+SELECT is((SELECT delivered_at FROM iap.black), now(), 'goes to the real table, at the real time');
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,75 @@
+#!/bin/bash
+# The database's own tests: runs every Tests/SQL/*.sql by pg_prove in a database of its own, in a private cluster that
+# is stopped at the end, also when interrupted; and compares the schema after all migrations with sql/schema.sql.
+#
+#   Tests/SQL/run.sh [FILE.sql ...]     all tests, or these
+#   Tests/SQL/run.sh --record-schema    writes sql/schema.sql anew, to be looked at and committed
+#
+# Ends with 0 when all is well, 1 when a test fails, 69 when something that it needs is missing.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+
+for program in pg_prove psql; do
+    command -v "$program" >/dev/null || { echo "run.sh: $program is missing (libtap-parser-sourcehandler-pgtap-perl," \
+        "postgresql-client)" >&2; exit 69; }
+done
+
+cluster=
+finish() {
+    status=$?
+    trap '' INT TERM HUP
+    [ -z "$cluster" ] || "$root/.ci/private-cluster" stop "$cluster"
+    exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+cluster=$("$root/.ci/private-cluster" start)
+export PGHOST=$cluster PGUSER=postgres PGOPTIONS='-c client_min_messages=warning -c timezone=UTC'
+unset PGPORT PGDATABASE PGSERVICE PGSERVICEFILE PGPASSWORD PGHOSTADDR PGSSLMODE
+
+sql() { psql -X -q -v ON_ERROR_STOP=1 "$@"; }
+
+# Made by plain psql, so that the files are good without the program too. Runs roles.sql twice: it must bear that.
+createdb -T template0 iap
+for file in "$root"/sql/migrations/*.sql; do sql -1 -d iap -f - <"$file"; done
+"$root/Tests/SQL/dump-schema.sh" iap >"$cluster.schema"
+for _ in 1 2; do sql -1 -d iap -f - <"$root/sql/roles.sql"; done
+for file in "$root"/Tests/SQL/setup/*.sql; do
+    sql -1 -d iap -v citus="$(cat "$root/sql/citus.sql")" -f - <"$file"
+done
+
+if [ "${1:-}" = --record-schema ]; then
+    mv "$cluster.schema" "$root/sql/schema.sql"
+    echo "sql/schema.sql is written: look at it with git diff, and commit it."
+    exit 0
+fi
+
+failed=()
+if ! diff -u "$root/sql/schema.sql" "$cluster.schema"; then
+    echo "The schema differs from sql/schema.sql: look, then run Tests/SQL/run.sh --record-schema." >&2
+    failed+=(schema.sql)
+fi
+rm -f "$cluster.schema"
+
+[ $# -gt 0 ] || set -- "$root"/Tests/SQL/*.sql
+number=0
+for file in "$@"; do
+    number=$((number + 1))
+    createdb -T iap "test_$number"
+    name=$(basename "$file")
+    if output=$(pg_prove -v -d "test_$number" "$file" 2>&1); then
+        echo "$name: $(grep -c '^ok [0-9]' <<<"$output") passed"
+    else
+        echo "$name:" >&2
+        grep -v '^ok [0-9]' <<<"$output" >&2
+        failed+=("$name")
+    fi
+done
+
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "SQL: ${#failed[@]} of $((number + 1)) failed: ${failed[*]}" >&2
+    exit 1
+fi
+echo "SQL: the schema and $number test files passed."

@@ -1,0 +1,75 @@
+-- iap.submit_receipt: one receipt a user and payload, whatever else comes with it, and nothing dropped.
+BEGIN;
+SELECT no_plan();
+
+-- Twenty times the same.
+SELECT test.submit('the same receipt', 'ann', '1', 'order-1') FROM generate_series(1, 20);
+SELECT results_eq(
+    $$SELECT user_id, transaction_id, order_id, state, attempts FROM iap.receipts$$,
+    $$VALUES ('ann', '1', 'order-1', 'waiting', 0)$$, 'the same receipt twenty times is one, and waits');
+SELECT results_eq(
+    $$SELECT transaction_id, order_id, times FROM iap.uploads$$, $$VALUES ('1', 'order-1', 20)$$,
+    'uploaded twenty times for one purpose');
+
+-- For another purpose, by another user, of another app.
+SELECT test.submit('the same receipt', 'ann', '2', 'order-2');
+SELECT is((SELECT count(*) FROM iap.receipts), 1::bigint, 'another purpose is the same receipt');
+SELECT is((SELECT count(*) FROM iap.uploads), 2::bigint, 'uploaded for a second purpose');
+SELECT results_eq(
+    $$SELECT transaction_id, order_id FROM iap.receipts$$, $$VALUES ('1', 'order-1')$$,
+    'which does not displace the first');
+SELECT isnt(test.submit('the same receipt', 'bob'), test.submit('the same receipt', 'ann'),
+    'another user''s is another');
+SELECT isnt(
+    test.submit('the same receipt', 'ann', bundle_id => 'com.example.b'), test.submit('the same receipt', 'ann'),
+    'another app''s is another');
+SELECT is(test.submit('the same receipt', NULL), test.submit('the same receipt', NULL), 'nobody''s is one too');
+SELECT is((SELECT count(DISTINCT bucket) FROM iap.receipts), 1::bigint, 'all receipts of a payload lie together');
+SELECT ok(
+    bool_and(
+        payload_sha256 = sha256(convert_to(payload, 'UTF8')) AND bucket = get_byte(payload_sha256, 0) & 63
+        AND receipt_id & 63 = bucket),
+    'the payload chooses the bucket, and the id names it')
+FROM iap.receipts;
+
+-- What was not known is added; what was is kept; the state is the job's.
+SELECT test.submit('bare');
+SELECT test.submit('bare', 'ann', '3', NULL, '{"model": "iPhone9,1"}');
+SELECT test.submit('bare', 'ann', '4', 'order-3', '{"model": "iPad6,11"}');
+SELECT results_eq(
+    $$SELECT transaction_id, order_id, device ->> 'model' FROM iap.receipts WHERE payload = 'bare'$$,
+    $$VALUES ('3', 'order-3', 'iPhone9,1')$$, 'an upload adds what was not known');
+UPDATE iap.receipts
+SET state = 'unusable', next_attempt_at = NULL, last_attempt_at = now(), error_code = 'malformed', error_text = 'x'
+WHERE payload = 'bare';
+SELECT test.submit('bare');
+SELECT results_eq(
+    $$SELECT state, next_attempt_at IS NULL FROM iap.receipts WHERE payload = 'bare'$$,
+    $$VALUES ('unusable', true)$$, 'what can''t be used is not tried again because it is uploaded again');
+
+-- Nothing is dropped.
+SELECT is(test.submit(NULL), test.submit(''), 'no payload is stored as an empty one');
+SELECT ok(test.submit('无法解析的收据 🧾 "''\;--' || E'\x01') > 0, 'any text is a payload');
+SELECT ok(test.submit(repeat('x', 1000000)) > 0, 'a megabyte is a payload');
+SELECT ok(test.submit('p', E'tab\tand\nnewline') > 0, 'control characters are a user');
+SELECT is((SELECT user_id FROM iap.receipts WHERE payload = 'p'), E'tab\tand\nnewline', 'kept as they came');
+SELECT ok(test.submit('q', transaction_id => 'not a number') > 0,
+    'what a client claims to have bought is kept as said');
+
+-- What can't be stored is refused with a clear word.
+SELECT test.is_refused('iap_app', $$SELECT iap.submit_receipt(NULL, 'ann', 'p')$$,
+    '22023', 'bundle_id is not an id%', 'a receipt of no app');
+SELECT test.is_refused('iap_app', $$SELECT iap.submit_receipt('com.example.ä', 'ann', 'p')$$,
+    '22023', 'bundle_id is not an id%', 'or of what is no bundle id');
+SELECT test.is_refused('iap_app', $$SELECT iap.submit_receipt('com.example.a', repeat('x', 1000000), 'p')$$,
+    '22023', 'user_id has 1000000 bytes', 'a user id of a megabyte');
+SELECT test.is_refused('iap_app', $$SELECT iap.submit_receipt('com.example.a', '', 'p')$$,
+    '22023', 'user_id is missing', 'an empty user id');
+SELECT test.is_refused('iap_app', $$SELECT iap.submit_receipt('com.example.a', 'ann', 'p', repeat('x', 1001))$$,
+    '22023', 'transaction_id has 1001 bytes', 'an endless transaction id');
+SELECT ok(
+    test.submit('long', repeat('界', 333), repeat('１', 333), repeat('单', 333)) > 0,
+    'the longest of all three fit the indexes');
+
+SELECT * FROM finish();
+ROLLBACK;

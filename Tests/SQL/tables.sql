@@ -1,0 +1,152 @@
+-- The tables refuse states that contradict themselves; the audit trail refuses to be changed; the keys let the
+-- schema be distributed; everything is described.
+BEGIN;
+SELECT no_plan();
+
+-- Receipts -----------------------------------------------------------------------------------------------------------
+
+SELECT test.submit('r');
+CREATE FUNCTION test.receipt_refused(assignments text, name text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT throws_like(
+        format('UPDATE iap.receipts SET %s', assignments), format('%%"%s"', name), 'receipts: ' || assignments)
+$$;
+SELECT test.receipt_refused($$state = 'lost', next_attempt_at = NULL$$, 'receipts_state_check');
+SELECT test.receipt_refused($$next_attempt_at = NULL$$, 'due_while_open');
+SELECT test.receipt_refused($$state = 'settled', verified_at = now()$$, 'due_while_open');
+SELECT test.receipt_refused($$state = 'watched'$$, 'verified_when_it_says_so');
+SELECT test.receipt_refused($$state = 'settled', next_attempt_at = NULL$$, 'verified_when_it_says_so');
+SELECT test.receipt_refused($$state = 'unusable', next_attempt_at = NULL$$, 'unusable_has_reason');
+SELECT test.receipt_refused($$attempts = 1$$, 'failed_attempts_have_error');
+SELECT test.receipt_refused(
+    $$attempts = -1, error_code = 'x', error_text = 'y', last_attempt_at = now()$$, 'receipts_attempts_check');
+SELECT test.receipt_refused($$error_code = 'x', last_attempt_at = now()$$, 'error_has_text');
+SELECT test.receipt_refused($$error_code = 'x', error_text = 'y'$$, 'error_was_met');
+SELECT test.receipt_refused(
+    $$state = 'settled', next_attempt_at = NULL, verified_at = now(), last_attempt_at = now(), error_code = 'x',
+    error_text = 'y'$$, 'settled_has_no_error');
+SELECT test.receipt_refused($$receipt_id = receipt_id + 1$$, 'receipt_id_names_bucket');
+SELECT test.receipt_refused($$payload_sha256 = substr(payload_sha256, 1, 31)$$, 'receipts_payload_sha256_check');
+SELECT test.receipt_refused($$payload_sha256 = sha256(payload_sha256)$$, 'payload_chooses_bucket');
+SELECT lives_ok(
+    $$UPDATE iap.receipts
+    SET attempts = 1, last_attempt_at = now(), error_code = 'apple_down', error_text = 'try again'$$,
+    'a receipt that was tried in vain waits');
+SELECT lives_ok(
+    $$UPDATE iap.receipts
+    SET state = 'watched', attempts = 0, verified_at = now(), error_code = NULL, error_text = NULL$$,
+    'and is watched when it was verified');
+
+-- White, black, excluded ---------------------------------------------------------------------------------------------
+
+SELECT test.admit('1'), test.admit('2');
+SELECT test.claim('2');
+SELECT test.exclude('3', 'sandbox');
+CREATE FUNCTION test.refused(relation text, assignments text, name text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT throws_like(
+        format('UPDATE iap.%I SET %s', relation, assignments), format('%%"%s"', name), relation || ': ' || assignments)
+$$;
+SELECT test.refused('white', $$price_milliunits = 1$$, 'price_has_currency');
+SELECT test.refused('white', $$currency = 'USD'$$, 'price_has_currency');
+SELECT test.refused('white', $$price_milliunits = 1, currency = 'usd'$$, 'white_currency_check');
+SELECT test.refused('white', $$source = 'verify_receipt'$$, 'run_or_app_server');
+SELECT test.refused('white', $$nights_confirmed = 1$$, 'confirmed_at_some_time');
+SELECT test.refused('white', $$last_confirmed_at = now()$$, 'confirmed_at_some_time');
+SELECT test.refused('white', $$quantity = 0$$, 'white_quantity_check');
+SELECT test.refused('white', $$environment = 'Xcode'$$, 'white_environment_check');
+SELECT test.refused('white', $$product_type = 'Consumable'$$, 'white_product_type_check');
+SELECT test.refused('white', $$transaction_id = ''$$, 'ids_are_apples');
+SELECT test.refused('white', $$original_transaction_id = '1 2'$$, 'ids_are_apples');
+SELECT test.refused('black', $$user_id = NULL$$, 'claim_has_user');
+SELECT test.refused('black', $$delivered_by = 'hand'$$, 'black_delivered_by_check');
+SELECT test.refused('black', $$refund_reason = '1'$$, 'refund_reason_has_refund');
+SELECT test.refused('black', $$price_milliunits = 1$$, 'price_has_currency');
+SELECT test.refused('excluded', $$reason = 'refunded'$$, 'refunded_has_time');
+SELECT test.refused('excluded', $$reason = 'foreign_bundle'$$, 'foreign_bundle_is_named');
+SELECT test.refused('excluded', $$found_bundle_id = 'com.example.b'$$, 'foreign_bundle_is_named');
+SELECT test.refused('excluded', $$reason = 'other'$$, 'excluded_reason_check');
+SELECT test.refused('excluded', $$run_id = NULL$$, 'run_or_person');
+SELECT test.refused('products', $$currency = NULL$$, 'list_price_has_currency');
+SELECT test.refused('products', $$type = 'gift'$$, 'products_type_check');
+
+-- Cases, runs, movements ---------------------------------------------------------------------------------------------
+
+SELECT test.open_case('1', '{ann}');
+SELECT test.refused('cases', $$state = 'closed'$$, 'closed_when_and_how');
+SELECT test.refused('cases', $$closed_at = now()$$, 'closed_when_and_how');
+SELECT test.refused('cases', $$state = 'closed', closed_at = now(), closed_as = 'delivered'$$, 'closed_when_and_how');
+SELECT test.refused('cases', $$note = 'x'$$, 'only_closed_has_note');
+SELECT test.refused('cases', $$reasons = '{}'$$, 'cases_reasons_check');
+SELECT test.refused('cases', $$likelihood = 'certain'$$, 'cases_likelihood_check');
+INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version) VALUES (now(), now(), 'h', 1, '1');
+SELECT test.refused('runs', $$finished_at = now()$$, 'finished_when_it_says_so');
+SELECT test.refused('runs', $$state = 'failed', reason = 'x'$$, '%'); -- without an end or an exit code
+SELECT test.refused('runs', $$state = 'complete', finished_at = now(), exit_code = 0$$, 'complete_has_books');
+SELECT test.refused('runs', $$state = 'failed', finished_at = now(), exit_code = 70$$, 'reason_when_not_complete');
+SELECT test.refused('runs', $$state = 'failed', finished_at = now(), reason = 'x'$$, 'exit_code_of_finished');
+SELECT test.refused('runs', $$opening_white = '{0,0,0}'$$, 'books_are_whole');
+SELECT test.refused('movements', $$transactions = 0$$, 'movements_transactions_check');
+SELECT test.refused('movements', $$kind = 'lost'$$, 'movements_kind_check');
+
+-- The audit trail, for its owner too ---------------------------------------------------------------------------------
+
+SELECT isnt_empty('SELECT FROM iap.events', 'there is an event');
+SELECT throws_ok('UPDATE iap.events SET actor = actor', '42501', 'iap.events is append-only: UPDATE is refused',
+    'update');
+SELECT throws_ok('DELETE FROM iap.events', '42501', 'iap.events is append-only: DELETE is refused', 'delete');
+SELECT throws_ok('TRUNCATE iap.events', '42501', 'iap.events is append-only: TRUNCATE is refused', 'truncate');
+SELECT throws_ok('TRUNCATE iap.runs, iap.events', '42501', NULL, 'truncate with another table');
+
+-- The key layout -----------------------------------------------------------------------------------------------------
+
+SELECT set_eq(
+    $$SELECT relation FROM test.distribution
+    UNION ALL SELECT unnest(ARRAY['migrations', 'runs', 'movements', 'events'])$$,
+    $$SELECT relname::text FROM pg_class WHERE relnamespace = 'iap'::regnamespace AND relkind = 'r'$$,
+    'citus.sql places every table');
+SELECT matches(
+    (SELECT text FROM test.files WHERE name = 'citus.sql'), 'iap\.migrations, iap\.runs, iap\.movements, iap\.events',
+    'and says which stay on the coordinator');
+SELECT is_empty(
+    $$SELECT indexrelid::regclass
+    FROM test.distribution
+    JOIN pg_index ON indrelid = ('iap.' || relation)::regclass AND indisunique
+    WHERE distribution_column IS NOT NULL
+        AND NOT EXISTS (
+            SELECT FROM pg_attribute
+            WHERE attrelid = indrelid AND attnum = ANY (indkey[:indnkeyatts - 1]) AND attname = distribution_column)$$,
+    'every unique key of a distributed table holds the distribution column');
+SELECT is_empty(
+    $$SELECT relation FROM test.distribution
+    WHERE distribution_column IS NOT NULL
+        AND NOT EXISTS (
+            SELECT FROM pg_index WHERE indrelid = ('iap.' || relation)::regclass AND indisunique)$$,
+    'and there is one');
+SELECT is_empty($$SELECT FROM pg_constraint WHERE contype = 'f' AND connamespace = 'iap'::regnamespace$$,
+    'there are no foreign keys');
+SELECT is_empty(
+    $$SELECT attrelid::regclass, attname FROM pg_attribute
+    WHERE attname IN ('transaction_id', 'original_transaction_id', 'bundle_id', 'product_id')
+        AND attrelid IN (
+            SELECT ('iap.' || relation)::regclass FROM test.distribution WHERE relation NOT IN ('receipts', 'uploads'))
+        AND attcollation <> '"C"'::regcollation$$, 'Apple''s ids are in byte order');
+
+-- Descriptions -------------------------------------------------------------------------------------------------------
+
+SELECT is_empty(
+    $$SELECT oid::regclass FROM pg_class
+    WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace) AND relkind IN ('r', 'v')
+        AND obj_description(oid, 'pg_class') IS NULL$$, 'every table and view is described');
+SELECT is_empty(
+    $$SELECT attrelid::regclass, attname FROM pg_attribute
+    JOIN pg_class ON pg_class.oid = attrelid
+    WHERE relnamespace = 'finance'::regnamespace AND attnum > 0 AND col_description(attrelid, attnum) IS NULL$$,
+    'and every column of a view');
+SELECT is_empty(
+    $$SELECT oid::regprocedure FROM pg_proc
+    WHERE pronamespace = 'iap'::regnamespace AND obj_description(oid, 'pg_proc') IS NULL$$,
+    'and every function');
+
+SELECT * FROM finish();
+ROLLBACK;

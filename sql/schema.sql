@@ -1,0 +1,1393 @@
+-- The schema after all migrations, as pg_dump shows it. Made by Tests/SQL/run.sh --record-schema.
+
+CREATE SCHEMA finance;
+
+COMMENT ON SCHEMA finance IS 'Views for finance, without personal data beyond the user id. Days are days of UTC.';
+
+CREATE SCHEMA iap;
+
+COMMENT ON SCHEMA iap IS 'iap-reconcile: finds App Store purchases that are paid and not delivered. Amounts are milliunits of a currency.';
+
+CREATE TYPE iap.source AS ENUM (
+    'app_server',
+    'local',
+    'verify_receipt',
+    'server_api'
+);
+
+COMMENT ON TYPE iap.source IS 'Who vouches for a transaction, from the poorest to the best.';
+
+CREATE FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text DEFAULT NULL::text, receipt_id bigint DEFAULT NULL::bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    is_new   boolean;
+    owed     iap.white;
+    standing text;
+    why      text;
+BEGIN
+    PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
+    PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
+    PERFORM iap.require_id('product_id', admit.product_id, 255);
+    IF admit.user_id IS NOT NULL THEN
+        PERFORM iap.require_text('user_id', admit.user_id, 1000);
+    END IF;
+    IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF coalesce(admit.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF admit.purchased_at IS NULL OR NOT isfinite(admit.purchased_at) THEN
+        RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    INSERT INTO iap.white AS known (
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+        purchased_at, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at)
+    VALUES (
+        admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
+        (SELECT type FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id),
+        admit.quantity, admit.purchased_at, 'app_server', now(), admit.user_id, admit.receipt_id, now())
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+    is_new := FOUND;
+
+    IF admit.receipt_id IS NOT NULL THEN
+        PERFORM iap.sight(
+            admit.bundle_id, admit.environment, admit.transaction_id, admit.user_id, admit.receipt_id);
+    END IF;
+
+    -- Only now: the insert waited for a claim that was under way, whose delivery is seen from here on.
+    SELECT * INTO owed
+    FROM iap.white
+    WHERE transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id AND environment = admit.environment;
+    standing := iap.standing(admit.bundle_id, admit.environment, admit.transaction_id, owed);
+    IF standing = 'already_delivered' THEN
+        DELETE FROM iap.white
+        WHERE is_new AND transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id
+            AND environment = admit.environment;
+        RETURN 'already_delivered';
+    ELSIF standing = 'excluded' THEN
+        SELECT reason INTO why
+        FROM iap.excluded
+        WHERE transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id
+            AND environment = admit.environment;
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
+            admit.transaction_id, admit.bundle_id, admit.environment, why
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    END IF;
+    IF is_new THEN
+        INSERT INTO iap.movements (kind, transactions, units, hash)
+        VALUES ('new', 1, admit.quantity, hashtextextended(admit.transaction_id, 0));
+        RETURN 'white';
+    END IF;
+    UPDATE iap.white
+    SET admitted_user_id = coalesce(admitted_user_id, admit.user_id),
+        admitted_receipt_id = coalesce(admitted_receipt_id, admit.receipt_id)
+    WHERE transaction_id = admit.transaction_id AND bundle_id = admit.bundle_id AND environment = admit.environment
+        AND (
+            (admitted_user_id IS NULL AND admit.user_id IS NOT NULL)
+            OR (admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL));
+    RETURN 'already_white';
+END
+$$;
+
+COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) IS 'Takes a purchase that the app''s server verified itself into the white table: white, already_white or already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …) is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
+
+CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owed        iap.white;
+    environment text;
+    outcome     text;
+    who         text := 'claim:' || claim.user_id;
+BEGIN
+    PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
+    PERFORM iap.require_text('user_id', claim.user_id, 1000);
+    IF claim.order_id IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', claim.order_id, 1000);
+    END IF;
+
+    environment := iap.environment_of(claim.bundle_id, claim.transaction_id);
+    owed := iap.lock_white(claim.bundle_id, environment, claim.transaction_id);
+    -- Only now: another claim that held the lock has been seen to its end.
+    outcome := iap.standing(claim.bundle_id, environment, claim.transaction_id, owed);
+    IF outcome <> 'white' THEN
+        IF owed.transaction_id IS NOT NULL THEN
+            PERFORM iap.tidy_white(owed, who);
+        END IF;
+    ELSIF iap.is_wrong_user(owed, claim.user_id) THEN
+        outcome := 'wrong_user';
+    ELSIF iap.deliver(owed, claim.user_id, claim.order_id, 'claim', who, NULL) THEN
+        outcome := 'delivered';
+    ELSE
+        outcome := 'already_delivered';
+    END IF;
+
+    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome)
+    VALUES (claim.transaction_id, claim.bundle_id, claim.user_id, claim.order_id, outcome);
+    IF outcome = 'delivered' THEN
+        INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, environment, details)
+        VALUES (
+            'claimed', session_user, claim.transaction_id, claim.bundle_id, environment,
+            jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id));
+    END IF;
+    RETURN outcome;
+END
+$$;
+
+COMMENT ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) IS 'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or why not: already_delivered, not_verified, wrong_user, excluded. Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
+
+CREATE TABLE iap.white (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    product_type text,
+    quantity integer NOT NULL,
+    purchased_at timestamp with time zone NOT NULL,
+    original_purchased_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    is_trial boolean DEFAULT false NOT NULL,
+    web_order_line_item_id text,
+    app_account_token text,
+    price_milliunits bigint,
+    currency text,
+    storefront text,
+    source iap.source NOT NULL,
+    verified_at timestamp with time zone NOT NULL,
+    admitted_user_id text,
+    admitted_receipt_id bigint,
+    first_seen_at timestamp with time zone NOT NULL,
+    first_run_id bigint,
+    nights_confirmed integer DEFAULT 0 NOT NULL,
+    last_confirmed_at timestamp with time zone,
+    CONSTRAINT confirmed_at_some_time CHECK (((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))),
+    CONSTRAINT ids_are_apples CHECK (((transaction_id ~ '^[!-~]{1,64}$'::text) AND (original_transaction_id ~ '^[!-~]{1,64}$'::text) AND (product_id ~ '^[!-~]{1,255}$'::text) AND (bundle_id ~ '^[!-~]{1,255}$'::text))),
+    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT run_or_app_server CHECK (((first_run_id IS NOT NULL) OR (source = 'app_server'::iap.source) OR (nights_confirmed > 0))),
+    CONSTRAINT white_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT white_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
+    CONSTRAINT white_nights_confirmed_check CHECK ((nights_confirmed >= 0)),
+    CONSTRAINT white_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text]))),
+    CONSTRAINT white_quantity_check CHECK ((quantity > 0))
+);
+
+COMMENT ON TABLE iap.white IS 'The white table: transactions that Apple says are paid, and nobody has claimed yet.';
+
+COMMENT ON COLUMN iap.white.original_transaction_id IS 'The first transaction of a subscription, or of a non-consumable that was restored; else the transaction itself.';
+
+COMMENT ON COLUMN iap.white.admitted_user_id IS 'The user for whom the app''s own server admitted it.';
+
+COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed it while nobody claimed it.';
+
+CREATE FUNCTION iap.close_case(owed iap.white, how text, who text, note text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    UPDATE iap.cases
+    SET state = 'closed', closed_at = now(), closed_as = how, closed_by = who, note = $4
+    WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
+        AND state = 'open'
+$_$;
+
+COMMENT ON FUNCTION iap.close_case(owed iap.white, how text, who text, note text) IS 'Closes the open case of a transaction, if there is one.';
+
+CREATE FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    is_ours boolean;
+BEGIN
+    INSERT INTO iap.black (
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+        purchased_at, price_milliunits, currency, storefront, source, first_seen_at, first_run_id, user_id, order_id,
+        delivered_by, delivered_at)
+    VALUES (
+        owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
+        owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
+        owed.source, owed.first_seen_at, owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, now())
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+    is_ours := FOUND;
+
+    PERFORM iap.leave_white(owed, CASE WHEN is_ours AND how = 'resolved' THEN 'resolved' ELSE 'claimed' END);
+    PERFORM iap.close_case(owed, 'delivered', who, note);
+    IF iap.product_type_of(owed) = 'non_consumable' THEN
+        PERFORM iap.withdraw_restored(owed, who);
+    END IF;
+    RETURN is_ours;
+END
+$$;
+
+COMMENT ON FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text) IS 'Moves a transaction from white to black; false if it was black already. The primary key of iap.black is what keeps a transaction from being delivered twice, whatever happened before.';
+
+CREATE FUNCTION iap.environment_of(bundle_id text, transaction_id text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT min(environment)
+    FROM (
+        SELECT environment FROM iap.white WHERE bundle_id = $1 AND transaction_id = $2
+        UNION ALL
+        SELECT environment FROM iap.black WHERE bundle_id = $1 AND transaction_id = $2
+        UNION ALL
+        SELECT environment FROM iap.excluded WHERE bundle_id = $1 AND transaction_id = $2
+    ) AS known
+$_$;
+
+COMMENT ON FUNCTION iap.environment_of(bundle_id text, transaction_id text) IS 'The environment in which a transaction is known, NULL if in none. The two number their transactions apart; where both know the id, Production wins, as its name comes first.';
+
+CREATE FUNCTION iap.exclude(owed iap.white, reason text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM iap.leave_white(owed, CASE exclude.reason WHEN 'refunded' THEN 'refunded' ELSE 'resolved' END);
+    INSERT INTO iap.excluded (
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+        purchased_at, price_milliunits, currency, storefront, source, verified_at, reason, refunded_at, excluded_at)
+    VALUES (
+        owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
+        owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
+        owed.source, owed.verified_at, exclude.reason, CASE exclude.reason WHEN 'refunded' THEN now() END, now())
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+END
+$$;
+
+COMMENT ON FUNCTION iap.exclude(owed iap.white, reason text) IS 'Moves a transaction from white to excluded.';
+
+CREATE FUNCTION iap.is_purchase_delivered(bundle_id text, environment text, original_transaction_id text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT EXISTS (
+        SELECT FROM iap.black
+        WHERE bundle_id = $1 AND environment = $2 AND original_transaction_id = $3)
+$_$;
+
+COMMENT ON FUNCTION iap.is_purchase_delivered(bundle_id text, environment text, original_transaction_id text) IS 'Whether a transaction of this original purchase was delivered: a non-consumable bought once is owed once.';
+
+CREATE FUNCTION iap.is_wrong_user(owed iap.white, user_id text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT NOT coalesce(bool_or(known.user_id = $2), true)
+    FROM (
+        SELECT user_id
+        FROM iap.sightings
+        WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id
+            AND environment = owed.environment
+        UNION ALL
+        SELECT owed.admitted_user_id
+    ) AS known
+    WHERE known.user_id IS NOT NULL
+$_$;
+
+COMMENT ON FUNCTION iap.is_wrong_user(owed iap.white, user_id text) IS 'Whether users are known to have handed in this transaction, and this one is not among them.';
+
+CREATE FUNCTION iap.leave_white(owed iap.white, kind text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM iap.white
+    WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment;
+    IF FOUND THEN
+        INSERT INTO iap.movements (kind, transactions, units, hash)
+        VALUES (leave_white.kind, 1, owed.quantity, hashtextextended(owed.transaction_id, 0));
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.leave_white(owed iap.white, kind text) IS 'Takes a transaction out of the white table, and journals it for the control totals.';
+
+CREATE FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) RETURNS iap.white
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owed iap.white;
+BEGIN
+    SELECT * INTO owed
+    FROM iap.white
+    WHERE transaction_id = lock_white.transaction_id AND bundle_id = lock_white.bundle_id
+        AND environment = lock_white.environment;
+    IF iap.product_type_of(owed) = 'non_consumable' THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(
+            concat_ws(' ', owed.bundle_id, owed.environment, owed.original_transaction_id), 0));
+    END IF;
+    SELECT * INTO owed
+    FROM iap.white
+    WHERE transaction_id = lock_white.transaction_id AND bundle_id = lock_white.bundle_id
+        AND environment = lock_white.environment
+    FOR UPDATE;
+    RETURN owed;
+END
+$$;
+
+COMMENT ON FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) IS 'The white row, locked until the transaction ends, all NULL if there is none. Whoever delivers a non-consumable first locks its original purchase, since a restored one shares it under another transaction id.';
+
+CREATE FUNCTION iap.product_type_of(owed iap.white) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT coalesce(
+        owed.product_type,
+        (SELECT type FROM iap.products WHERE bundle_id = owed.bundle_id AND product_id = owed.product_id))
+$$;
+
+COMMENT ON FUNCTION iap.product_type_of(owed iap.white) IS 'The type of the product that was bought: what Apple said, else what the list of products says.';
+
+CREATE FUNCTION iap.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'iap.events is append-only: % is refused', tg_op
+        USING ERRCODE = 'insufficient_privilege', HINT = 'Write a further event that corrects the earlier one.';
+END
+$$;
+
+COMMENT ON FUNCTION iap.refuse_change() IS 'Keeps iap.events append-only, for its owner too.';
+
+CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1, app_account_token text DEFAULT NULL::text, created_at timestamp with time zone DEFAULT now()) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
+    PERFORM iap.require_id('product_id', register_order.product_id, 255);
+    PERFORM iap.require_text('order_id', register_order.order_id, 1000);
+    PERFORM iap.require_text('user_id', register_order.user_id, 1000);
+    IF coalesce(register_order.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'an order''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    INSERT INTO iap.orders AS known (
+        bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
+    VALUES (
+        register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
+        register_order.quantity, register_order.app_account_token, coalesce(register_order.created_at, now()))
+    ON CONFLICT (bundle_id, order_id) DO UPDATE
+    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token)
+    WHERE (known.user_id, known.product_id, known.quantity)
+        = (EXCLUDED.user_id, EXCLUDED.product_id, EXCLUDED.quantity);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'this order is registered already, with another user, product or quantity' USING
+            ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) IS 'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering the same order again does nothing; the same id for another user, product or quantity is refused.';
+
+CREATE FUNCTION iap.require_id(name text, value text, longest integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF value IS NULL OR octet_length(value) NOT BETWEEN 1 AND longest OR value COLLATE "C" ~ '[^!-~]' THEN
+        RAISE EXCEPTION '% is not an id of Apple''s', name USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = format('It has 1 to %s visible ASCII characters.', longest);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.require_id(name text, value text, longest integer) IS 'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
+
+CREATE FUNCTION iap.require_text(name text, value text, longest integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF value IS NULL OR value = '' THEN
+        RAISE EXCEPTION '% is missing', name USING ERRCODE = 'invalid_parameter_value';
+    ELSIF octet_length(value) > longest THEN
+        RAISE EXCEPTION '% has % bytes', name, octet_length(value) USING
+            ERRCODE = 'invalid_parameter_value', HINT = format('It has at most %s.', longest);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.require_text(name text, value text, longest integer) IS 'Refuses a text that is missing, or longer in bytes than an index can hold.';
+
+CREATE FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text, user_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owed     iap.white;
+    found_in record;
+    outcome  text;
+    owner    text;
+BEGIN
+    PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
+    PERFORM iap.require_text('who', resolve.who, 1000);
+    PERFORM iap.require_text('note', resolve.note, 10000);
+    IF resolve.how IS NULL OR resolve.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
+        RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    SELECT count(*) AS places, min(known.bundle_id) AS bundle_id, min(known.environment) AS environment
+    INTO found_in
+    FROM (
+        SELECT bundle_id, environment FROM iap.white WHERE transaction_id = resolve.transaction_id
+        UNION
+        SELECT bundle_id, environment FROM iap.black WHERE transaction_id = resolve.transaction_id
+        UNION
+        SELECT bundle_id, environment FROM iap.excluded WHERE transaction_id = resolve.transaction_id
+    ) AS known
+    WHERE known.bundle_id = coalesce(resolve.bundle_id, known.bundle_id)
+        AND known.environment = coalesce(resolve.environment, known.environment);
+    IF found_in.places > 1 THEN
+        RAISE EXCEPTION 'transaction % is known in % apps or environments', resolve.transaction_id, found_in.places
+            USING ERRCODE = 'cardinality_violation', HINT = 'Name bundle_id and environment too.';
+    END IF;
+
+    owed := iap.lock_white(found_in.bundle_id, found_in.environment, resolve.transaction_id);
+    outcome := iap.standing(found_in.bundle_id, found_in.environment, resolve.transaction_id, owed);
+    IF outcome <> 'white' THEN
+        IF owed.transaction_id IS NOT NULL THEN
+            PERFORM iap.tidy_white(owed, resolve.who);
+        END IF;
+        RETURN outcome;
+    END IF;
+
+    IF resolve.how = 'delivered' THEN
+        SELECT owner_user_ids[1] INTO owner
+        FROM iap.cases
+        WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id
+            AND environment = owed.environment AND cardinality(owner_user_ids) = 1;
+        owner := coalesce(resolve.user_id, owner, owed.admitted_user_id);
+        IF NOT iap.deliver(owed, owner, resolve.order_id, 'resolved', resolve.who, resolve.note) THEN
+            RETURN 'already_delivered';
+        END IF;
+    ELSE
+        PERFORM iap.exclude(owed, resolve.how);
+        PERFORM iap.close_case(owed, resolve.how, resolve.who, resolve.note);
+    END IF;
+    INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, environment, details)
+    VALUES (
+        'resolved', resolve.who, owed.transaction_id, owed.bundle_id, owed.environment,
+        jsonb_build_object(
+            'as', resolve.how, 'note', resolve.note, 'user_id', owner, 'order_id', resolve.order_id,
+            'login', session_user));
+    RETURN resolve.how;
+END
+$$;
+
+COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified.';
+
+CREATE FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO iap.sightings AS known (
+        transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named, uploaded_at)
+    SELECT
+        sight.transaction_id, sight.bundle_id, sight.environment, bucket, receipt_id,
+        coalesce(user_id, sight.user_id), order_id, true, submitted_at
+    FROM iap.receipts
+    WHERE bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id
+        AND bundle_id = sight.bundle_id
+    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'receipt % of % is unknown', sight.receipt_id, sight.bundle_id USING
+            ERRCODE = 'foreign_key_violation', HINT = 'Name a receipt that iap.submit_receipt gave, or none.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) IS 'Remembers that a transaction was seen in a receipt that was uploaded for it.';
+
+CREATE FUNCTION iap.standing(bundle_id text, environment text, transaction_id text, owed iap.white) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    kept iap.excluded;
+BEGIN
+    IF EXISTS (
+        SELECT FROM iap.black
+        WHERE transaction_id = standing.transaction_id AND bundle_id = standing.bundle_id
+            AND environment = standing.environment)
+    THEN
+        RETURN 'already_delivered';
+    END IF;
+    SELECT * INTO kept
+    FROM iap.excluded
+    WHERE transaction_id = standing.transaction_id AND bundle_id = standing.bundle_id
+        AND environment = standing.environment;
+    IF kept.transaction_id IS NOT NULL THEN
+        RETURN CASE
+            WHEN kept.reason = 'restored' AND iap.is_purchase_delivered(
+                kept.bundle_id, kept.environment, kept.original_transaction_id) THEN 'already_delivered'
+            ELSE 'excluded'
+        END;
+    ELSIF owed.transaction_id IS NULL THEN
+        RETURN 'not_verified';
+    END IF;
+    RETURN CASE
+        WHEN iap.product_type_of(owed) = 'non_consumable' AND iap.is_purchase_delivered(
+            owed.bundle_id, owed.environment, owed.original_transaction_id) THEN 'already_delivered'
+        ELSE 'white'
+    END;
+END
+$$;
+
+COMMENT ON FUNCTION iap.standing(bundle_id text, environment text, transaction_id text, owed iap.white) IS 'Where a transaction stands, given its white row if it has one: already_delivered, excluded, white or not_verified. A restored non-consumable is already delivered if its purchase was, under whatever id.';
+
+CREATE FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, device jsonb DEFAULT NULL::jsonb) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    body   text     := coalesce(submit_receipt.payload, '');
+    digest bytea    := sha256(convert_to(body, 'UTF8'));
+    slice  smallint := get_byte(digest, 0) & 63;
+    number bigint;
+BEGIN
+    PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
+    PERFORM iap.require_text(name, value, 1000)
+    FROM (
+        VALUES
+            ('user_id', submit_receipt.user_id), ('transaction_id', submit_receipt.transaction_id),
+            ('order_id', submit_receipt.order_id)) AS given (name, value)
+    WHERE value IS NOT NULL;
+
+    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
+    SELECT receipt_id INTO number
+    FROM iap.receipts
+    WHERE bucket = slice AND payload_sha256 = digest AND bundle_id = submit_receipt.bundle_id
+        AND user_id IS NOT DISTINCT FROM submit_receipt.user_id
+        AND (transaction_id IS NOT NULL OR submit_receipt.transaction_id IS NULL)
+        AND (order_id IS NOT NULL OR submit_receipt.order_id IS NULL)
+        AND (device IS NOT NULL OR submit_receipt.device IS NULL);
+
+    IF number IS NULL THEN
+        INSERT INTO iap.receipts AS known (
+            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device)
+        VALUES (
+            slice, nextval('iap.receipt_number') * 64 + slice, submit_receipt.bundle_id, submit_receipt.user_id,
+            body, digest, submit_receipt.order_id, submit_receipt.transaction_id, submit_receipt.device)
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
+        SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
+            transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
+            device = coalesce(known.device, EXCLUDED.device)
+        RETURNING receipt_id INTO number;
+    END IF;
+
+    INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id)
+    VALUES (slice, number, submit_receipt.transaction_id, submit_receipt.order_id)
+    ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
+    SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
+    RETURN number;
+END
+$$;
+
+COMMENT ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) IS 'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL where nobody is logged in.';
+
+CREATE FUNCTION iap.tidy_white(owed iap.white, who text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM iap.black
+        WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id
+            AND environment = owed.environment)
+    THEN
+        PERFORM iap.leave_white(owed, 'claimed');
+        PERFORM iap.close_case(owed, 'delivered', who, NULL);
+    ELSE
+        PERFORM iap.exclude(owed, 'restored');
+        PERFORM iap.close_case(owed, 'withdrawn', who, NULL);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.tidy_white(owed iap.white, who text) IS 'Takes out of white what turned out to be delivered or excluded, so that it is no case.';
+
+CREATE FUNCTION iap.withdraw_restored(delivered iap.white, who text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    other iap.white;
+BEGIN
+    -- A statement a row, each by its key: the form that also runs where the tables are distributed.
+    FOR other IN
+        SELECT * FROM iap.white
+        WHERE original_transaction_id = delivered.original_transaction_id AND bundle_id = delivered.bundle_id
+            AND environment = delivered.environment AND transaction_id <> delivered.transaction_id
+        ORDER BY transaction_id
+    LOOP
+        PERFORM iap.exclude(other, 'restored');
+        PERFORM iap.close_case(other, 'withdrawn', who, NULL);
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.withdraw_restored(delivered iap.white, who text) IS 'After the delivery of a non-consumable: takes the other transactions of the same purchase out of white.';
+
+CREATE TABLE iap.runs (
+    run_id bigint NOT NULL,
+    as_of timestamp with time zone NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    host text NOT NULL,
+    process_id integer NOT NULL,
+    program_version text NOT NULL,
+    state text DEFAULT 'running'::text NOT NULL,
+    exit_code integer,
+    reason text,
+    receipts_due bigint DEFAULT 0 NOT NULL,
+    receipts_verified bigint DEFAULT 0 NOT NULL,
+    receipts_try_again bigint DEFAULT 0 NOT NULL,
+    receipts_unusable bigint DEFAULT 0 NOT NULL,
+    verified bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    newly_white bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    already_white bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    already_black bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    excluded bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    opening_white bigint[],
+    new bigint[],
+    claimed bigint[],
+    resolved bigint[],
+    refunded bigint[],
+    closing_white bigint[],
+    closing_number bigint,
+    cases jsonb,
+    stages jsonb,
+    CONSTRAINT books_are_whole CHECK ((num_nulls(opening_white, new, claimed, resolved, refunded, closing_white, closing_number) = ANY (ARRAY[0, 7]))),
+    CONSTRAINT complete_has_books CHECK (((state <> 'complete'::text) OR (closing_number IS NOT NULL))),
+    CONSTRAINT complete_is_success CHECK (((state <> 'complete'::text) OR (exit_code = 0))),
+    CONSTRAINT exit_code_of_finished CHECK (((state = ANY (ARRAY['running'::text, 'abandoned'::text])) OR (exit_code IS NOT NULL))),
+    CONSTRAINT finished_when_it_says_so CHECK (((state = 'running'::text) = (finished_at IS NULL))),
+    CONSTRAINT reason_when_not_complete CHECK (((state = ANY (ARRAY['running'::text, 'complete'::text])) OR (reason IS NOT NULL))),
+    CONSTRAINT runs_state_check CHECK ((state = ANY (ARRAY['running'::text, 'complete'::text, 'ended_early'::text, 'failed'::text, 'abandoned'::text])))
+);
+
+COMMENT ON TABLE iap.runs IS 'Every run of the job, with its control totals: transactions, units and hash total.';
+
+COMMENT ON COLUMN iap.runs.as_of IS 'The moment that the run took for the present.';
+
+COMMENT ON COLUMN iap.runs.state IS 'abandoned: killed, as a later run found.';
+
+COMMENT ON COLUMN iap.runs.closing_number IS 'The order of the runs whose books are closed; each opens with the one before.';
+
+CREATE VIEW finance.control_totals AS
+ WITH checked AS (
+         SELECT runs.run_id,
+            runs.as_of,
+            runs.started_at,
+            runs.finished_at,
+            runs.host,
+            runs.process_id,
+            runs.program_version,
+            runs.state,
+            runs.exit_code,
+            runs.reason,
+            runs.receipts_due,
+            runs.receipts_verified,
+            runs.receipts_try_again,
+            runs.receipts_unusable,
+            runs.verified,
+            runs.newly_white,
+            runs.already_white,
+            runs.already_black,
+            runs.excluded,
+            runs.opening_white,
+            runs.new,
+            runs.claimed,
+            runs.resolved,
+            runs.refunded,
+            runs.closing_white,
+            runs.closing_number,
+            runs.cases,
+            runs.stages,
+            lag(runs.closing_white) OVER (ORDER BY runs.closing_number) AS closed_before,
+            ((runs.verified[1] = (((runs.newly_white[1] + runs.already_white[1]) + runs.already_black[1]) + runs.excluded[1])) AND (runs.verified[2] = (((runs.newly_white[2] + runs.already_white[2]) + runs.already_black[2]) + runs.excluded[2])) AND (runs.verified[3] = (((runs.newly_white[3] # runs.already_white[3]) # runs.already_black[3]) # runs.excluded[3]))) AS is_verified_placed,
+            ((((((runs.opening_white[1] + runs.new[1]) - runs.claimed[1]) - runs.resolved[1]) - runs.refunded[1]) = runs.closing_white[1]) AND (((((runs.opening_white[2] + runs.new[2]) - runs.claimed[2]) - runs.resolved[2]) - runs.refunded[2]) = runs.closing_white[2]) AND (((((runs.opening_white[3] # runs.new[3]) # runs.claimed[3]) # runs.resolved[3]) # runs.refunded[3]) = runs.closing_white[3])) AS is_white_explained
+           FROM iap.runs
+        )
+ SELECT checked.run_id,
+    checked.started_at,
+    checked.state,
+    total."position",
+    total.total,
+    total.figures[1] AS transactions,
+    total.figures[2] AS units,
+    total.figures[3] AS hash,
+        CASE
+            WHEN (checked.closing_number IS NULL) THEN (checked.is_verified_placed AND NULL::boolean)
+            WHEN (checked.closing_number = 1) THEN (checked.is_verified_placed AND checked.is_white_explained AND (checked.opening_white = '{0,0,0}'::bigint[]))
+            ELSE (checked.is_verified_placed AND checked.is_white_explained AND (checked.opening_white = checked.closed_before))
+        END AS balances
+   FROM (checked
+     CROSS JOIN LATERAL ( VALUES (1,'verified'::text,checked.verified), (2,'newly white'::text,checked.newly_white), (3,'already white'::text,checked.already_white), (4,'already black'::text,checked.already_black), (5,'excluded'::text,checked.excluded), (6,'opening white'::text,checked.opening_white), (7,'new'::text,checked.new), (8,'claimed'::text,checked.claimed), (9,'resolved'::text,checked.resolved), (10,'refunded'::text,checked.refunded), (11,'closing white'::text,checked.closing_white)) total("position", total, figures))
+  WHERE (checked.state <> 'running'::text);
+
+COMMENT ON VIEW finance.control_totals IS 'What each run counted, eleven rows a run. Verified transactions are newly white, already white, already black or excluded; opening white and new, less claimed, resolved and refunded, is closing white; and each run opens with what the one before closed with.';
+
+COMMENT ON COLUMN finance.control_totals.run_id IS 'The run.';
+
+COMMENT ON COLUMN finance.control_totals.started_at IS 'When it started.';
+
+COMMENT ON COLUMN finance.control_totals.state IS 'complete, ended_early, failed, or abandoned: killed, as a later run found.';
+
+COMMENT ON COLUMN finance.control_totals."position" IS 'The row''s place among the eleven.';
+
+COMMENT ON COLUMN finance.control_totals.total IS 'What is counted.';
+
+COMMENT ON COLUMN finance.control_totals.transactions IS 'How many; NULL where the run did not close its books.';
+
+COMMENT ON COLUMN finance.control_totals.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.control_totals.hash IS 'The exclusive or of a hash of each transaction id: shows one transaction in another''s place.';
+
+COMMENT ON COLUMN finance.control_totals.balances IS 'Whether all of the run''s totals balance; NULL where its books are not closed and nothing else is wrong.';
+
+CREATE TABLE iap.black (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    product_type text,
+    quantity integer NOT NULL,
+    purchased_at timestamp with time zone NOT NULL,
+    price_milliunits bigint,
+    currency text,
+    storefront text,
+    source iap.source NOT NULL,
+    first_seen_at timestamp with time zone NOT NULL,
+    first_run_id bigint,
+    user_id text,
+    order_id text,
+    delivered_by text NOT NULL,
+    delivered_at timestamp with time zone NOT NULL,
+    refunded_at timestamp with time zone,
+    refund_reason text,
+    refund_run_id bigint,
+    CONSTRAINT black_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT black_delivered_by_check CHECK ((delivered_by = ANY (ARRAY['claim'::text, 'resolved'::text]))),
+    CONSTRAINT black_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
+    CONSTRAINT black_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text]))),
+    CONSTRAINT black_quantity_check CHECK ((quantity > 0)),
+    CONSTRAINT claim_has_user CHECK (((delivered_by <> 'claim'::text) OR (user_id IS NOT NULL))),
+    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT refund_reason_has_refund CHECK (((refund_reason IS NULL) OR (refunded_at IS NOT NULL)))
+);
+
+COMMENT ON TABLE iap.black IS 'The black table: transactions whose goods were delivered, for ever.';
+
+COMMENT ON COLUMN iap.black.delivered_by IS 'claim: by the app''s server; resolved: by the support desk.';
+
+COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
+
+CREATE TABLE iap.products (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    name text NOT NULL,
+    list_price_milliunits bigint,
+    currency text,
+    CONSTRAINT list_price_has_currency CHECK (((list_price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT products_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT products_list_price_milliunits_check CHECK ((list_price_milliunits >= 0)),
+    CONSTRAINT products_type_check CHECK ((type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text])))
+);
+
+COMMENT ON TABLE iap.products IS 'What the apps sell. Filled by the apps'' owner; a product that is missing is suspicious.';
+
+COMMENT ON COLUMN iap.products.list_price_milliunits IS 'For one unit; used where Apple''s answer has no price.';
+
+CREATE VIEW finance.deliveries AS
+ SELECT ((black.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
+    black.bundle_id,
+    black.product_id,
+    products.name AS product_name,
+    COALESCE(black.currency, products.currency) AS currency,
+        CASE
+            WHEN (black.price_milliunits IS NOT NULL) THEN 'apple'::text
+            WHEN (products.list_price_milliunits IS NOT NULL) THEN 'list'::text
+            ELSE 'unknown'::text
+        END AS price_source,
+    black.delivered_by,
+    count(*) AS transactions,
+    sum(black.quantity) AS units,
+    ((sum(COALESCE(black.price_milliunits, (products.list_price_milliunits * black.quantity))) / 1000.0))::numeric(20,3) AS amount
+   FROM (iap.black
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+  WHERE (black.environment = 'Production'::text)
+  GROUP BY (((black.delivered_at AT TIME ZONE 'UTC'::text))::date), black.bundle_id, black.product_id, products.name, COALESCE(black.currency, products.currency),
+        CASE
+            WHEN (black.price_milliunits IS NOT NULL) THEN 'apple'::text
+            WHEN (products.list_price_milliunits IS NOT NULL) THEN 'list'::text
+            ELSE 'unknown'::text
+        END, black.delivered_by;
+
+COMMENT ON VIEW finance.deliveries IS 'What was delivered: the black table by day of delivery, product and currency. Refunded later or not.';
+
+COMMENT ON COLUMN finance.deliveries.delivery_day IS 'The day on which the goods were credited.';
+
+COMMENT ON COLUMN finance.deliveries.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.deliveries.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.deliveries.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.deliveries.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk.';
+
+COMMENT ON COLUMN finance.deliveries.transactions IS 'How many purchases.';
+
+COMMENT ON COLUMN finance.deliveries.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.deliveries.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE VIEW finance.refunds_after_delivery AS
+ SELECT ((black.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
+    black.bundle_id,
+    black.product_id,
+    products.name AS product_name,
+    black.transaction_id,
+    black.user_id,
+    black.order_id,
+    black.quantity AS units,
+    COALESCE(black.currency, products.currency) AS currency,
+        CASE
+            WHEN (black.price_milliunits IS NOT NULL) THEN 'apple'::text
+            WHEN (products.list_price_milliunits IS NOT NULL) THEN 'list'::text
+            ELSE 'unknown'::text
+        END AS price_source,
+    (((COALESCE(black.price_milliunits, (products.list_price_milliunits * black.quantity)))::numeric / 1000.0))::numeric(20,3) AS amount,
+    black.purchased_at,
+    black.delivered_at,
+    black.refunded_at,
+    black.refund_reason
+   FROM (iap.black
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+  WHERE ((black.environment = 'Production'::text) AND (black.refunded_at IS NOT NULL));
+
+COMMENT ON VIEW finance.refunds_after_delivery IS 'What was delivered and is refunded by Apple: the customer has the goods and the money.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refund_day IS 'The day of the refund.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.user_id IS 'The user who got the goods; NULL if support did not say.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.order_id IS 'The app''s own order, if one was named.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.units IS 'The quantity.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.delivered_at IS 'When the goods were credited.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refunded_at IS 'When Apple refunded it.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
+
+CREATE VIEW finance.unclaimed_liability AS
+ WITH priced AS (
+         SELECT ((white.purchased_at AT TIME ZONE 'UTC'::text))::date AS purchase_day,
+            white.bundle_id,
+            white.product_id,
+            products.name AS product_name,
+            white.quantity,
+                CASE
+                    WHEN (white.price_milliunits IS NOT NULL) THEN 'apple'::text
+                    WHEN white.is_trial THEN 'trial'::text
+                    WHEN (products.list_price_milliunits IS NOT NULL) THEN 'list'::text
+                    ELSE 'unknown'::text
+                END AS price_source,
+            COALESCE(white.currency, products.currency) AS currency,
+            COALESCE(white.price_milliunits,
+                CASE
+                    WHEN white.is_trial THEN (0)::bigint
+                    ELSE (products.list_price_milliunits * white.quantity)
+                END) AS milliunits
+           FROM (iap.white
+             LEFT JOIN iap.products USING (bundle_id, product_id))
+          WHERE (white.environment = 'Production'::text)
+        ), aged AS (
+         SELECT priced.purchase_day,
+            priced.bundle_id,
+            priced.product_id,
+            priced.product_name,
+            priced.quantity,
+            priced.price_source,
+            priced.currency,
+            priced.milliunits,
+            GREATEST((((now() AT TIME ZONE 'UTC'::text))::date - priced.purchase_day), 0) AS age_days
+           FROM priced
+        )
+ SELECT aged.purchase_day,
+    aged.bundle_id,
+    aged.product_id,
+    aged.product_name,
+    aged.currency,
+    aged.price_source,
+    aged.age_days,
+        CASE
+            WHEN (aged.age_days <= 1) THEN '0-1'::text
+            WHEN (aged.age_days <= 7) THEN '2-7'::text
+            WHEN (aged.age_days <= 30) THEN '8-30'::text
+            WHEN (aged.age_days <= 90) THEN '31-90'::text
+            ELSE 'over 90'::text
+        END AS ageing,
+    count(*) AS transactions,
+    sum(aged.quantity) AS units,
+    ((sum(aged.milliunits) / 1000.0))::numeric(20,3) AS amount
+   FROM aged
+  GROUP BY aged.purchase_day, aged.bundle_id, aged.product_id, aged.product_name, aged.currency, aged.price_source, aged.age_days;
+
+COMMENT ON VIEW finance.unclaimed_liability IS 'What customers paid and did not get, as of now: the white table by day of purchase, product and currency.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.purchase_day IS 'The day of the purchase.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.age_days IS 'Whole days from the day of purchase to today.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.ageing IS 'The age in days: 0-1, 2-7, 8-30, 31-90 or over 90.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.transactions IS 'How many purchases.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE TABLE iap.cases (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    likelihood text NOT NULL,
+    reasons text[] NOT NULL,
+    action text NOT NULL,
+    owner_user_ids text[] NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    opened_run_id bigint NOT NULL,
+    closed_at timestamp with time zone,
+    closed_as text,
+    closed_by text,
+    note text,
+    CONSTRAINT cases_closed_as_check CHECK ((closed_as = ANY (ARRAY['delivered'::text, 'dismissed'::text, 'refunded'::text, 'withdrawn'::text]))),
+    CONSTRAINT cases_likelihood_check CHECK ((likelihood = ANY (ARRAY['high'::text, 'medium'::text, 'low'::text]))),
+    CONSTRAINT cases_reasons_check CHECK ((cardinality(reasons) > 0)),
+    CONSTRAINT cases_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text]))),
+    CONSTRAINT closed_when_and_how CHECK ((((state = 'closed'::text) = (closed_at IS NOT NULL)) AND ((closed_at IS NULL) = (closed_as IS NULL)) AND ((closed_as IS NULL) = (closed_by IS NULL)))),
+    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text)))
+);
+
+COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
+
+COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
+
+COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, or the person who resolved it.';
+
+CREATE TABLE iap.claims (
+    claim_id bigint NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL,
+    order_id text,
+    outcome text NOT NULL,
+    attempted_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT claims_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'already_delivered'::text, 'not_verified'::text, 'wrong_user'::text, 'excluded'::text])))
+);
+
+COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was committed, and its outcome.';
+
+ALTER TABLE iap.claims ALTER COLUMN claim_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME iap.claims_claim_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE iap.events (
+    event_id bigint NOT NULL,
+    happened_at timestamp with time zone DEFAULT now() NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    run_id bigint,
+    transaction_id text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    environment text,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+COMMENT ON TABLE iap.events IS 'The audit trail: rows are added, and never changed or taken away.';
+
+COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
+
+ALTER TABLE iap.events ALTER COLUMN event_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME iap.events_event_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE iap.excluded (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    product_type text,
+    quantity integer NOT NULL,
+    purchased_at timestamp with time zone NOT NULL,
+    price_milliunits bigint,
+    currency text,
+    storefront text,
+    source iap.source NOT NULL,
+    verified_at timestamp with time zone NOT NULL,
+    reason text NOT NULL,
+    found_bundle_id text COLLATE pg_catalog."C",
+    refunded_at timestamp with time zone,
+    refund_reason text,
+    excluded_at timestamp with time zone NOT NULL,
+    run_id bigint,
+    CONSTRAINT excluded_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT excluded_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
+    CONSTRAINT excluded_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text]))),
+    CONSTRAINT excluded_reason_check CHECK ((reason = ANY (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'refunded'::text, 'family_shared'::text, 'upgraded'::text, 'invalid_quantity'::text, 'before_start'::text, 'restored'::text, 'dismissed'::text]))),
+    CONSTRAINT foreign_bundle_is_named CHECK (((reason = 'foreign_bundle'::text) = (found_bundle_id IS NOT NULL))),
+    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT refund_reason_has_refund CHECK (((refund_reason IS NULL) OR (refunded_at IS NOT NULL))),
+    CONSTRAINT refunded_has_time CHECK (((reason <> 'refunded'::text) OR (refunded_at IS NOT NULL))),
+    CONSTRAINT run_or_person CHECK (((run_id IS NOT NULL) OR (reason = ANY (ARRAY['dismissed'::text, 'refunded'::text, 'restored'::text]))))
+);
+
+COMMENT ON TABLE iap.excluded IS 'Verified, but not owed, with the reason.';
+
+COMMENT ON COLUMN iap.excluded.found_bundle_id IS 'The app that the receipt names, where it is another than it came for.';
+
+COMMENT ON COLUMN iap.excluded.run_id IS 'The run that found it; NULL if the support desk or a claim did.';
+
+CREATE TABLE iap.migrations (
+    number integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT migrations_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT migrations_number_check CHECK ((number > 0))
+);
+
+COMMENT ON TABLE iap.migrations IS 'The steps of the schema that were applied.';
+
+COMMENT ON COLUMN iap.migrations.checksum IS 'The SHA-256 of the step''s text, in hexadecimal.';
+
+CREATE TABLE iap.movements (
+    movement_id bigint NOT NULL,
+    kind text NOT NULL,
+    transactions bigint NOT NULL,
+    units bigint NOT NULL,
+    hash bigint NOT NULL,
+    moved_at timestamp with time zone DEFAULT now() NOT NULL,
+    run_id bigint,
+    closed_run_id bigint,
+    CONSTRAINT movements_kind_check CHECK ((kind = ANY (ARRAY['new'::text, 'claimed'::text, 'resolved'::text, 'refunded'::text]))),
+    CONSTRAINT movements_transactions_check CHECK ((transactions > 0))
+);
+
+COMMENT ON TABLE iap.movements IS 'What entered and left the white table, until a run closes its books over it.';
+
+COMMENT ON COLUMN iap.movements.hash IS 'The exclusive or of hashtextextended(transaction_id, 0).';
+
+COMMENT ON COLUMN iap.movements.closed_run_id IS 'The run whose books count it; NULL until then.';
+
+ALTER TABLE iap.movements ALTER COLUMN movement_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME iap.movements_movement_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE iap.orders (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    order_id text NOT NULL,
+    user_id text NOT NULL,
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    quantity integer DEFAULT 1 NOT NULL,
+    app_account_token text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT orders_quantity_check CHECK ((quantity > 0))
+);
+
+COMMENT ON TABLE iap.orders IS 'The app''s own orders, by which a purchase without an order id can be matched. May be empty.';
+
+COMMENT ON COLUMN iap.orders.app_account_token IS 'The UUID that the client handed to StoreKit with the purchase.';
+
+CREATE SEQUENCE iap.receipt_number
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE iap.receipts (
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text,
+    payload text NOT NULL,
+    payload_sha256 bytea NOT NULL,
+    order_id text,
+    transaction_id text,
+    device jsonb,
+    submitted_at timestamp with time zone DEFAULT now() NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now(),
+    last_attempt_at timestamp with time zone,
+    verified_at timestamp with time zone,
+    error_code text,
+    error_text text,
+    CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
+    CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
+    CONSTRAINT error_was_met CHECK (((error_code IS NULL) OR (last_attempt_at IS NOT NULL))),
+    CONSTRAINT failed_attempts_have_error CHECK (((attempts = 0) OR (error_code IS NOT NULL))),
+    CONSTRAINT payload_chooses_bucket CHECK (((get_byte(payload_sha256, 0) & 63) = bucket)),
+    CONSTRAINT receipt_id_names_bucket CHECK (((receipt_id & (63)::bigint) = bucket)),
+    CONSTRAINT receipts_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT receipts_bucket_check CHECK (((bucket >= 0) AND (bucket <= 63))),
+    CONSTRAINT receipts_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32)),
+    CONSTRAINT receipts_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'watched'::text, 'settled'::text, 'unusable'::text]))),
+    CONSTRAINT settled_has_no_error CHECK (((state <> 'settled'::text) OR (error_code IS NULL))),
+    CONSTRAINT unusable_has_reason CHECK (((state <> 'unusable'::text) OR (error_code IS NOT NULL))),
+    CONSTRAINT verified_when_it_says_so CHECK (((state <> ALL (ARRAY['watched'::text, 'settled'::text])) OR (verified_at IS NOT NULL)))
+);
+
+COMMENT ON TABLE iap.receipts IS 'The inbox: what clients uploaded as proof of purchase.';
+
+COMMENT ON COLUMN iap.receipts.bucket IS 'The slice of the inbox, by the payload''s hash; one worker owns a slice at a time.';
+
+COMMENT ON COLUMN iap.receipts.receipt_id IS 'A running number times 64, plus the bucket.';
+
+COMMENT ON COLUMN iap.receipts.user_id IS 'Who was logged in; NULL if nobody.';
+
+COMMENT ON COLUMN iap.receipts.payload IS 'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty.';
+
+COMMENT ON COLUMN iap.receipts.transaction_id IS 'What it was first uploaded for, as the client said; see also iap.uploads.';
+
+COMMENT ON COLUMN iap.receipts.state IS 'waiting: not verified yet; watched: holds white transactions, asked again each night; settled: nothing open; unusable: can''t be verified, see error_code.';
+
+COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
+
+COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
+
+ALTER TABLE iap.runs ALTER COLUMN run_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME iap.runs_run_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE iap.sightings (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    user_id text,
+    order_id text,
+    is_named boolean NOT NULL,
+    uploaded_at timestamp with time zone NOT NULL,
+    first_run_id bigint
+);
+
+COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
+
+COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction.';
+
+CREATE TABLE iap.uploads (
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    transaction_id text,
+    order_id text,
+    first_uploaded_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_uploaded_at timestamp with time zone DEFAULT now() NOT NULL,
+    times integer DEFAULT 1 NOT NULL,
+    CONSTRAINT uploads_times_check CHECK ((times > 0))
+);
+
+COMMENT ON TABLE iap.uploads IS 'For what each receipt was uploaded: a row for each pair of transaction and order.';
+
+COMMENT ON COLUMN iap.uploads.times IS 'How often.';
+
+CREATE UNLOGGED TABLE iap.verified (
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    user_id text,
+    order_id text,
+    is_named boolean NOT NULL,
+    uploaded_at timestamp with time zone NOT NULL,
+    is_best boolean NOT NULL,
+    exclusion text,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    product_type text,
+    quantity integer NOT NULL,
+    purchased_at timestamp with time zone NOT NULL,
+    original_purchased_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    refunded_at timestamp with time zone,
+    refund_reason text,
+    ownership text,
+    is_trial boolean NOT NULL,
+    web_order_line_item_id text,
+    app_account_token text,
+    price_milliunits bigint,
+    currency text,
+    storefront text,
+    found_bundle_id text COLLATE pg_catalog."C",
+    source iap.source NOT NULL,
+    verified_at timestamp with time zone NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000');
+
+COMMENT ON TABLE iap.verified IS 'Staging: the transactions of the batches in hand. Empty between batches.';
+
+ALTER TABLE ONLY iap.black
+    ADD CONSTRAINT black_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
+ALTER TABLE ONLY iap.cases
+    ADD CONSTRAINT cases_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
+ALTER TABLE ONLY iap.claims
+    ADD CONSTRAINT claims_pkey PRIMARY KEY (transaction_id, claim_id);
+
+ALTER TABLE ONLY iap.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (event_id);
+
+ALTER TABLE ONLY iap.excluded
+    ADD CONSTRAINT excluded_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
+ALTER TABLE ONLY iap.migrations
+    ADD CONSTRAINT migrations_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY iap.movements
+    ADD CONSTRAINT movements_pkey PRIMARY KEY (movement_id);
+
+ALTER TABLE ONLY iap.receipts
+    ADD CONSTRAINT one_receipt_a_user_and_payload UNIQUE NULLS NOT DISTINCT (bucket, payload_sha256, bundle_id, user_id);
+
+ALTER TABLE ONLY iap.uploads
+    ADD CONSTRAINT one_upload_a_purpose UNIQUE NULLS NOT DISTINCT (bucket, receipt_id, transaction_id, order_id);
+
+ALTER TABLE ONLY iap.orders
+    ADD CONSTRAINT orders_pkey PRIMARY KEY (bundle_id, order_id);
+
+ALTER TABLE ONLY iap.products
+    ADD CONSTRAINT products_pkey PRIMARY KEY (bundle_id, product_id);
+
+ALTER TABLE ONLY iap.receipts
+    ADD CONSTRAINT receipts_pkey PRIMARY KEY (bucket, receipt_id);
+
+ALTER TABLE ONLY iap.runs
+    ADD CONSTRAINT runs_closing_number_key UNIQUE (closing_number);
+
+ALTER TABLE ONLY iap.runs
+    ADD CONSTRAINT runs_pkey PRIMARY KEY (run_id);
+
+ALTER TABLE ONLY iap.sightings
+    ADD CONSTRAINT sightings_pkey PRIMARY KEY (transaction_id, bundle_id, environment, bucket, receipt_id);
+
+ALTER TABLE ONLY iap.verified
+    ADD CONSTRAINT verified_pkey PRIMARY KEY (transaction_id, bundle_id, environment, bucket, receipt_id);
+
+ALTER TABLE ONLY iap.white
+    ADD CONSTRAINT white_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
+CREATE INDEX black_by_delivery ON iap.black USING btree (delivered_at);
+
+CREATE INDEX black_by_original ON iap.black USING btree (original_transaction_id);
+
+CREATE INDEX black_by_user ON iap.black USING btree (user_id, bundle_id);
+
+CREATE INDEX cases_open ON iap.cases USING btree (likelihood, opened_at) WHERE (state = 'open'::text);
+
+CREATE INDEX events_by_run ON iap.events USING btree (run_id) WHERE (run_id IS NOT NULL);
+
+CREATE INDEX events_by_transaction ON iap.events USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
+
+CREATE INDEX excluded_by_reason ON iap.excluded USING btree (reason, excluded_at);
+
+CREATE INDEX movements_open ON iap.movements USING btree (movement_id) WHERE (closed_run_id IS NULL);
+
+CREATE INDEX receipts_by_user ON iap.receipts USING btree (user_id, bundle_id);
+
+CREATE INDEX receipts_due ON iap.receipts USING btree (bucket, payload_sha256, receipt_id) INCLUDE (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+
+CREATE INDEX receipts_in_trouble ON iap.receipts USING btree (bucket, receipt_id) WHERE (error_code IS NOT NULL);
+
+CREATE INDEX sightings_by_upload ON iap.sightings USING btree (uploaded_at);
+
+CREATE INDEX verified_by_bucket ON iap.verified USING btree (bucket);
+
+CREATE INDEX white_by_original ON iap.white USING btree (original_transaction_id);
+
+CREATE INDEX white_by_purchase ON iap.white USING btree (bundle_id, purchased_at);
+
+CREATE TRIGGER events_are_kept BEFORE DELETE OR UPDATE ON iap.events FOR EACH ROW EXECUTE FUNCTION iap.refuse_change();
+
+CREATE TRIGGER events_are_not_truncated BEFORE TRUNCATE ON iap.events FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
+
