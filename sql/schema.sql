@@ -1391,3 +1391,45 @@ CREATE TRIGGER events_are_kept BEFORE DELETE OR UPDATE ON iap.events FOR EACH RO
 
 CREATE TRIGGER events_are_not_truncated BEFORE TRUNCATE ON iap.events FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
 
+REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.close_case(owed iap.white, how text, who text, note text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.environment_of(bundle_id text, transaction_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.exclude(owed iap.white, reason text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_purchase_delivered(bundle_id text, environment text, original_transaction_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_wrong_user(owed iap.white, user_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.leave_white(owed iap.white, kind text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.product_type_of(owed iap.white) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.refuse_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.require_id(name text, value text, longest integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.require_text(name text, value text, longest integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.standing(bundle_id text, environment text, transaction_id text, owed iap.white) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.tidy_white(owed iap.white, who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.withdraw_restored(delivered iap.white, who text) FROM PUBLIC;
+

@@ -73,15 +73,15 @@ SELECT is(test.admit('200', product_id => 'full'), 'white', 'the full version');
 SELECT is(test.admit('201', '200', 'full'), 'white', 'restored before it was claimed');
 SELECT test.open_case('200', '{ann}');
 SELECT is(test.claim('201'), 'delivered', 'is delivered under the new id');
-SELECT is(test.claim('200'), 'already_delivered', 'and not again under the old one');
-SELECT is(test.claim('201'), 'already_delivered', 'nor the new one');
-SELECT is(test.admit('202', '200', 'full'), 'already_delivered', 'nor when it is restored once more');
 SELECT results_eq(
     $$SELECT reason FROM iap.excluded WHERE transaction_id = '200'$$, $$VALUES ('restored')$$,
     'the other id is excluded');
 SELECT results_eq(
     $$SELECT state, closed_as FROM iap.cases WHERE transaction_id = '200'$$,
     $$VALUES ('closed', 'withdrawn')$$, 'and is a case no more');
+SELECT is(test.claim('200'), 'already_delivered', 'and not again under the old one');
+SELECT is(test.claim('201'), 'already_delivered', 'nor the new one');
+SELECT is(test.admit('202', '200', 'full'), 'already_delivered', 'nor when it is restored once more');
 SELECT is(test.admit('210', '200', 'gems'), 'white', 'a consumable is owed each time');
 SELECT is(test.claim('210'), 'delivered', 'whatever its original');
 

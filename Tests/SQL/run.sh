@@ -18,7 +18,10 @@ cluster=
 finish() {
     status=$?
     trap '' INT TERM HUP
-    [ -z "$cluster" ] || "$root/.ci/private-cluster" stop "$cluster"
+    if [ -n "$cluster" ]; then
+        "$root/.ci/private-cluster" stop "$cluster"
+        rm -f "$cluster.schema"
+    fi
     exit "$status"
 }
 trap finish EXIT
@@ -51,8 +54,6 @@ if ! diff -u "$root/sql/schema.sql" "$cluster.schema"; then
     echo "The schema differs from sql/schema.sql: look, then run Tests/SQL/run.sh --record-schema." >&2
     failed+=(schema.sql)
 fi
-rm -f "$cluster.schema"
-
 [ $# -gt 0 ] || set -- "$root"/Tests/SQL/*.sql
 number=0
 for file in "$@"; do
