@@ -68,7 +68,13 @@ extension LedgerSession {
     /// The checksums of the applied migrations; nothing where there is no table of them.
     func appliedMigrations() async throws(LedgerError) -> [Int: String]? {
         try await translating {
-            let table = try await connection.only("SELECT to_regclass('iap.migrations') IS NOT NULL AS is_there")
+            let table = try await connection.only(
+                // By the catalogue's rows: to_regclass may answer from a cache that another session's commit outdated.
+                """
+                SELECT EXISTS (
+                    SELECT FROM pg_catalog.pg_tables WHERE schemaname = 'iap' AND tablename = 'migrations'
+                ) AS is_there
+                """)
             guard try table.decode("is_there", as: Bool.self) else { return nil }
             let rows = try await connection.query("SELECT number, checksum FROM iap.migrations")
             return try Dictionary(
