@@ -45,6 +45,8 @@ final class ScriptedServer: Sendable {
                 open.withLock { _ = $0.insert(connection) }
                 Thread.detachNewThread { [self] in serve(connection) }
             }
+            // Only here: once closed, its number may be another test's server's, whose guests this loop would take.
+            close(listener)
         }
     }
 
@@ -57,7 +59,6 @@ final class ScriptedServer: Sendable {
     /// Ends every connection and accepts no other.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
         open.withLock { for connection in $0 { shutdown(connection, Int32(SHUT_RDWR)) } }
     }
 
