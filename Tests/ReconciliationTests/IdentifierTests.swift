@@ -1,0 +1,40 @@
+import Foundation
+import Reconciliation
+import Testing
+
+@Suite struct IdentifierTests {
+    @Test(arguments: ["1", "2000000847061981", "999999999999999999", String(repeating: "9", count: 64)])
+    func keepsAnIDAsText(text: String) {
+        #expect(TransactionID(text)?.text == text)
+    }
+
+    @Test(arguments: ["", " 1", "1\n", "1\u{0}", "１２", "=1+1\u{7F}", String(repeating: "9", count: 65)])
+    func refusesWhatNoIDIs(text: String) {
+        #expect(TransactionID(text) == nil)
+    }
+
+    @Test func ordersIDsByBytesAsTheDatabaseDoes() throws {
+        let ids = try ["b", "B", "10", "9"].map { try #require(TransactionID($0)) }
+        #expect(ids.sorted().map(\.text) == ["10", "9", "B", "b"])
+    }
+
+    @Test func refusesAnInvalidIDInJSON() throws {
+        let good = try JSONDecoder().decode([ProductID].self, from: Data(#"["gems.100"]"#.utf8))
+        #expect(good.map(\.text) == ["gems.100"])
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode([ProductID].self, from: Data(#"["gems 100"]"#.utf8))
+        }
+    }
+
+    @Test(arguments: [("JPY", true), ("jpy", false), ("JP", false), ("JPYX", false), ("¥PY", false), ("", false)])
+    func takesThreeCapitalsAsACurrency(text: String, isCode: Bool) {
+        #expect((CurrencyCode(text) != nil) == isCode)
+    }
+
+    @Test func givesEachProductTypeItsGrace() {
+        let grace = Grace(3600, byType: [.autoRenewable: 86_400])
+        #expect(grace.seconds(for: .autoRenewable) == 86_400)
+        #expect(grace.seconds(for: .consumable) == 3600)
+        #expect(grace.seconds(for: nil) == 3600)
+    }
+}

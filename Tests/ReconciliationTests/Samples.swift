@@ -1,0 +1,57 @@
+import Foundation
+import Reconciliation
+import Testing
+
+/// Values that the tests vary in one point each.
+enum Sample {
+    static let noon = Date(timeIntervalSince1970: 1_790_000_000)
+
+    static func transactionID(_ text: String = "2000000847061981") throws -> TransactionID {
+        try #require(TransactionID(text))
+    }
+
+    static func bundleID(_ text: String = "com.example.game") throws -> BundleID {
+        try #require(BundleID(text))
+    }
+
+    static func transaction(_ id: String = "2000000847061981", originalID: String? = nil) throws -> Transaction {
+        Transaction(
+            id: try transactionID(id), originalID: try originalID.map { try transactionID($0) },
+            productID: try #require(ProductID("gems.100")), purchasedAt: noon)
+    }
+
+    static func app(since: Date? = nil, environment: Environment = .production) throws -> App {
+        App(bundleID: try bundleID(), environment: environment, grace: Grace(3600), since: since)
+    }
+
+    static func subject(
+        _ transaction: Transaction, environment: Environment = .production, foundBundleID: BundleID? = nil,
+        app: App? = nil, productType: ProductType? = .consumable, isOriginalKnown: Bool = false
+    ) throws -> ScreeningSubject {
+        ScreeningSubject(
+            transaction: transaction, environment: environment, foundBundleID: foundBundleID,
+            app: try app ?? Self.app(), productType: productType, isOriginalKnown: isOriginalKnown)
+    }
+
+    static func receipt(
+        _ id: Int64 = 1, userID: String? = "anna", orderID: String? = nil, purposes: [InboxReceipt.Purpose] = []
+    ) -> InboxReceipt {
+        InboxReceipt(
+            id: id, bundleID: "com.example.game", userID: userID, orderID: orderID, purposes: purposes,
+            submittedAt: noon, attempts: 0)
+    }
+
+    static func facts(sightings: [Sighting] = [], claims: [ClaimAttempt] = []) throws -> CaseFacts {
+        CaseFacts(
+            key: TransactionKey(id: try transactionID(), bundleID: try bundleID(), environment: .production),
+            productID: try #require(ProductID("gems.100")), productType: .consumable, isProductKnown: true, quantity: 1,
+            purchasedAt: noon, nightsConfirmed: 1, admittedFor: nil, sightings: sightings, claims: claims)
+    }
+
+    static func sighting(
+        _ user: String?, isNamed: Bool = true, after seconds: TimeInterval = 0, receiptID: Int64 = 1
+    ) -> Sighting {
+        Sighting(
+            receiptID: receiptID, userID: user, orderID: nil, isNamed: isNamed, uploadedAt: noon + seconds)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Reconciliation
+import Testing
+
+@Suite struct ScreeningTests {
+    @Test func owesAPlainPurchase() throws {
+        let subject = try Sample.subject(Sample.transaction())
+        #expect(Screening.exclusion(of: subject) == nil)
+    }
+
+    @Test func excludesAnotherAppsReceipt() throws {
+        let transaction = try Sample.transaction()
+        let foreign = try Sample.subject(transaction, foundBundleID: Sample.bundleID("com.example.other"))
+        let own = try Sample.subject(transaction, foundBundleID: Sample.bundleID())
+        #expect(Screening.exclusion(of: foreign) == .foreignBundle)
+        #expect(Screening.exclusion(of: own) == nil)
+    }
+
+    @Test(arguments: Environment.allCases, Environment.allCases)
+    func excludesTheOtherEnvironment(of app: Environment, receipt: Environment) throws {
+        let subject = try Sample.subject(
+            Sample.transaction(), environment: receipt, app: Sample.app(environment: app))
+        #expect(Screening.exclusion(of: subject) == (app == receipt ? nil : .sandbox))
+    }
+
+    @Test func excludesWhatAppleTookBack() throws {
+        var transaction = try Sample.transaction()
+        transaction.refundedAt = Sample.noon + 60
+        #expect(Screening.exclusion(of: try Sample.subject(transaction)) == .refunded)
+    }
+
+    @Test(arguments: [("FAMILY_SHARED", Exclusion.familyShared), ("PURCHASED", nil), ("LATER_VALUE", nil)])
+    func excludesWhatAFamilyMemberPaidFor(ownership: String, exclusion: Exclusion?) throws {
+        var transaction = try Sample.transaction()
+        transaction.ownership = ownership
+        #expect(Screening.exclusion(of: try Sample.subject(transaction)) == exclusion)
+    }
+
+    @Test func excludesWhatAnUpgradeReplaced() throws {
+        var transaction = try Sample.transaction()
+        transaction.isUpgraded = true
+        #expect(Screening.exclusion(of: try Sample.subject(transaction)) == .upgraded)
+    }
+
+    @Test(arguments: [(-1, Exclusion.invalidQuantity), (0, .invalidQuantity), (1, nil), (10, nil)])
+    func excludesAQuantityBelowOne(quantity: Int, exclusion: Exclusion?) throws {
+        var transaction = try Sample.transaction()
+        transaction.quantity = quantity
+        #expect(Screening.exclusion(of: try Sample.subject(transaction)) == exclusion)
+    }
+
+    @Test(arguments: [(-1.0, Exclusion.beforeStart), (0, nil), (1, nil)])
+    func excludesWhatWasBoughtBeforeTheRecordsBegin(seconds: TimeInterval, exclusion: Exclusion?) throws {
+        var transaction = try Sample.transaction()
+        transaction.purchasedAt = Sample.noon + seconds
+        let subject = try Sample.subject(transaction, app: Sample.app(since: Sample.noon))
+        #expect(Screening.exclusion(of: subject) == exclusion)
+    }
+
+    @Test(arguments: ProductType.allCases)
+    func excludesOnlyANonConsumableAsRestored(type: ProductType) throws {
+        let transaction = try Sample.transaction("2", originalID: "1")
+        let known = try Sample.subject(transaction, productType: type, isOriginalKnown: true)
+        let unknown = try Sample.subject(transaction, productType: type, isOriginalKnown: false)
+        #expect(Screening.exclusion(of: known) == (type == .nonConsumable ? .restored : nil))
+        #expect(Screening.exclusion(of: unknown) == nil)
+    }
+
+    @Test func namesTheForeignBundleBeforeEverythingElse() throws {
+        var transaction = try Sample.transaction()
+        transaction.refundedAt = Sample.noon
+        transaction.isUpgraded = true
+        let subject = try Sample.subject(
+            transaction, environment: .sandbox, foundBundleID: Sample.bundleID("com.example.other"))
+        #expect(Screening.exclusion(of: subject) == .foreignBundle)
+    }
+}
