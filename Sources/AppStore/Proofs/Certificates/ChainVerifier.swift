@@ -1,0 +1,58 @@
+import Foundation
+import Synchronization
+
+/// Verifies chains to one set of roots and remembers those that held, for that is the slow part: three signatures
+/// where a receipt has one, and the same few certificates in all of them.
+final class ChainVerifier: Sendable {
+    private let roots: TrustRoots
+    private let requirements: ChainRequirements
+    private let capacity: Int
+    /// By the certificates themselves, not by a digest. Chains that failed are not kept: whoever sends junk fills
+    /// nothing.
+    private let known = Mutex<[[UInt8]: VerifiedChain]>([:])
+
+    /// - Parameter capacity: how many chains are remembered; Apple has used fewer than ten.
+    init(roots: TrustRoots, requirements: ChainRequirements, capacity: Int = 64) {
+        self.roots = roots
+        self.requirements = requirements
+        self.capacity = capacity
+    }
+
+    /// The chain from the leaf over any of the intermediates to a root, which holds at `date`. Certificates are in
+    /// DER form; a root among the intermediates is of no use and does no harm.
+    func verify(
+        leaf: [UInt8], intermediates: [[UInt8]], at date: Date
+    ) throws(ChainError) -> VerifiedChain {
+        let key = Self.key(leaf, intermediates)
+        if let chain = known.withLock({ $0[key] }), chain.validity.contains(date) { return chain }
+        let chain = try CertificateChain.verify(
+            leaf: try Self.certificate(leaf), intermediates: try Self.certificates(intermediates), roots: roots,
+            at: date, requirements: requirements)
+        known.withLock { known in
+            if known.count >= capacity { known.removeAll(keepingCapacity: true) }
+            known[key] = chain
+        }
+        return chain
+    }
+
+    /// The certificates one behind another, each behind its length, so that no two lists give one key.
+    private static func key(_ leaf: [UInt8], _ intermediates: [[UInt8]]) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(leaf.count + intermediates.reduce(0) { $0 + $1.count + 4 } + 4)
+        for certificate in [leaf] + intermediates {
+            withUnsafeBytes(of: UInt32(truncatingIfNeeded: certificate.count)) { key.append(contentsOf: $0) }
+            key.append(contentsOf: certificate)
+        }
+        return key
+    }
+
+    private static func certificates(_ list: [[UInt8]]) throws(ChainError) -> [Certificate] {
+        var certificates: [Certificate] = []
+        for der in list { certificates.append(try certificate(der)) }
+        return certificates
+    }
+
+    private static func certificate(_ der: [UInt8]) throws(ChainError) -> Certificate {
+        do { return try Certificate(der: der) } catch { throw .malformed(error) }
+    }
+}
