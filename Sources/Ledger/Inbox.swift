@@ -93,6 +93,22 @@ extension LedgerSession {
     }
 }
 
+extension LedgerSession {
+    /// Makes the receipts due again that were tried at this moment, the run's present, and met one of these problems:
+    /// the trouble was Apple's, and the next run need not wait for the next night.
+    public func makeDueAgain(_ problems: [ReceiptProblem], triedAt now: Date) async throws(LedgerError) {
+        _ = try await translating {
+            try await connection.execute(
+                """
+                UPDATE receipts
+                SET next_attempt_at = last_attempt_at
+                WHERE error_code IS NOT NULL AND error_code = ANY (\(problems.map(\.rawValue)))
+                    AND last_attempt_at = \(now) AND next_attempt_at IS NOT NULL
+                """)
+        }
+    }
+}
+
 extension InboxBatch {
     fileprivate init(bucket: Int, rows: [Row], after: Data, limit: Int) throws {
         var groups: [PayloadGroup] = []

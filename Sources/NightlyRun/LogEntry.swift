@@ -31,7 +31,7 @@ public struct LogEntry: Sendable {
 }
 
 /// How far a run has come.
-public struct Progress: Hashable, Sendable {
+public struct RunProgress: Hashable, Sendable {
     /// The stage in hand, in the words of the design: verify, sweep, report.
     public let stage: String
     public let done: Int

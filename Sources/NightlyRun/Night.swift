@@ -15,7 +15,7 @@ final class Night: Sendable {
     let stop: StopSignal
     let stopwatch = Stopwatch()
     let log: @Sendable (LogEntry) -> Void
-    private let progress: @Sendable (Progress) -> Void
+    private let progress: @Sendable (RunProgress) -> Void
     private let due: Int
     private let state: Mutex<State>
 
@@ -30,7 +30,7 @@ final class Night: Sendable {
     init(
         runID: Int64, now: Date, options: RunOptions, settings: JobSettings, verifier: Verifier,
         screener: Screener, stop: StopSignal, due: Int, log: @escaping @Sendable (LogEntry) -> Void,
-        progress: @escaping @Sendable (Progress) -> Void
+        progress: @escaping @Sendable (RunProgress) -> Void
     ) {
         self.runID = runID
         self.now = now
@@ -81,7 +81,7 @@ final class Night: Sendable {
             state.done = state.receipts.verified + state.receipts.tryAgain + state.receipts.unusable
             return state.done
         }
-        progress(Progress(stage: "verify", done: done, total: due))
+        progress(RunProgress(stage: "verify", done: done, total: due))
     }
 
     /// What became of the receipts so far.
@@ -91,7 +91,7 @@ final class Night: Sendable {
         return counts
     }
 
-    func report(_ progress: Progress) {
+    func report(_ progress: RunProgress) {
         self.progress(progress)
     }
 }

@@ -8,12 +8,12 @@ public struct NightlyJob: Sendable {
     let settings: JobSettings
     let programVersion: String
     let log: @Sendable (LogEntry) -> Void
-    let progress: @Sendable (Progress) -> Void
+    let progress: @Sendable (RunProgress) -> Void
 
     /// - Parameter programVersion: what the run's row says of the program that made it.
     public init(
         settings: JobSettings, programVersion: String, log: @escaping @Sendable (LogEntry) -> Void,
-        progress: @escaping @Sendable (Progress) -> Void
+        progress: @escaping @Sendable (RunProgress) -> Void
     ) {
         self.settings = settings
         self.programVersion = programVersion

@@ -48,6 +48,9 @@ struct Run {
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
         try await WorkerPool(night: night, ledger: job.ledger).work(session, buckets: due.keys.sorted())
         try await regainNight()
+        if night.verifier.isAppleDown {
+            try await session.makeDueAgain([.appleUnreachable, .tryAgain], triedAt: night.now)
+        }
         let pending = try await night.stopwatch.time(.sweep, items: { $0 }) { () async throws(LedgerError) -> Int in
             try await Sweeper(night: night, session: session).sweep()
         }

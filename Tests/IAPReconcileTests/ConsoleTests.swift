@@ -25,11 +25,11 @@ import Testing
 
     @Test func aLogLineDoesNotTearTheProgressBar() {
         let written = said(isTerminal: true, environment: ["NO_COLOR": "1"]) { console in
-            console.show(Progress(stage: "verify", done: 1, total: 2))
+            console.show(RunProgress(stage: "verify", done: 1, total: 2))
             console.log(LogEntry(.info, "hello"))
             console.clear()
         }
-        let bar = ProgressBar.text(Progress(stage: "verify", done: 1, total: 2))
+        let bar = ProgressBar.text(RunProgress(stage: "verify", done: 1, total: 2))
         #expect(bar.contains("50 % (1/2)"))
         #expect(written.count == 3)
         #expect(written.first == "\r\u{1B}[K" + bar)
@@ -39,7 +39,7 @@ import Testing
 
     @Test func noProgressAndNoColourWithoutATerminal() {
         let written = said(isTerminal: false) { console in
-            console.show(Progress(stage: "verify", done: 1, total: 2))
+            console.show(RunProgress(stage: "verify", done: 1, total: 2))
             console.log(LogEntry(.error, "hello"))
             console.log(LogEntry(.debug, "unsaid"))
             console.clear()
@@ -54,8 +54,6 @@ import Testing
         #expect(!said(isTerminal: true, environment: ["NO_COLOR": "1"], log).joined().contains("\u{1B}"))
         #expect(!said(isTerminal: true, environment: ["TERM": "dumb"], log).joined().contains("\u{1B}"))
     }
-
-    private typealias Progress = NightlyRun.Progress
 
     private func said(
         isTerminal: Bool, environment: [String: String] = [:], _ body: (Console) -> Void

@@ -70,19 +70,13 @@ import Testing
         }
     }
 
-    private var program: String {
-        // Beside the test bundle, where SwiftPM puts every product of a build.
-        URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appending(path: "iap-reconcile").path(percentEncoded: false)
-    }
+    private var program: String { ProgramNight.program }
 
     private func withConfiguration(_ text: String, _ body: (String) async throws -> Void) async throws {
-        let folder = URL(filePath: NSTemporaryDirectory(), directoryHint: .isDirectory)
-            .appending(path: "iap-\(UUID().uuidString)", directoryHint: .isDirectory)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "x.conf")
-        try Data(text.utf8).write(to: file)
-        try await body(file.path(percentEncoded: false))
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "x.conf").path(percentEncoded: false)
+            try write(text, to: file)
+            try await body(file)
+        }
     }
 }

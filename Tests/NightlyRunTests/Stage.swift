@@ -20,12 +20,38 @@ struct Stage {
 
     /// Runs the job once, as the role that cron gives it.
     func run(
-        _ options: RunOptions = RunOptions(now: Stage.now), stop: StopSignal = StopSignal()
+        _ options: RunOptions = RunOptions(now: Stage.now), stop: StopSignal = StopSignal(),
+        progress: @escaping @Sendable (RunProgress) -> Void = { _ in }
     ) async throws -> (report: RunReport, findings: Collector) {
         var findings = Collector()
-        let job = NightlyJob(settings: settings, programVersion: "test", log: { _ in }, progress: { _ in })
+        let job = NightlyJob(settings: settings, programVersion: "test", log: { _ in }, progress: progress)
         let report = try await job.run(options, stop: stop, findings: &findings)
         return (report, findings)
+    }
+
+    /// The same stage before a store of the same world that answers everything.
+    func withWellStore<Value>(_ body: (Stage) async throws -> Value) async throws -> Value {
+        let well = SimulatedAppStore(seed: world.settings.seed, records: world.records, now: { Stage.now })
+        let addresses = try well.start()
+        defer { well.stop() }
+        var stage = Stage(database: database, store: well, world: world, settings: settings)
+        stage.settings.apple.verifyReceiptProduction = addresses.productionVerifyReceipt
+        stage.settings.apple.verifyReceiptSandbox = addresses.sandboxVerifyReceipt
+        return try await body(stage)
+    }
+
+    /// What a night leaves of the ledger, without what tells of the hour and the run: two nights that came to the
+    /// same end have the same.
+    func ledger() async throws -> [String: [String]] {
+        let passing = [
+            "first_run_id", "run_id", "refund_run_id", "opened_run_id", "first_seen_at", "last_confirmed_at",
+            "verified_at", "excluded_at", "opened_at", "nights_confirmed",
+        ]
+        var ledger: [String: [String]] = [:]
+        for table in ["iap.white", "iap.black", "iap.excluded", "iap.sightings", "iap.cases"] {
+            ledger[table] = try await rows(of: table, without: passing)
+        }
+        return ledger
     }
 
     /// Every row of a table as text, in an order of its own, without the columns that tell of runs.
@@ -42,15 +68,32 @@ struct Stage {
     }
 }
 
+/// The rows that only one of two ledgers has, each with its table: none when they are the same.
+func difference(_ ledger: [String: [String]], _ other: [String: [String]]) -> [String] {
+    Set(ledger.keys).union(other.keys).sorted().flatMap { table in
+        Set(ledger[table] ?? []).symmetricDifference(other[table] ?? []).map { "\(table): \($0)" }.sorted()
+    }
+}
+
+/// What an undisturbed night leaves of the ledger.
+func undisturbedLedger(customers: Int = 200, seed: UInt64 = 7) async throws -> [String: [String]] {
+    try await withStage(customers: customers, seed: seed) { stage in
+        _ = try await stage.run()
+        return try await stage.ledger()
+    }
+}
+
 /// Plays a world, and hands the stage to the body.
-func withStage(
-    customers: Int = 200, seed: UInt64 = 7, faults: Faults = .none, _ body: (Stage) async throws -> Void
-) async throws {
+func withStage<Value>(
+    customers: Int = 200, seed: UInt64 = 7, faults: Faults = .none, outageAfter: Int? = nil,
+    _ body: (Stage) async throws -> Value
+) async throws -> Value {
     let world = World(try WorldSettings(seed: seed, customers: customers, days: 5, now: Stage.now))
-    let store = SimulatedAppStore(seed: seed, records: world.records, faults: faults, now: { Stage.now })
+    let store = SimulatedAppStore(
+        seed: seed, records: world.records, faults: faults, outageAfter: outageAfter, now: { Stage.now })
     let addresses = try store.start()
     defer { store.stop() }
-    try await withScratchDatabase { database async throws -> Void in
+    return try await withScratchDatabase { database async throws -> Value in
         _ = try await world.populate(database.conninfo)
         let apps = World.apps(seed: seed).compactMap { app in
             BundleID(app.bundleID).map { bundleID in
@@ -65,6 +108,6 @@ func withStage(
                 verifyReceiptProduction: addresses.productionVerifyReceipt,
                 verifyReceiptSandbox: addresses.sandboxVerifyReceipt, timeout: 5),
             batchSize: 50)
-        try await body(Stage(database: database, store: store, world: world, settings: settings))
+        return try await body(Stage(database: database, store: store, world: world, settings: settings))
     }
 }

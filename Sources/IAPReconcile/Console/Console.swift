@@ -49,7 +49,7 @@ final class Console: Sendable {
         }
     }
 
-    func show(_ progress: NightlyRun.Progress) {
+    func show(_ progress: RunProgress) {
         guard showsProgress else { return }
         let bar = ProgressBar.text(progress)
         state.withLock { state in

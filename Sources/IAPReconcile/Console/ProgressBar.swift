@@ -7,7 +7,7 @@ enum ProgressBar {
     static let erase = "\r\u{1B}[K"
     private static let width = 30
 
-    static func text(_ progress: NightlyRun.Progress) -> String {
+    static func text(_ progress: RunProgress) -> String {
         let share = progress.total > 0 ? min(1, Double(progress.done) / Double(progress.total)) : 0
         let filled = Int(share * Double(width))
         let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)

@@ -1,0 +1,80 @@
+import AppStoreSimulator
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+/// Runs of the program that are killed or stopped in the middle.
+@Suite struct KilledRunTests {
+    @Test func aKilledRunLeavesWhatTheNextOneFinishes() async throws {
+        let undisturbed = try await withProgramNight { night in
+            try await ChildProcess.runSuccessfully(ProgramNight.program, night.run)
+            return try await night.ledger()
+        }
+        #expect(undisturbed.count > 300)
+        let latency = try Latency(median: 0.02, percentile99: 0.05)
+        try await withProgramNight(latency: latency) { night in
+            // Killed after ever more receipts were recorded, then left to finish.
+            for recorded in [1, 40, 120] {
+                try await killed(night, afterReceipts: recorded)
+            }
+            let last = try await ChildProcess.run(ProgramNight.program, night.run)
+            #expect(last.status == 0)
+            #expect(last.errors.contains("was killed before it ended"))
+            let ledger = try await night.ledger()
+            #expect(Set(ledger).symmetricDifference(undisturbed) == [])
+            let states = try await runStates(night)
+            #expect(states == ["abandoned", "abandoned", "abandoned", "complete"])
+        }
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func aSignalEndsARunInGoodOrder(signal: Int32) async throws {
+        let latency = try Latency(median: 0.05, percentile99: 0.1)
+        try await withProgramNight(latency: latency) { night in
+            let ended = try await ChildProcess.with(ProgramNight.program, night.run) { child in
+                try await waitForReceipts(1, night, child)
+                child.send(signal: signal)
+                return await child.waitUntilEnded()
+            }
+            #expect(ended.status == 75)
+            #expect(ended.output.contains(signal == SIGTERM ? "SIGTERM" : "SIGINT"))
+            #expect(FileManager.default.fileExists(atPath: night.reports + "/latest/index.html"))
+            let states = try await runStates(night)
+            #expect(states == ["ended_early"])
+        }
+    }
+
+    private func killed(_ night: ProgramNight, afterReceipts count: Int) async throws {
+        _ = try await ChildProcess.with(ProgramNight.program, night.run) { child in
+            try await waitForReceipts(count, night, child)
+            child.send(signal: SIGKILL)
+            return await child.waitUntilEnded()
+        }
+    }
+
+    /// Waits until a run that is under way has recorded so many receipts.
+    private func waitForReceipts(_ count: Int, _ night: ProgramNight, _ child: ChildProcess) async throws {
+        let connection = try await night.database.connect()
+        defer { connection.close() }
+        while child.isRunning {
+            let rows = try await connection.query(
+                """
+                SELECT count(*) AS recorded
+                FROM iap.receipts
+                WHERE last_attempt_at IS NOT NULL
+                    AND EXISTS (SELECT FROM iap.runs WHERE state = 'running')
+                """)
+            if try rows.first?.decode("recorded", as: Int.self) ?? 0 >= count { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        Issue.record("the run ended before it recorded \(count) receipts: \(child.errorsSoFar)")
+    }
+
+    private func runStates(_ night: ProgramNight) async throws -> [String] {
+        let connection = try await night.database.connect()
+        defer { connection.close() }
+        return try await connection.query("SELECT state FROM iap.runs ORDER BY run_id")
+            .map { try $0.decode("state", as: String.self) }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+/// What is wrong outside: each is named with what to do, has its exit code, and changes nothing.
+@Suite struct RefusedRunTests {
+    @Test func aWrongPasswordIsAMatterOfPermission() async throws {
+        let cluster = try await ScratchCluster.dedicated(
+            hba: "local all postgres trust\nlocal all all scram-sha-256")
+        let admin = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
+        try await admin.execute("CREATE ROLE nightly LOGIN PASSWORD 'right'")
+        admin.close()
+        let conninfo = cluster.conninfo(user: "nightly", database: "postgres")
+        try await withConfiguration(of: conninfo + " password=recognisably-wrong") { file in
+            let ended = try await ChildProcess.run(ProgramNight.program, ["run", "--config", file])
+            #expect(ended.status == 77)
+            #expect(ended.output == "")
+            #expect(ended.errors.contains("password authentication failed"))
+            #expect(!ended.errors.contains("recognisably-wrong"))
+        }
+    }
+
+    @Test func aDatabaseWithoutTheSchemaIsToldToMigrate() async throws {
+        try await withScratchDatabase(empty: true) { database async throws -> Void in
+            try await withConfiguration(of: database.conninfo) { file in
+                let ended = try await ChildProcess.run(ProgramNight.program, ["run", "--config", file])
+                #expect(ended.status == 78)
+                #expect(ended.errors.contains("run “iap-reconcile migrate”"))
+                let doctor = try await ChildProcess.run(ProgramNight.program, ["doctor", "--config", file])
+                #expect(doctor.status == 78)
+                #expect(doctor.output.contains("wrong    schema: "))
+            }
+        }
+    }
+
+    @Test func aSchemaOfANewerProgramIsLeftAlone() async throws {
+        try await withProgramNight(customers: 20) { night in
+            let admin = try await night.database.connect()
+            try await admin.execute(
+                "INSERT INTO iap.migrations (number, name, checksum) VALUES (9999, 'later', \(String(repeating: "0", count: 64)))"
+            )
+            admin.close()
+            let before = try await night.fingerprint()
+            let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+            #expect(ended.status == 78)
+            #expect(ended.errors.contains("newer than this program (migration 9999)"))
+            let after = try await night.fingerprint()
+            #expect(after == before)
+        }
+    }
+
+    @Test func aWorldReadableSecretIsRefused() async throws {
+        try await withProgramNight(customers: 20) { night in
+            let secrets = try FileManager.default.contentsOfDirectory(atPath: night.folder.path(percentEncoded: false))
+                .filter { $0.hasPrefix("com.") }
+            let secret = night.folder.appending(path: try #require(secrets.first)).path(percentEncoded: false)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret)
+            let before = try await night.fingerprint()
+            let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+            #expect(ended.status == 78)
+            #expect(ended.errors.contains(secret))
+            let after = try await night.fingerprint()
+            #expect(after == before)
+        }
+    }
+
+    @Test func aReportDirectoryThatCannotBeMadeStopsTheRunBeforeItBegins() async throws {
+        try await withProgramNight(customers: 20) { night in
+            try write("in the way", to: night.reports)
+            let before = try await night.fingerprint()
+            let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+            #expect(ended.status == 77)
+            #expect(ended.errors.contains(night.reports))
+            let after = try await night.fingerprint()
+            #expect(after == before)
+        }
+    }
+
+    @Test func theSecondOfTwoRunsSaysSo() async throws {
+        try await withProgramNight(customers: 20) { night in
+            let holder = try await night.database.connect()
+            defer { holder.close() }
+            // The night's lock, as a run on another host would hold it.
+            _ = try await holder.query("SELECT pg_advisory_lock(\(Int32(0x49_41_50)), \(Int32(1000)))")
+            let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+            #expect(ended.status == 75)
+            #expect(ended.errors.contains("Another run holds the night's lock"))
+        }
+    }
+
+    private func withConfiguration(of conninfo: String, _ body: (String) async throws -> Void) async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "x.conf").path(percentEncoded: false)
+            let reports = folder.appending(path: "reports").path(percentEncoded: false)
+            try write(
+                "[database]\nconninfo = \(conninfo)\n[report]\ndirectory = \(reports)\n[app com.example.a]\n", to: file,
+                mode: 0o600)
+            try await body(file)
+        }
+    }
+}

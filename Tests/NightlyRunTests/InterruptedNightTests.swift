@@ -1,0 +1,67 @@
+import AppStoreSimulator
+import Foundation
+import Ledger
+import NightlyRun
+import Reconciliation
+import Testing
+
+/// Nights that are stopped, and nights with more than one run.
+@Suite struct InterruptedNightTests {
+    @Test func stopsInGoodOrderAndFinishesLater() async throws {
+        let undisturbed = try await undisturbedLedger()
+        try await withStage { stage in
+            let stop = StopSignal()
+            let first = try await stage.run(stop: stop) { progress in
+                if progress.done > 0 { stop.request("asked to stop by SIGTERM") }
+            }
+            #expect(first.report.outcome == .endedEarly("asked to stop by SIGTERM"))
+            #expect(first.findings.isFinished)
+            #expect(first.report.receipts.verified > 0)
+            #expect(first.report.receipts.left > 0)
+            #expect(first.report.totals.imbalances == [])
+
+            let second = try await stage.run()
+            #expect(second.report.outcome == .complete)
+            #expect(second.report.receipts.due == first.report.receipts.left)
+            #expect(try await difference(stage.ledger(), undisturbed) == [])
+        }
+    }
+
+    @Test(arguments: [(false, Workers.shared), (true, .exclusive), (false, .exclusive)])
+    func refusesASecondRunUnlessBothShareTheNight(isFirstShared: Bool, second: Workers) async throws {
+        try await withStage(customers: 20) { stage in
+            let first = try await LedgerSession.connect(LedgerSettings(database: stage.settings.database))
+            defer { first.close() }
+            #expect(try await first.tryLock(.night(isShared: isFirstShared)))
+            let before = try await stage.rows(of: "iap.receipts")
+            var stage = stage
+            stage.settings.workers = second
+            await #expect {
+                _ = try await stage.run()
+            } throws: { error in
+                guard case .anotherRun(let text) = error as? JobError else { return false }
+                return text.contains("workers = shared")
+            }
+            let after = try await stage.rows(of: "iap.receipts")
+            #expect(after == before)
+            let runs = try await stage.rows(of: "iap.runs")
+            #expect(runs == [])
+        }
+    }
+
+    @Test func sharesTheBucketsAmongRuns() async throws {
+        let undisturbed = try await undisturbedLedger()
+        try await withStage { stage in
+            var shared = stage
+            shared.settings.workers = .shared
+            async let one = shared.run()
+            async let other = shared.run()
+            let reports = try await [one.report, other.report]
+            let verified = reports.map(\.receipts.verified)
+            for report in reports { #expect(report.totals.imbalances == []) }
+            #expect(try await difference(stage.ledger(), undisturbed) == [])
+            let whole = try await withStage { try await $0.run().report.receipts.verified }
+            #expect(verified.reduce(0, +) == whole)
+        }
+    }
+}
