@@ -1,0 +1,78 @@
+extension AppReceipt {
+    /// Decodes the payload of an app receipt: a set of attributes, each a type, a version and a value.
+    ///
+    /// - Throws: `payloadMalformed` with the byte of the payload, also where bytes follow the set.
+    init(payload: [UInt8]) throws(ReceiptError) {
+        do throws(BERError) {
+            var receipt = AppReceipt()
+            try ReceiptAttribute.read(try Self.unwrapped(payload)) { attribute throws(BERError) in
+                try receipt.take(attribute)
+            }
+            self = receipt
+        } catch {
+            throw .payloadMalformed(position: error.position)
+        }
+    }
+
+    /// Some tools wrap the payload in an octet string once more.
+    private static func unwrapped(_ payload: [UInt8]) throws(BERError) -> BERReader {
+        var reader = BERReader(payload)
+        guard let tag = reader.nextTag, tag == BERTag.octetString || tag == BERTag.segmentedOctetString else {
+            return reader
+        }
+        let inner = try reader.octets(of: try reader.next())
+        guard reader.isAtEnd else { throw reader.malformed(at: reader.position) }
+        return inner
+    }
+
+    private mutating func take(_ attribute: ReceiptAttribute) throws(BERError) {
+        var attribute = attribute
+        switch attribute.type {
+        case 0: receiptType = try attribute.text()
+        case 1: appID = try attribute.integer()
+        case 2:
+            bundleIDOctets = attribute.octets
+            bundleID = try attribute.text()
+        case 3: applicationVersion = try attribute.text()
+        case 4: opaqueValue = attribute.octets
+        case 5: sha1Hash = attribute.octets
+        case 12: creationDate = try attribute.date()
+        case 15: downloadID = try attribute.integer()
+        case 16: versionExternalIdentifier = try attribute.integer()
+        case 17: purchases.append(try InAppPurchase(attribute))
+        case 18: originalPurchaseDate = try attribute.date()
+        case 19: originalApplicationVersion = try attribute.text()
+        case 21: expirationDate = try attribute.date()
+        default: unknownAttributes[attribute.type, default: []].append(attribute.octets)
+        }
+    }
+}
+
+extension InAppPurchase {
+    fileprivate init(_ attribute: ReceiptAttribute) throws(BERError) {
+        var purchase = InAppPurchase()
+        try ReceiptAttribute.read(attribute.value) { part throws(BERError) in try purchase.take(part) }
+        self = purchase
+    }
+
+    private mutating func take(_ attribute: ReceiptAttribute) throws(BERError) {
+        var attribute = attribute
+        switch attribute.type {
+        case 1701: quantity = try attribute.integer()
+        case 1702: productID = try attribute.text()
+        case 1703: transactionID = try attribute.text()
+        case 1704: purchaseDate = try attribute.date()
+        case 1705: originalTransactionID = try attribute.text()
+        case 1706: originalPurchaseDate = try attribute.date()
+        case 1707: productType = try attribute.integer()
+        case 1708: expiresDate = try attribute.date()
+        case 1710: itemID = try attribute.integer()
+        case 1711: webOrderLineItemID = try attribute.integer()
+        case 1712: cancellationDate = try attribute.date()
+        case 1713: isTrialPeriod = try attribute.integer().map { $0 != 0 }
+        case 1719: isInIntroOfferPeriod = try attribute.integer().map { $0 != 0 }
+        case 1721: promotionalOfferID = try attribute.text()
+        default: unknownAttributes[attribute.type, default: []].append(attribute.octets)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import COpenSSL
+
+/// A PKCS#7 container with signed data, as OpenSSL reads it.
+struct SignedContainer: ~Copyable {
+    /// What came of verifying a container's only signature.
+    enum Signature {
+        /// Exactly these octets were signed by the key of the certificate `signer`. Certificates in DER form.
+        case right(content: [UInt8], signer: [UInt8], certificates: [[UInt8]])
+        case wrong(String)
+        case absent
+    }
+
+    private let handle: OpaquePointer
+
+    /// - Throws: `notPKCS7` or `truncated`. What follows the container is ignored.
+    init(_ bytes: [UInt8]) throws(ReceiptError) {
+        let container = try Self.container(bytes)
+        let handle = container.withUnsafeBufferPointer { buffer in
+            var position = buffer.baseAddress
+            return d2i_CMS_ContentInfo(nil, &position, buffer.count)
+        }
+        ERR_clear_error()
+        guard let handle else { throw .notPKCS7 }
+        self.handle = handle
+    }
+
+    deinit {
+        CMS_ContentInfo_free(handle)
+    }
+
+    /// What the container holds, signed or not, for those who only want to look.
+    var unverifiedContent: [UInt8]? {
+        guard let content = CMS_get0_content(handle), let octets = content.pointee else { return nil }
+        let length = Int(ASN1_STRING_length(octets))
+        return Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(octets), count: length))
+    }
+
+    /// Verifies the signature, but not who made it.
+    func verifiedSignature() -> Signature {
+        defer { ERR_clear_error() }
+        let signers = CMS_get0_SignerInfos(handle)
+        switch COpenSSL_signerCount(signers) {
+        case ...0: return .absent
+        case 1: break
+        default: return .wrong("there is more than one signature")
+        }
+        guard let output = BIO_new(BIO_s_mem()) else { return .wrong("OpenSSL has no memory") }
+        defer { BIO_free(output) }
+        let flags = UInt32(CMS_NO_SIGNER_CERT_VERIFY | CMS_BINARY)
+        guard CMS_verify(handle, nil, nil, nil, output, flags) == 1 else { return .wrong(Self.reason()) }
+        var signer: OpaquePointer?
+        CMS_SignerInfo_get0_algs(COpenSSL_signer(signers, 0), nil, &signer, nil, nil)
+        guard let signer else { return .wrong("the signer's certificate is missing") }
+        return .right(
+            content: Self.bytes(of: output), signer: Certificate.encoded(signer), certificates: certificates())
+    }
+
+    private func certificates() -> [[UInt8]] {
+        guard let stack = CMS_get1_certs(handle) else { return [] }
+        defer { COpenSSL_freeCertificatesAndReferences(stack) }
+        return (0..<max(0, COpenSSL_certificateCount(stack))).compactMap { index in
+            COpenSSL_certificate(stack, index).map(Certificate.encoded)
+        }
+    }
+
+    private static func bytes(of memory: OpaquePointer) -> [UInt8] {
+        var start: UnsafePointer<UInt8>?
+        let length = COpenSSL_contents(memory, &start)
+        return Array(UnsafeBufferPointer(start: start, count: max(0, length)))
+    }
+
+    private static func reason() -> String {
+        guard let text = ERR_reason_error_string(ERR_peek_last_error()) else { return "the signature is wrong" }
+        return "the signature is wrong (\(String(cString: text)))"
+    }
+
+    /// The octets of the container alone.
+    private static func container(_ bytes: [UInt8]) throws(ReceiptError) -> ArraySlice<UInt8> {
+        guard begins(bytes) else { throw .notPKCS7 }
+        var reader = BERReader(bytes)
+        do {
+            _ = try reader.next(BERTag.sequence)
+        } catch {
+            throw error.isTruncated ? .truncated : .notPKCS7
+        }
+        return bytes[..<reader.position]
+    }
+
+    /// Whether the bytes begin like PKCS#7 with signed data: a sequence, and in it that object identifier.
+    static func begins(_ bytes: [UInt8]) -> Bool {
+        let signedData: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
+        guard bytes.count > 2, bytes[0] == BERTag.sequence else { return false }
+        let lengthOctets = bytes[1] < 0x80 ? 0 : Int(bytes[1] & 0x7F)
+        return lengthOctets <= 4 && bytes.dropFirst(2 + lengthOctets).starts(with: signedData)
+    }
+}

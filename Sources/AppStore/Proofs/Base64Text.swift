@@ -1,0 +1,77 @@
+/// Base64 as clients send it: in either alphabet, with or without padding, broken into lines or not.
+enum Base64Text {
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 0xFF, count: 256)
+        let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        for (value, character) in alphabet.utf8.enumerated() { values[Int(character)] = UInt8(value) }
+        values[Int(UInt8(ascii: "-"))] = 62
+        values[Int(UInt8(ascii: "_"))] = 63
+        return values
+    }()
+
+    /// - Throws: `notBase64` with the first byte that can't be. Blanks alone are not skipped: they are what is left
+    ///   of a `+` that was decoded once too often.
+    static func decoded(_ text: [UInt8]) throws(ReceiptError) -> [UInt8] {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(text.count / 4 * 3 + 3)
+        var bits: UInt32 = 0
+        var count = 0
+        var position = 0
+        while position < text.count {
+            let value = values[Int(text[position])]
+            if value == 0xFF {
+                position = try skippedLineBreak(text, at: position)
+                if position < text.count, text[position] == UInt8(ascii: "=") { break }
+                continue
+            }
+            bits = bits << 6 | UInt32(value)
+            count += 1
+            if count % 4 == 0 {
+                decoded.append(UInt8(truncatingIfNeeded: bits >> 16))
+                decoded.append(UInt8(truncatingIfNeeded: bits >> 8))
+                decoded.append(UInt8(truncatingIfNeeded: bits))
+            }
+            position += 1
+        }
+        try endPadding(text, at: position)
+        try appendRest(of: bits, count: count % 4, to: &decoded, end: position)
+        return decoded
+    }
+
+    /// The position behind white space that holds a line break, or the position itself at padding.
+    private static func skippedLineBreak(_ text: [UInt8], at start: Int) throws(ReceiptError) -> Int {
+        if text[start] == UInt8(ascii: "=") { return start }
+        let end = text[start...].firstIndex { !isSpace($0) } ?? text.count
+        guard text[start..<end].contains(where: isLineBreak) else { throw .notBase64(position: start) }
+        return end
+    }
+
+    private static func endPadding(_ text: [UInt8], at start: Int) throws(ReceiptError) {
+        var padding = 0
+        for position in start..<text.count where !isSpace(text[position]) {
+            padding += 1
+            guard text[position] == UInt8(ascii: "="), padding <= 2 else { throw .notBase64(position: position) }
+        }
+    }
+
+    private static func appendRest(
+        of bits: UInt32, count: Int, to decoded: inout [UInt8], end: Int
+    ) throws(ReceiptError) {
+        switch count {
+        case 0: break
+        case 2: decoded.append(UInt8(truncatingIfNeeded: bits >> 4))
+        case 3:
+            decoded.append(UInt8(truncatingIfNeeded: bits >> 10))
+            decoded.append(UInt8(truncatingIfNeeded: bits >> 2))
+        default: throw .notBase64(position: end)
+        }
+    }
+
+    private static func isLineBreak(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+    }
+
+    static func isSpace(_ byte: UInt8) -> Bool {
+        isLineBreak(byte) || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+    }
+}

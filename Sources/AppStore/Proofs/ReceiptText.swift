@@ -1,0 +1,133 @@
+import Foundation
+
+/// A proof as a client uploaded it, freed from what clients wrap around it, and its form recognised.
+public enum ReceiptText: Sendable, Hashable {
+    /// A PKCS#7 container.
+    case appReceipt([UInt8])
+    /// The property list of an iOS 6 style receipt.
+    case transactionReceipt([UInt8])
+    /// A compact JWS: a signed transaction, renewal info, or notification.
+    case signed(String)
+    /// The JSON that `verifyReceipt` answers with.
+    case verifyReceiptAnswer([UInt8])
+
+    /// Many times the largest receipt known.
+    public static let sizeLimit = 16 << 20
+    /// How many layers of quotes, objects and base64 are taken off.
+    private static let layerLimit = 6
+
+    /// Recognises binary receipts, base64 in either alphabet with or without padding and line breaks, JWS, and JSON;
+    /// in quotes, as a JSON string, or in the object that Unity's purchasing library puts around a receipt.
+    ///
+    /// - Throws: `empty`, `tooLarge`, `notBase64`, `notPKCS7` where base64 holds something else, or `unknownForm`.
+    public init(_ uploaded: some Collection<UInt8>) throws(ReceiptError) {
+        guard uploaded.count <= Self.sizeLimit else { throw .tooLarge(limit: Self.sizeLimit) }
+        var bytes = Array(uploaded)
+        for _ in 0..<Self.layerLimit {
+            switch try Layer(bytes) {
+            case .form(let form):
+                self = form
+                return
+            case .wrapped(let inner): bytes = inner
+            }
+        }
+        throw .unknownForm
+    }
+}
+
+/// One look at uploaded bytes: their form, or what they are wrapped around.
+private enum Layer {
+    case form(ReceiptText)
+    case wrapped([UInt8])
+
+    init(_ bytes: [UInt8]) throws(ReceiptError) {
+        if SignedContainer.begins(bytes) {
+            self = .form(.appReceipt(bytes))
+            return
+        }
+        let text = Self.trimmed(bytes)
+        switch text.first {
+        case nil: throw .empty
+        case UInt8(ascii: "{"): self = try Self.object(text)
+        case UInt8(ascii: "\""), UInt8(ascii: "'"): self = .wrapped(try Self.unquoted(text))
+        default: self = try Self.encoded(text)
+        }
+    }
+
+    /// Without white space at both ends, a byte order mark, or zeros behind a C string.
+    private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let start = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...]
+        let front = start.drop(while: Base64Text.isSpace)
+        let back = front.reversed().drop { Base64Text.isSpace($0) || $0 == 0 }
+        return back.reversed()
+    }
+
+    private static func unquoted(_ text: [UInt8]) throws(ReceiptError) -> [UInt8] {
+        if let string = try? JSONDecoder().decode(String.self, from: Data(text)) { return Array(string.utf8) }
+        guard text.count >= 2, text.first == text.last else { throw .notBase64(position: 0) }
+        return Array(text.dropFirst().dropLast())
+    }
+
+    private static func object(_ text: [UInt8]) throws(ReceiptError) -> Layer {
+        // An object that was escaped to stand in a JSON string, and lost the string's quotes.
+        if text.dropFirst().first == UInt8(ascii: "\\") {
+            let quote = [UInt8(ascii: "\"")]
+            guard let string = try? JSONDecoder().decode(String.self, from: Data(quote + text + quote)) else {
+                throw .unknownForm
+            }
+            return .wrapped(Array(string.utf8))
+        }
+        if let object = try? JSONDecoder().decode(UploadedObject.self, from: Data(text)) {
+            if let payload = object.payload { return .wrapped(Array(payload.utf8)) }
+            guard object.isAnswer else { throw .unknownForm }
+            return .form(.verifyReceiptAnswer(text))
+        }
+        guard PropertyList.mayBegin(text) else { throw .unknownForm }
+        return .form(.transactionReceipt(text))
+    }
+
+    private static func encoded(_ text: [UInt8]) throws(ReceiptError) -> Layer {
+        if let token = compactJWS(text) { return .form(.signed(token)) }
+        let decoded = try Base64Text.decoded(text)
+        if SignedContainer.begins(decoded) { return .form(.appReceipt(decoded)) }
+        guard decoded.first(where: { !Base64Text.isSpace($0) }) == UInt8(ascii: "{") else { throw .notPKCS7 }
+        return .wrapped(decoded)
+    }
+
+    /// The text without line breaks, if it is three parts in the alphabet for URLs with dots between them.
+    private static func compactJWS(_ text: [UInt8]) -> String? {
+        guard text.contains(UInt8(ascii: ".")) else { return nil }
+        let token = text.filter { !Base64Text.isSpace($0) }
+        let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isURLSafe) }) else { return nil }
+        return String(decoding: token, as: UTF8.self)
+    }
+
+    private static func isURLSafe(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
+/// A JSON object that was uploaded.
+private struct UploadedObject: Decodable {
+    enum Key: String, CodingKey {
+        /// Unity's, beside `Store` and `TransactionID`.
+        case payload = "Payload"
+        case status, receipt
+    }
+
+    let payload: String?
+    let isAnswer: Bool
+
+    init(from decoder: any Decoder) throws {
+        let object = try decoder.container(keyedBy: Key.self)
+        payload = try? object.decode(String.self, forKey: .payload)
+        isAnswer = object.contains(.status) || object.contains(.receipt)
+    }
+}

@@ -1,0 +1,20 @@
+/// What is known of a proof's signature.
+public enum SignatureStatus: Sendable, Hashable {
+    /// Apple, or whom the user named, signed exactly this.
+    case valid
+    /// There is a signature, and it is wrong.
+    case invalid(String)
+    /// The signature is right, and nothing shows that Apple made it.
+    case untrusted(String)
+    /// There is no signature.
+    case absent
+
+    /// Why it is not valid.
+    public var reason: String? {
+        switch self {
+        case .valid: nil
+        case .invalid(let reason), .untrusted(let reason): reason
+        case .absent: "nothing is signed"
+        }
+    }
+}

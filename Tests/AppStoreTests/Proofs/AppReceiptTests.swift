@@ -1,0 +1,109 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AppStore
+
+@Suite struct AppReceiptTests {
+    @Test func readsEveryAttribute() throws {
+        var purchase = ReceiptPayloadWriter()
+        purchase.add(1701, 3)
+        purchase.add(1702, "coins")
+        purchase.add(1703, "100000000000000001")
+        purchase.add(1704, date: "2026-01-02T03:04:05Z")
+        purchase.add(1705, "100000000000000000")
+        purchase.add(1706, date: "2026-01-02T03:04:06Z")
+        purchase.add(1707, 3)
+        purchase.add(1708, date: "2026-02-02T03:04:05Z")
+        purchase.add(1710, 99)
+        purchase.add(1711, 2_000_000_123_357_229)
+        purchase.add(1712, date: "2026-01-03T00:00:00Z")
+        purchase.add(1713, 1)
+        purchase.add(1719, 1)
+        purchase.add(1721, "winback")
+        purchase.add(1799, [7, 7])
+        var writer = ReceiptPayloadWriter()
+        writer.add(0, "ProductionVPP")
+        writer.add(1, 1_234_567_890)
+        writer.add(2, "com.example.app")
+        writer.add(3, "7")
+        writer.add(4, [1, 2])
+        writer.add(5, [3, 4])
+        writer.add(12, date: "2026-01-04T00:00:00Z")
+        writer.add(15, 77)
+        writer.add(16, 88)
+        writer.add(17, purchase)
+        writer.add(18, date: "2025-01-04T00:00:00Z")
+        writer.add(19, "1.0")
+        writer.add(21, date: "4001-01-01T00:00:00+0000")
+        writer.add(9, [5])
+        writer.add(9, [])
+        let receipt = try AppReceipt(payload: writer.octets)
+        #expect(receipt.receiptType == "ProductionVPP" && receipt.environment == "Production")
+        #expect(receipt.appID == 1_234_567_890 && receipt.bundleID == "com.example.app")
+        #expect(receipt.bundleIDOctets == [0x0C, 15] + Array("com.example.app".utf8))
+        #expect(receipt.opaqueValue == [1, 2] && receipt.sha1Hash == [3, 4])
+        #expect(receipt.creationDate?.formatted(.iso8601) == "2026-01-04T00:00:00Z")
+        #expect(receipt.expirationDate?.formatted(.iso8601) == "4001-01-01T00:00:00Z")
+        #expect(receipt.originalPurchaseDate?.formatted(.iso8601) == "2025-01-04T00:00:00Z")
+        #expect(receipt.downloadID == 77 && receipt.versionExternalIdentifier == 88)
+        #expect(receipt.applicationVersion == "7" && receipt.originalApplicationVersion == "1.0")
+        #expect(receipt.unknownAttributes == [9: [[5], []]])
+        let entry = try #require(receipt.purchases.first)
+        #expect(entry.productType == 3 && entry.itemID == 99 && entry.unknownAttributes == [1799: [[7, 7]]])
+        let transaction = try #require(receipt.answer.transactions.first)
+        #expect(transaction.transactionID == "100000000000000001")
+        #expect(transaction.originalTransactionID == "100000000000000000")
+        #expect(transaction.productID == "coins" && transaction.quantity == 3)
+        #expect(transaction.purchaseDate.formatted(.iso8601) == "2026-01-02T03:04:05Z")
+        #expect(transaction.originalPurchaseDate?.formatted(.iso8601) == "2026-01-02T03:04:06Z")
+        #expect(transaction.expiresDate?.formatted(.iso8601) == "2026-02-02T03:04:05Z")
+        #expect(transaction.cancellationDate?.formatted(.iso8601) == "2026-01-03T00:00:00Z")
+        #expect(transaction.webOrderLineItemID == "2000000123357229")
+        #expect(transaction.isTrialPeriod && transaction.isInIntroOfferPeriod)
+        #expect(transaction.promotionalOfferID == "winback")
+        #expect(transaction.productType == "Auto-Renewable Subscription")
+    }
+
+    @Test(arguments: [
+        ("2020-07-22T18:33:15+0100", "2020-07-22T17:33:15Z"), ("2020-07-22T00:33:15+01:00", "2020-07-21T23:33:15Z"),
+        ("2020-07-22T18:33:15-0730", "2020-07-23T02:03:15Z"), ("4001-01-01T00:00:00+0000", "4001-01-01T00:00:00Z"),
+        ("2017-10-13T07:41:28Z", "2017-10-13T07:41:28Z"), ("2017-10-13T07:41:28.123Z", "2017-10-13T07:41:28Z"),
+    ])
+    func readsDatesWithOffsets(text: String, moment: String) {
+        #expect(AppleDate.withOffset(text)?.formatted(.iso8601) == moment)
+    }
+
+    @Test(arguments: [
+        "", "2020-07-22", "2020-07-22T18:33:15", "2020-07-22T18:33:15+01", "2020-07-22T18:33:15+2500",
+        "2020-07-22T18:33:15+010", "2020-02-30T18:33:15Z", "2020-07-22T18:33:15 Etc", "2020-07-22T18:33:15++100",
+    ])
+    func refusesWhatIsNoDate(text: String) {
+        #expect(AppleDate.withOffset(text) == nil)
+    }
+
+    @Test func namesEntriesThatAreNoTransaction() throws {
+        var purchase = ReceiptPayloadWriter()
+        purchase.add(1703, "1")
+        var writer = ReceiptPayloadWriter()
+        writer.add(17, purchase)
+        writer.add(17, ReceiptPayloadWriter())
+        let answer = try AppReceipt(payload: writer.octets).answer
+        #expect(answer.transactions.isEmpty)
+        #expect(answer.unusableRows == ["in_app[0]: product_id is missing", "in_app[1]: transaction_id is missing"])
+        #expect(answer.environment.isEmpty)
+    }
+
+    /// The byte that is named is that of the element which breaks the format.
+    @Test(
+        arguments: [
+            ([], 0), ([0x30, 0x00], 0), ([0x31, 0x02, 0x30, 0x00], 4), ([0x31, 0x00, 0x00], 2),
+            ([0x31, 0x0A, 0x30, 0x08, 0x02, 0x01, 0x0C, 0x02, 0x01, 0x01, 0x05, 0x00], 10),
+            ([0x31, 0x0D, 0x30, 0x0B, 0x02, 0x01, 0x0C, 0x02, 0x01, 0x01, 0x04, 0x03, 0x16, 0x01, 0x41], 12),
+            ([0x31, 0x0D, 0x30, 0x0B, 0x02, 0x01, 0x02, 0x02, 0x01, 0x01, 0x04, 0x03, 0x0C, 0x01, 0xFF], 12),
+            ([0x31, 0x0D, 0x30, 0x0B, 0x02, 0x01, 0x02, 0x02, 0x01, 0x01, 0x04, 0x03, 0x0C, 0x02, 0x41], 15),
+        ] as [([UInt8], Int)])
+    func saysWhereThePayloadIsMalformed(payload: [UInt8], position: Int) {
+        #expect(throws: ReceiptError.payloadMalformed(position: position)) { try AppReceipt(payload: payload) }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AppStore
+
+@Suite struct AppReceiptVerifierTests {
+    @Test(arguments: ["sha1", "sha256"]) func acceptsBothGenerations(digest: String) async throws {
+        let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
+        let checked = try verifier.check(try await SharedAuthority.receipt(digest: digest))
+        #expect(checked.signature == .valid)
+        let answer = try checked.contents.get().answer
+        #expect(answer.environment == "Sandbox" && answer.bundleID == "com.example.app")
+        #expect(answer.transactions.map(\.transactionID) == ["2000000000000001"])
+        #expect(answer.transactions.map(\.quantity) == [2])
+        #expect(answer.transactions.map(\.productType) == ["Consumable"])
+    }
+
+    @Test func acceptsSignedAttributes() async throws {
+        let payload = ReceiptPayloadWriter.sample(made: SharedAuthority.moment.formatted(.iso8601)).octets
+        let receipt = try await SharedAuthority.authority.appReceipt(payload, options: [])
+        #expect(try AppReceiptVerifier(roots: try await SharedAuthority.roots).check(receipt).signature == .valid)
+    }
+
+    @Test func isUntrustedWithoutItsRoot() async throws {
+        let checked = try AppReceiptVerifier().check(try await SharedAuthority.receipt())
+        #expect(checked.signature == .untrusted("the chain ends in “Test root”, which is none of the trusted roots"))
+        #expect(try checked.contents.get().bundleID == "com.example.app")
+    }
+
+    @Test func judgesTheChainWhenTheReceiptWasMade() async throws {
+        let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
+        let later = try await SharedAuthority.receipt(made: .now.addingTimeInterval(400 * 86_400))
+        let earlier = try await SharedAuthority.receipt(made: .now.addingTimeInterval(-86_400))
+        #expect(try verifier.check(later).signature.reason?.contains("had expired on") == true)
+        #expect(try verifier.check(earlier).signature.reason?.contains("was not yet valid on") == true)
+    }
+
+    @Test func needsACreationDate() async throws {
+        let authority = try await SharedAuthority.authority
+        var writer = ReceiptPayloadWriter()
+        writer.add(2, "com.example.app")
+        let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
+        let undated = try verifier.check(try await authority.appReceipt(writer.octets))
+        #expect(undated.signature == .untrusted("the receipt doesn't say when it was made"))
+        let junk = try verifier.check(try await authority.appReceipt(Array("junk".utf8)))
+        #expect(junk.signature == .untrusted("the receipt's payload is malformed at byte 4"))
+        #expect(junk.contents == .failure(.payloadMalformed(position: 4)))
+    }
+
+    @Test func needsAppleMarkers() async throws {
+        let authority = try await ReceiptAuthority.make(leafMarker: ReceiptAuthority.purchaseReceipt)
+        let receipt = try await authority.appReceipt(
+            ReceiptPayloadWriter.sample(made: SharedAuthority.moment.formatted(.iso8601)).octets)
+        let checked = try AppReceiptVerifier(roots: TrustRoots.none.adding(contentsOf: authority.root)).check(receipt)
+        #expect(
+            checked.signature
+                == .untrusted("the certificate “Test leaf” lacks Apple's marker 1.2.840.113635.100.6.11.1"))
+    }
+
+    @Test func refusesAnotherPayloadUnderTheSignature() async throws {
+        var receipt = try await SharedAuthority.receipt()
+        let id = Array("2000000000000001".utf8)
+        let place = try #require(receipt.indices.first { receipt[$0...].starts(with: id) })
+        receipt[place + 15] = UInt8(ascii: "2")
+        let checked = try AppReceiptVerifier(roots: try await SharedAuthority.roots).check(receipt)
+        guard case .invalid(let reason) = checked.signature else {
+            Issue.record("\(checked.signature)")
+            return
+        }
+        #expect(reason.hasPrefix("the signature is wrong"))
+        #expect(try checked.contents.get().purchases.first?.transactionID == "2000000000000002")
+    }
+
+    @Test func saysWhatIsNoReceipt() async throws {
+        let verifier = AppReceiptVerifier()
+        let receipt = try await SharedAuthority.receipt()
+        #expect(throws: ReceiptError.empty) { try verifier.check([]) }
+        #expect(throws: ReceiptError.notPKCS7) { try verifier.check(Array("hello, world".utf8)) }
+        let certificate = try await SharedAuthority.authority.root
+        #expect(throws: ReceiptError.notPKCS7) { try verifier.check(certificate) }
+        for length in [20, 100, receipt.count / 2, receipt.count - 1] {
+            #expect(throws: ReceiptError.truncated) { try verifier.check(Array(receipt.prefix(length))) }
+        }
+    }
+
+    /// Such as a container that is there for its certificates alone.
+    @Test func saysWhatHoldsNoReceipt() async throws {
+        let pem =
+            "-----BEGIN CERTIFICATE-----\n"
+            + Data(try await SharedAuthority.authority.root).base64EncodedString(options: .lineLength64Characters)
+            + "\n-----END CERTIFICATE-----\n"
+        let text = try await withTemporaryFile(pem) { file in
+            try await ChildProcess.runSuccessfully("/usr/bin/openssl", ["crl2pkcs7", "-nocrl", "-certfile", file])
+        }
+        let base64 = text.split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
+        let bytes = Array(try #require(Data(base64Encoded: base64)))
+        #expect(throws: ReceiptError.notApples("the container holds no receipt")) {
+            try AppReceiptVerifier().check(bytes)
+        }
+    }
+}
