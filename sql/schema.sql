@@ -169,7 +169,7 @@ CREATE TABLE iap.white (
     nights_confirmed integer DEFAULT 0 NOT NULL,
     last_confirmed_at timestamp with time zone,
     CONSTRAINT confirmed_at_some_time CHECK (((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))),
-    CONSTRAINT ids_are_apples CHECK (((transaction_id ~ '^[!-~]{1,64}$'::text) AND (original_transaction_id ~ '^[!-~]{1,64}$'::text) AND (product_id ~ '^[!-~]{1,255}$'::text) AND (bundle_id ~ '^[!-~]{1,255}$'::text))),
+    CONSTRAINT ids_are_apples CHECK ((((octet_length(transaction_id) >= 1) AND (octet_length(transaction_id) <= 64)) AND ((octet_length(original_transaction_id) >= 1) AND (octet_length(original_transaction_id) <= 64)) AND ((octet_length(product_id) >= 1) AND (octet_length(product_id) <= 255)) AND ((octet_length(bundle_id) >= 1) AND (octet_length(bundle_id) <= 255)) AND ((((transaction_id || original_transaction_id) || product_id) || bundle_id) !~ '[^!-~]'::text))),
     CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
     CONSTRAINT run_or_app_server CHECK (((first_run_id IS NOT NULL) OR (source = 'app_server'::iap.source) OR (nights_confirmed > 0))),
     CONSTRAINT white_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),

@@ -14,68 +14,82 @@ public struct AssessedCase: Sendable {
 }
 
 extension LedgerSession {
-    /// The facts of an app's white transactions past their grace, a page at a time in the order of their ids.
-    public func caseFacts(
-        of app: App, after: TransactionID?, limit: Int, now: Date
-    ) async throws(LedgerError) -> [CaseFacts] {
+    /// Hands over the facts of the apps' white transactions past their grace, in pages, in the order of their keys.
+    /// All pages are of one snapshot, which the server keeps aside: the body may write, and nothing is locked.
+    public func forEachPageOfFacts(
+        of apps: [App], now: Date, _ body: ([CaseFacts]) async throws(LedgerError) -> Void
+    ) async throws(LedgerError) {
         try await translating {
-            try await connection.query(
+            _ = try await connection.execute(
                 """
+                DECLARE swept NO SCROLL CURSOR WITH HOLD FOR
                 SELECT
                     white.transaction_id, white.bundle_id, white.environment, white.product_id,
                     coalesce(white.product_type, products.type) AS product_type,
                     products.product_id IS NOT NULL
-                        OR NOT EXISTS (SELECT FROM products AS any_product WHERE any_product.bundle_id = \(app.bundleID.text))
+                        OR NOT EXISTS (
+                            SELECT FROM products AS any_product WHERE any_product.bundle_id = white.bundle_id)
                         AS is_product_known,
                     white.quantity, white.purchased_at, white.nights_confirmed, white.admitted_user_id,
                     \(SightingColumns.select)
                 FROM white
                 LEFT JOIN products USING (bundle_id, product_id)
                 \(SightingColumns.join)
-                WHERE white.bundle_id = \(app.bundleID.text)
-                    AND white.transaction_id > \(after?.text ?? "")
-                    AND white.purchased_at <= \(now) - \(graceSeconds(of: app)) * interval '1 second'
-                ORDER BY white.transaction_id
-                LIMIT \(limit)
-                """
-            ).map(CaseFacts.init)
+                WHERE white.purchased_at <= \(now) - \(grace(of: apps)) * interval '1 second'
+                ORDER BY white.transaction_id, white.bundle_id, white.environment
+                """)
         }
+        while true {
+            let page = try await translating {
+                try await connection.query("FETCH 1000 FROM swept").map(CaseFacts.init)
+            }
+            if page.isEmpty { break }
+            try await body(page)
+        }
+        try await translating { _ = try await connection.execute("CLOSE swept") }
     }
 
     /// How many of the apps' white transactions are still within their grace.
     public func pendingCount(of apps: [App], now: Date) async throws(LedgerError) -> Int {
-        var pending = 0
-        for app in apps {
-            pending += try await translating {
-                try await connection.only(
-                    """
-                    SELECT count(*) AS pending
-                    FROM white
-                    LEFT JOIN products USING (bundle_id, product_id)
-                    WHERE white.bundle_id = \(app.bundleID.text)
-                        AND white.purchased_at > \(now) - \(graceSeconds(of: app)) * interval '1 second'
-                    """
-                ).decode("pending", as: Int.self)
-            }
+        try await translating {
+            try await connection.only(
+                """
+                SELECT count(*) AS pending
+                FROM white
+                LEFT JOIN products USING (bundle_id, product_id)
+                WHERE white.purchased_at > \(now) - \(grace(of: apps)) * interval '1 second'
+                """
+            ).decode("pending", as: Int.self)
         }
-        return pending
     }
 
-    /// The grace in seconds of the product in hand.
-    private func graceSeconds(of app: App) -> SQL {
+    /// The grace in seconds of the product in hand; NULL for an app that is not among these.
+    private func grace(of apps: [App]) -> SQL {
         """
-        CASE coalesce(white.product_type, products.type)
-            WHEN 'consumable' THEN \(app.grace.seconds(for: .consumable))::float8
-            WHEN 'non_consumable' THEN \(app.grace.seconds(for: .nonConsumable))::float8
-            WHEN 'auto_renewable' THEN \(app.grace.seconds(for: .autoRenewable))::float8
-            WHEN 'non_renewing' THEN \(app.grace.seconds(for: .nonRenewing))::float8
-            ELSE \(app.grace.seconds(for: nil))::float8
-        END
+        (
+            SELECT
+                CASE coalesce(white.product_type, products.type)
+                    WHEN 'consumable' THEN consumable
+                    WHEN 'non_consumable' THEN non_consumable
+                    WHEN 'auto_renewable' THEN auto_renewable
+                    WHEN 'non_renewing' THEN non_renewing
+                    ELSE otherwise
+                END
+            FROM unnest(
+                \(apps.map(\.bundleID.text)), \(seconds(.consumable, apps)), \(seconds(.nonConsumable, apps)),
+                \(seconds(.autoRenewable, apps)), \(seconds(.nonRenewing, apps)), \(seconds(nil, apps))
+            ) AS grace (bundle_id, consumable, non_consumable, auto_renewable, non_renewing, otherwise)
+            WHERE grace.bundle_id = white.bundle_id
+        )
         """
     }
 
-    /// Stores the assessments. A case that says the same as before is left alone, so that running again changes
-    /// nothing; one that was closed while its transaction is white is open again.
+    private func seconds(_ type: ProductType?, _ apps: [App]) -> [Double] {
+        apps.map { $0.grace.seconds(for: type) }
+    }
+
+    /// Stores the assessments. A case that says the same as before is left alone, so that
+    /// running again changes nothing; one that was closed while its transaction is white is open again.
     public func store(_ cases: [AssessedCase], runID: Int64, now: Date) async throws(LedgerError) {
         guard !cases.isEmpty else { return }
         try await translating {

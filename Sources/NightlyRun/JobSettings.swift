@@ -108,7 +108,7 @@ public struct AppleSettings: Sendable {
 public struct RunOptions: Sendable {
     /// Verify and report, write nothing.
     public var isDryRun: Bool
-    /// The most receipts to try.
+    /// How many receipts to try; those that hold the last one's payload are tried with it.
     public var limit: Int?
     /// The moment to take for the present; for replays.
     public var now: Date?

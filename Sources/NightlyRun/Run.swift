@@ -51,7 +51,7 @@ struct Run {
         if night.verifier.isAppleDown {
             try await session.makeDueAgain([.appleUnreachable, .tryAgain], triedAt: night.now)
         }
-        let pending = try await night.stopwatch.time(.sweep, items: { $0 }) { () async throws(LedgerError) -> Int in
+        let pending = try await night.stopwatch.time(.sweep) { () async throws(LedgerError) -> Int in
             try await Sweeper(night: night, session: session).sweep()
         }
         let totals = try await night.stopwatch.time(.books) { () async throws(LedgerError) -> ControlTotals in

@@ -51,6 +51,21 @@ import Testing
             child.send(signal: SIGKILL)
             return await child.waitUntilEnded()
         }
+        try await waitUntilPostgreSQLNoticed(night)
+    }
+
+    /// PostgreSQL frees a dead run's locks when it reads from the connection that was cut.
+    private func waitUntilPostgreSQLNoticed(_ night: ProgramNight) async throws {
+        let connection = try await night.database.connect()
+        defer { connection.close() }
+        let others: SQL = """
+            SELECT count(*) AS others
+            FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+            """
+        while try await connection.query(others).first?.decode("others", as: Int.self) ?? 0 > 0 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
 
     /// Waits until a run that is under way has recorded so many receipts.

@@ -161,8 +161,10 @@ CREATE TABLE iap.white (
     last_confirmed_at       timestamptz,
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT ids_are_apples CHECK (
-        transaction_id ~ '^[!-~]{1,64}$' AND original_transaction_id ~ '^[!-~]{1,64}$'
-        AND product_id ~ '^[!-~]{1,255}$' AND bundle_id ~ '^[!-~]{1,255}$'),
+        octet_length(transaction_id) BETWEEN 1 AND 64 AND octet_length(original_transaction_id) BETWEEN 1 AND 64
+        AND octet_length(product_id) BETWEEN 1 AND 255 AND octet_length(bundle_id) BETWEEN 1 AND 255
+        -- Visible ASCII. A bounded repetition such as {1,64} would cost 15 µs a value.
+        AND (transaction_id || original_transaction_id || product_id || bundle_id) !~ '[^!-~]'),
     CONSTRAINT price_has_currency CHECK ((price_milliunits IS NULL) = (currency IS NULL)),
     CONSTRAINT run_or_app_server CHECK (first_run_id IS NOT NULL OR source = 'app_server' OR nights_confirmed > 0),
     CONSTRAINT confirmed_at_some_time CHECK ((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))

@@ -10,7 +10,7 @@ enum Help {
         Commands:
           run                    the nightly job: verify what waits in the inbox, report likely lost orders
               --dry-run          verify and report, write nothing to the database
-              --limit N          try at most N receipts
+              --limit N          try N receipts, and those with the last one's payload
               --report-dir DIR   write the report below DIR
               --now TIMESTAMP    take this moment for the present, such as 2026-11-21T03:00:00Z
           report                 write the latest run's report again
