@@ -6,26 +6,47 @@ public struct CertificateAuthority: Sendable {
     public let certificate: String
     private let key: String
 
-    private static let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    private static func newKey(_ curve: String = "prime256v1") -> [String] {
+        ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:\(curve)", "-nodes"]
+    }
 
     public static func make() async throws -> CertificateAuthority {
         try await withTemporaryFile("") { key in
             let certificate = try await openssl(
-                ["req", "-x509", "-keyout", key, "-days", "2", "-subj", "/CN=Authority of a test"] + newKey)
+                ["req", "-x509", "-keyout", key, "-days", "2", "-subj", "/CN=Authority of a test"] + newKey())
             return CertificateAuthority(
                 certificate: certificate, key: try String(contentsOfFile: key, encoding: .utf8))
         }
+    }
+
+    /// A certificate authority below this one.
+    ///
+    /// - Parameter extensions: beside those of an authority, such as `1.2.3.4=DER:0500`
+    public func subordinate(extensions: [String] = []) async throws -> CertificateAuthority {
+        let issued = try await issue(
+            to: "Subordinate authority of a test", extensions: ["basicConstraints=critical,CA:TRUE"] + extensions)
+        return CertificateAuthority(certificate: issued.certificate, key: issued.key)
     }
 
     /// - Parameters:
     ///   - names: such as `DNS:localhost,IP:127.0.0.1`
     ///   - days: how long it is valid from now on; a negative number makes one that has expired
     public func issue(for names: String, days: Int = 2) async throws -> (certificate: String, key: String) {
+        try await issue(
+            to: "Server of a test", extensions: ["subjectAltName=\(names)", "basicConstraints=critical,CA:FALSE"],
+            days: days)
+    }
+
+    /// - Parameters:
+    ///   - extensions: one at least, in openssl's words
+    ///   - curve: of the key
+    public func issue(
+        to name: String, extensions: [String], curve: String = "prime256v1", days: Int = 2
+    ) async throws -> (certificate: String, key: String) {
         try await withTemporaryFile("") { key in
             let request = try await Self.openssl(
-                ["req", "-new", "-keyout", key, "-subj", "/CN=Server of a test"] + Self.newKey + [
-                    "-addext", "subjectAltName=\(names)", "-addext", "basicConstraints=critical,CA:FALSE",
-                ])
+                ["req", "-new", "-keyout", key, "-subj", "/CN=\(name)"] + Self.newKey(curve)
+                    + extensions.flatMap { ["-addext", $0] })
             return (try await sign(request, days: days), try String(contentsOfFile: key, encoding: .utf8))
         }
     }

@@ -1,7 +1,7 @@
-import Foundation
+public import Foundation
 
 /// Why a chain of certificates is not trusted.
-enum ChainError: Error, Hashable, CustomStringConvertible {
+public enum ChainError: Error, Hashable, CustomStringConvertible {
     /// A certificate's validity had ended at that time.
     case expired(certificate: String, at: Date)
     /// A certificate's validity began after that time.
@@ -17,7 +17,7 @@ enum ChainError: Error, Hashable, CustomStringConvertible {
     /// A certificate's bytes are not one certificate.
     case malformed(MalformedCertificate)
 
-    var description: String {
+    public var description: String {
         switch self {
         case .expired(let certificate, let date):
             "the certificate “\(certificate)” had expired on \(date.formatted(.iso8601))"

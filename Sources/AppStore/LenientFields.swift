@@ -34,6 +34,17 @@ extension KeyedDecodingContainer {
         return nil
     }
 
+    /// The date in a field of milliseconds since 1970, which signed payloads have as a number.
+    func milliseconds(_ key: Key) -> Date? {
+        if let number = try? decodeIfPresent(Int64.self, forKey: key) { return AppleDate.milliseconds(number) }
+        return date(key)
+    }
+
+    /// A number of a signed payload.
+    func number(_ key: Key) -> Int64? {
+        (try? decodeIfPresent(Int64.self, forKey: key)) ?? integer(key)
+    }
+
     /// Whether the field is there and says something, readable or not.
     func says(_ key: Key) -> Bool {
         guard contains(key), (try? decodeNil(forKey: key)) == false else { return false }

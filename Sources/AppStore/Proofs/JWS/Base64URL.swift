@@ -1,0 +1,50 @@
+import Foundation
+
+/// Base64 with the alphabet of URLs and without padding (RFC 7515, section 2), read strictly: for each sequence of
+/// bytes there is exactly one text, so that no second text passes for a signed one.
+enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    private static let noDigit: UInt8 = 0xFF
+    /// The value of each character.
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: noDigit, count: 256)
+        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+        return values
+    }()
+
+    /// The bytes that the text spells; nothing if a character is none of the alphabet's, if the length can't be, or if
+    /// bits are set that belong to no byte.
+    static func decode(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Data? {
+        guard text.count % 4 != 1 else { return nil }
+        var bytes = Data(capacity: text.count * 3 / 4)
+        var bits: UInt32 = 0
+        var count = 0
+        for character in text {
+            let value = values[Int(character)]
+            guard value != noDigit else { return nil }
+            bits = bits << 6 | UInt32(value)
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            }
+        }
+        return bits & (1 << UInt32(count) - 1) == 0 ? bytes : nil
+    }
+
+    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        var bits: UInt32 = 0
+        var count = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            count += 8
+            while count >= 6 {
+                count -= 6
+                text.append(alphabet[Int(bits >> UInt32(count)) & 63])
+            }
+        }
+        if count > 0 { text.append(alphabet[Int(bits << UInt32(6 - count)) & 63]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+
+/// Verifies what Apple signs as a JWS: transactions, renewal info, app transactions and notifications.
+///
+/// Accepted is what Apple's own libraries accept: ES256 and three certificates, of which the first two lead to one of
+/// our roots and bear Apple's markers, valid when the payload was signed; a signature over exactly what was sent; and
+/// then the app and the environment that the caller expects. Nothing is asked online.
+public final class JWSVerifier: Sendable {
+    private let chains: ChainVerifier
+    private let headers = HeaderCache()
+    private let maximumBytes: Int
+
+    /// - Parameters:
+    ///   - roots: in one of these a chain must end.
+    ///   - maximumBytes: a larger JWS is not looked at. Apple's have 5 KB, and notifications, which carry others, 20.
+    public init(roots: TrustRoots = .apple, maximumBytes: Int = 256 * 1024) {
+        chains = ChainVerifier(roots: roots, requirements: .signedTransaction)
+        self.maximumBytes = maximumBytes
+    }
+
+    /// A transaction: what a client of StoreKit 2 uploads, and what the App Store Server API answers.
+    public func transaction(
+        _ jws: String, expecting expectation: JWSExpectation
+    ) throws(JWSError) -> SignedTransaction {
+        try verify(jws.utf8, expecting: expectation)
+    }
+
+    /// What is known of a subscription's renewal. It names no app, so that only its environment is compared.
+    public func renewalInfo(
+        _ jws: String, expecting expectation: JWSExpectation
+    ) throws(JWSError) -> SignedRenewalInfo {
+        try verify(jws.utf8, expecting: expectation)
+    }
+
+    /// The download of the app itself.
+    public func appTransaction(
+        _ jws: String, expecting expectation: JWSExpectation
+    ) throws(JWSError) -> SignedAppTransaction {
+        try verify(jws.utf8, expecting: expectation)
+    }
+
+    /// A notification of version 2 (`signedPayload`). What it carries is verified as well, each by its own signature;
+    /// if any of that is not accepted, neither is the notification.
+    public func notification(
+        _ jws: String, expecting expectation: JWSExpectation
+    ) throws(JWSError) -> AppStoreNotification {
+        let payload: NotificationPayload = try verify(jws.utf8, expecting: expectation)
+        var notification = AppStoreNotification(payload)
+        notification.transaction = try nested(
+            payload.subject.transaction, "signedTransactionInfo", expecting: expectation)
+        notification.renewalInfo = try nested(
+            payload.subject.renewalInfo, "signedRenewalInfo", expecting: expectation)
+        notification.appTransaction = try nested(
+            payload.subject.appTransaction, "signedAppTransactionInfo", expecting: expectation)
+        return notification
+    }
+
+    private func nested<Payload: SignedPayload>(
+        _ jws: String?, _ name: String, expecting expectation: JWSExpectation
+    ) throws(JWSError) -> Payload? {
+        guard let jws else { return nil }
+        do throws(JWSError) {
+            return try verify(jws.utf8, expecting: expectation)
+        } catch {
+            throw .nested(name, error)
+        }
+    }
+
+    func verify<Payload: SignedPayload>(
+        _ text: some Collection<UInt8>, expecting expectation: JWSExpectation
+    ) throws(JWSError) -> Payload {
+        let jws = try CompactJWS(text, limit: maximumBytes)
+        let json = try jws.payload()
+        guard let payload = try? JSONDecoder().decode(Payload.self, from: json) else { throw .malformedPayload }
+        if let environment = payload.environment.flatMap(AppStoreEnvironment.init), !environment.isSignedByApple {
+            guard expectation.environments.contains(environment) else { throw .notSignedByApple(environment) }
+        } else {
+            try verifySignature(of: jws, signedAt: payload.signedDate)
+            try expectation.checkEnvironment(payload.environment)
+        }
+        try expectation.checkApp(payload.app, environment: payload.environment)
+        return payload
+    }
+
+    private func verifySignature(of jws: CompactJWS, signedAt date: Date?) throws(JWSError) {
+        let known = headers.header(jws.header)
+        let header = if let known { known } else { try JWSHeader(try jws.decodedHeader()) }
+        guard let date else { throw .noSigningDate }
+        let chain = try chain(of: header, at: date)
+        guard let key = chain.leaf.publicKey, ES256.isKey(key) else { throw .keyNotP256 }
+        if known == nil { headers.keep(header, for: jws.header) }
+        let signature = try jws.signature()
+        // The certificate owns the key.
+        let isValid = withExtendedLifetime(chain) {
+            jws.withSigningInput { ES256.isValid(signature, over: $0, key: key) }
+        }
+        guard isValid else { throw .wrongSignature }
+    }
+
+    private func chain(of header: JWSHeader, at date: Date) throws(JWSError) -> VerifiedChain {
+        do {
+            return try chains.verify(leaf: header.leaf, intermediates: [header.intermediate], at: date)
+        } catch {
+            throw .chain(error)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+
+/// What Apple signs in a JWS, with the claims that decide whether it is accepted.
+protocol SignedPayload: Decodable, Sendable {
+    /// When Apple signed it: the time at which its certificates must be valid.
+    var signedDate: Date? { get }
+    /// The environment, as sent.
+    var environment: String? { get }
+    /// The claims about the app; nothing for a payload that has none.
+    var app: AppClaims? { get }
+}
+
+/// For which app a payload says that it is.
+struct AppClaims: Sendable, Hashable {
+    var bundleID: String?
+    /// Nothing for a payload that never says it.
+    var appAppleID: AppAppleID?
+
+    enum AppAppleID: Sendable, Hashable {
+        case absent
+        case present(Int64)
+
+        init(_ number: Int64?) {
+            self = number.map(AppAppleID.present) ?? .absent
+        }
+
+        var number: Int64? {
+            if case .present(let number) = self { number } else { nil }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+public import Foundation
+
+/// A transaction that Apple signed: the payload of StoreKit 2, of the App Store Server API and of notifications.
+///
+/// Any field may be missing: what Apple adds, leaves out or words anew never makes the others unreadable. Words of
+/// Apple's are kept as sent.
+public struct SignedTransaction: Sendable, Hashable {
+    public var transactionID: String?
+    public var originalTransactionID: String?
+    /// Stays the same for one period of a subscription, on every device.
+    public var webOrderLineItemID: String?
+    public var bundleID: String?
+    public var productID: String?
+    public var subscriptionGroupID: String?
+    public var purchaseDate: Date?
+    public var originalPurchaseDate: Date?
+    public var expiresDate: Date?
+    public var quantity: Int?
+    /// `Auto-Renewable Subscription`, `Non-Consumable`, `Consumable`, `Non-Renewing Subscription`, or a later value.
+    public var type: String?
+    /// As the app set it; meant to be a UUID, which it isn't always.
+    public var appAccountToken: String?
+    /// `PURCHASED`, `FAMILY_SHARED`, or a later value.
+    public var ownershipType: String?
+    /// When Apple signed this. For a renewal it may be before `purchaseDate`.
+    public var signedDate: Date?
+    /// When Apple refunded the transaction or revoked it from family sharing.
+    public var revocationDate: Date?
+    /// `1` a problem with the app, `0` another reason, or a later value.
+    public var revocationReason: String?
+    /// `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later value.
+    public var revocationType: String?
+    /// The part of the price that was refunded, as sent.
+    public var revocationPercentage: Int64?
+    public var isUpgraded: Bool
+    /// `1` introductory, `2` promotional, `3` offer code, `4` win-back, or a later value.
+    public var offerType: Int64?
+    public var offerID: String?
+    /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT`, or a later value.
+    public var offerDiscountType: String?
+    /// `Production`, `Sandbox`; `Xcode` and `LocalTesting` are not signed by Apple.
+    public var environment: String?
+    /// Three letters, ISO 3166-1 alpha-3.
+    public var storefront: String?
+    public var storefrontID: String?
+    /// `PURCHASE`, `RENEWAL`, or a later value.
+    public var transactionReason: String?
+    /// ISO 4217.
+    public var currency: String?
+    /// In milliunits of `currency`. Apple doesn't say whether it is for one unit or for the quantity.
+    public var priceMilliunits: Int64?
+    public var appTransactionID: String?
+    /// Names of fields on which it depends whether a purchase is owed, which say something that can't be read.
+    public var unreadableFields: [String]
+}
+
+extension SignedTransaction: SignedPayload {
+    var app: AppClaims? { AppClaims(bundleID: bundleID) }
+}
+
+extension SignedTransaction: Decodable {
+    private enum Key: String, CodingKey {
+        case transactionID = "transactionId"
+        case originalTransactionID = "originalTransactionId"
+        case webOrderLineItemID = "webOrderLineItemId"
+        case bundleID = "bundleId"
+        case productID = "productId"
+        case subscriptionGroupID = "subscriptionGroupIdentifier"
+        case purchaseDate, originalPurchaseDate, expiresDate, quantity, type, appAccountToken
+        case ownershipType = "inAppOwnershipType"
+        case signedDate, revocationDate, revocationReason, revocationType, revocationPercentage, isUpgraded, offerType
+        case offerID = "offerIdentifier"
+        case offerDiscountType, environment, storefront
+        case storefrontID = "storefrontId"
+        case transactionReason, currency
+        case priceMilliunits = "price"
+        case appTransactionID = "appTransactionId"
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let payload = try decoder.container(keyedBy: Key.self)
+        transactionID = payload.text(.transactionID)
+        originalTransactionID = payload.text(.originalTransactionID)
+        webOrderLineItemID = payload.text(.webOrderLineItemID)
+        bundleID = payload.text(.bundleID)
+        productID = payload.text(.productID)
+        subscriptionGroupID = payload.text(.subscriptionGroupID)
+        purchaseDate = payload.milliseconds(.purchaseDate)
+        originalPurchaseDate = payload.milliseconds(.originalPurchaseDate)
+        expiresDate = payload.milliseconds(.expiresDate)
+        quantity = payload.number(.quantity).flatMap(Int.init(exactly:))
+        type = payload.text(.type)
+        appAccountToken = payload.text(.appAccountToken)
+        ownershipType = payload.text(.ownershipType)
+        signedDate = payload.milliseconds(.signedDate)
+        revocationDate = payload.milliseconds(.revocationDate)
+        revocationReason = payload.number(.revocationReason).map(String.init) ?? payload.text(.revocationReason)
+        revocationType = payload.text(.revocationType)
+        revocationPercentage = payload.number(.revocationPercentage)
+        isUpgraded = payload.flag(.isUpgraded) ?? false
+        offerType = payload.number(.offerType)
+        offerID = payload.text(.offerID)
+        offerDiscountType = payload.text(.offerDiscountType)
+        environment = payload.text(.environment)
+        storefront = payload.text(.storefront)
+        storefrontID = payload.text(.storefrontID)
+        transactionReason = payload.text(.transactionReason)
+        currency = payload.text(.currency)
+        priceMilliunits = payload.number(.priceMilliunits)
+        appTransactionID = payload.text(.appTransactionID)
+        unreadableFields = Self.unreadable([
+            (quantity == nil && payload.says(.quantity), "quantity"),
+            (revocationDate == nil && payload.says(.revocationDate), "revocationDate"),
+        ])
+    }
+
+    private static func unreadable(_ fields: [(isUnreadable: Bool, name: String)]) -> [String] {
+        fields.filter(\.isUnreadable).map(\.name)
+    }
+}
