@@ -10,7 +10,7 @@ enum Verdict: Sendable, Hashable {
 
     /// The verdict on a body that came with HTTP status 200. `endpoint` is the environment that was asked,
     /// `hasSecret` whether a shared secret went along.
-    init(body: Data, endpoint: VerifyReceiptEnvironment, hasSecret: Bool) {
+    init(body: Data, endpoint: ServerEnvironment, hasSecret: Bool) {
         let json = Self.withoutByteOrderMark(body)
         guard let answer = try? JSONDecoder().decode(AnswerBody.self, from: json) else {
             self = .failed(.unreadable(Self.describe(json)), worthRetrying: true)
@@ -23,7 +23,7 @@ enum Verdict: Sendable, Hashable {
         self = Verdict(status: status, of: answer, endpoint: endpoint, hasSecret: hasSecret)
     }
 
-    private init(status: Int, of answer: AnswerBody, endpoint: VerifyReceiptEnvironment, hasSecret: Bool) {
+    private init(status: Int, of answer: AnswerBody, endpoint: ServerEnvironment, hasSecret: Bool) {
         switch status {
         case 0, 21006:
             if let genuine = answer.answer(endpoint: endpoint.rawValue) {
@@ -74,20 +74,6 @@ enum Verdict: Sendable, Hashable {
         case UInt8(ascii: "<"): "it is HTML, not JSON (\(body.count) bytes)"
         case UInt8(ascii: "{"): "its JSON is broken or cut short (\(body.count) bytes)"
         default: "it is not JSON (\(body.count) bytes)"
-        }
-    }
-}
-
-/// An environment of the App Store, as the answers of `verifyReceipt` spell it.
-public enum VerifyReceiptEnvironment: String, Sendable, Hashable {
-    case production = "Production"
-    case sandbox = "Sandbox"
-
-    /// The one that 21007 or 21008 points at.
-    var other: VerifyReceiptEnvironment {
-        switch self {
-        case .production: .sandbox
-        case .sandbox: .production
         }
     }
 }

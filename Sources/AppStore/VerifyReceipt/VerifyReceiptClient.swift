@@ -1,13 +1,12 @@
 public import HTTP
 import Foundation
-import Synchronization
 
 /// Asks Apple's `verifyReceipt` about receipts, many at once, no faster than Apple can bear, and not at all while Apple
 /// is down.
 public struct VerifyReceiptClient: Sendable {
     private let production: VerifyReceiptEndpoint
     private let sandbox: VerifyReceiptEndpoint
-    private let receipts = ReceiptCounter()
+    private let receipts = QuestionCounter()
 
     /// - Parameters:
     ///   - http: sends the requests; it should allow `settings.concurrency` of them at once to one server.
@@ -67,11 +66,4 @@ public struct VerifyReceiptClient: Sendable {
         case .verdict(.otherEnvironment), .circuitOpen: .tryAgain(.noEnvironment)
         }
     }
-}
-
-/// Numbers the receipts that are asked about, so that a circuit breaker can tell one bad receipt from many.
-private final class ReceiptCounter: Sendable {
-    private let count = Atomic(0)
-
-    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }

@@ -5,14 +5,14 @@ import Testing
 
 /// The verdict on an answer's text.
 func verdict(
-    on json: String, from endpoint: VerifyReceiptEnvironment = .production, hasSecret: Bool = true
+    on json: String, from endpoint: ServerEnvironment = .production, hasSecret: Bool = true
 ) -> Verdict {
     Verdict(body: Data(json.utf8), endpoint: endpoint, hasSecret: hasSecret)
 }
 
 /// What a genuine answer's text says; records an issue if it isn't one.
 func answer(
-    _ json: String, from endpoint: VerifyReceiptEnvironment = .production,
+    _ json: String, from endpoint: ServerEnvironment = .production,
     sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> VerifiedReceiptAnswer {
     let verdict = verdict(on: json, from: endpoint)

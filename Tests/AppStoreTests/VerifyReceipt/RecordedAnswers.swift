@@ -27,7 +27,7 @@ enum RecordedAnswers {
     }
 
     /// The verdict on one of them.
-    static func verdict(_ name: String, from endpoint: VerifyReceiptEnvironment) throws -> Verdict? {
+    static func verdict(_ name: String, from endpoint: ServerEnvironment) throws -> Verdict? {
         try all()[name].map { Verdict(body: $0, endpoint: endpoint, hasSecret: true) }
     }
 

@@ -9,6 +9,7 @@ final class ScriptedServer: Sendable {
         let method: String
         let path: String
         let contentType: String?
+        let authorization: String?
         let body: Data
 
         /// A field of the body's JSON object.
@@ -135,6 +136,6 @@ final class ScriptedServer: Sendable {
         guard body.count >= Int(headers["content-length"] ?? "0") ?? 0, words.count == 3 else { return nil }
         return Request(
             method: String(words[0]), path: String(words[1].dropFirst()), contentType: headers["content-type"],
-            body: Data(body))
+            authorization: headers["authorization"], body: Data(body))
     }
 }

@@ -1,0 +1,64 @@
+import Foundation
+import HTTP
+
+/// What one answer of an endpoint means, in the endpoint's own words.
+protocol EndpointVerdict: Sendable {
+    /// Nothing was learnt. `worthRetrying`: within this run.
+    static func failed(_ why: TryAgain, worthRetrying: Bool) -> Self
+    /// A setting must be mended first.
+    static func needsConfiguration(_ what: String) -> Self
+    /// What went wrong, where nothing was learnt.
+    var failure: (why: TryAgain, worthRetrying: Bool)? { get }
+}
+
+/// One attempt at an endpoint, and all that is learnt from it: of what was asked, of the server's load and of its
+/// health.
+struct Exchange<Meaning: EndpointVerdict>: Sendable {
+    let verdict: Meaning
+    let load: AdaptiveLimit.Sign
+    let health: CircuitBreaker.Sign
+    /// Seconds that the server asked to wait.
+    var retryAfter: TimeInterval?
+
+    init(_ verdict: Meaning, load: AdaptiveLimit.Sign, health: CircuitBreaker.Sign) {
+        self.verdict = verdict
+        self.load = load
+        self.health = health
+    }
+}
+
+extension Exchange {
+    /// Judges an answer whose HTTP status says that it is none.
+    init(unanswered response: HTTPResponse, now: Date) {
+        let failed = TryAgain.http(response.status)
+        switch response.status {
+        case 429:
+            self.init(.failed(failed, worthRetrying: true), load: .overloaded, health: .busy)
+        case 500...599:
+            self.init(.failed(failed, worthRetrying: true), load: .overloaded, health: .down)
+        default:
+            // 408 and 425 are the two others that ask for the same request again.
+            let worthRetrying = response.status == 408 || response.status == 425
+            self.init(.failed(failed, worthRetrying: worthRetrying), load: .other, health: .down)
+        }
+        retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
+    }
+
+    /// Judges a request that brought no response; throws if that is because it was cancelled.
+    init(_ error: HTTPError) throws(CancellationError) {
+        switch error {
+        case .cancelled:
+            throw CancellationError()
+        case .invalidURL, .invalidRequest, .tls:
+            self.init(.needsConfiguration("\(error)"), load: .other, health: .down)
+        case .responseTooLarge:
+            // It is this one answer that is so large: the server is well.
+            self.init(.failed(.unreadable("\(error)"), worthRetrying: false), load: .other, health: .busy)
+        case .timedOut:
+            self.init(.failed(.noAnswer("\(error)"), worthRetrying: true), load: .overloaded, health: .down)
+        case .couldNotResolve, .couldNotConnect, .connectionLost, .other:
+            self.init(
+                .failed(.noAnswer("\(error)"), worthRetrying: error.isRetryable), load: .other, health: .down)
+        }
+    }
+}

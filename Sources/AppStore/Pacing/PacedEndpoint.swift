@@ -1,0 +1,118 @@
+import Foundation
+import HTTP
+import Synchronization
+
+/// A server that is asked no faster than it can bear, again where that may help, and not at all while it is down.
+final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
+    /// What asking came to.
+    enum Answer: Sendable {
+        case verdict(Meaning)
+        /// Nothing was sent: the server is down.
+        case circuitOpen
+    }
+
+    /// One thing to ask; it is asked more than once where an attempt fails.
+    struct Question {
+        /// Which receipt or transaction of this run it is about.
+        let number: Int
+        /// The rate that it counts towards.
+        let limiter: RateLimiter?
+        /// The request, made anew for each attempt.
+        let request: () throws(HTTPError) -> HTTPRequest
+        let judge: (HTTPResponse, _ now: Date) -> Exchange<Meaning>
+    }
+
+    private struct State {
+        var circuit: CircuitBreaker
+        var counts: EndpointStatistics
+    }
+
+    private let retries: Backoff
+    private let http: HTTPClient
+    private let pace: Pace
+    private let gate: ConcurrencyGate
+    private let state: Mutex<State>
+
+    /// - Parameter concurrency: the most requests in flight; the adaptive limit never exceeds it.
+    init(concurrency: Int, retries: Backoff, circuit: CircuitBreaker.Thresholds, http: HTTPClient, pace: Pace) {
+        self.retries = retries
+        self.http = http
+        self.pace = pace
+        self.gate = ConcurrencyGate(ceiling: concurrency)
+        self.state = Mutex(
+            State(
+                circuit: CircuitBreaker(circuit), counts: EndpointStatistics(concurrencyLimit: concurrency)))
+    }
+
+    var isCircuitOpen: Bool { state.withLock { $0.circuit.isOpen } }
+
+    var statistics: EndpointStatistics {
+        var counts = state.withLock { state in
+            state.counts.isCircuitOpen = state.circuit.isOpen
+            return state.counts
+        }
+        counts.concurrencyLimit = gate.limit
+        return counts
+    }
+
+    /// Asks until there is an answer, the attempts are used up, or the server turns out to be down.
+    func ask(_ question: Question) async throws(CancellationError) -> Answer {
+        var attempt = 1
+        var latest = Answer.circuitOpen
+        while let exchange = try await exchange(question, isRetry: attempt > 1) {
+            latest = .verdict(exchange.verdict)
+            guard let failure = exchange.verdict.failure, failure.worthRetrying else { return latest }
+            switch retries.step(afterAttempt: attempt, retryAfter: exchange.retryAfter, random: pace.random()) {
+            case .wait(let seconds):
+                if isCircuitOpen { return latest }
+                try await pace.sleep(seconds)
+            case .giveUp: return latest
+            case .tooLong(let seconds):
+                return .verdict(.failed(failure.why.asking(toWait: seconds), worthRetrying: false))
+            }
+            attempt += 1
+        }
+        return latest
+    }
+
+    /// Sends the question once, when it is its turn; nothing if the circuit is open by then.
+    private func exchange(
+        _ question: Question, isRetry: Bool
+    ) async throws(CancellationError) -> Exchange<Meaning>? {
+        guard !state.withLock({ $0.circuit.refuses(at: pace.uptime()) }) else { return nil }
+        return try await gate.run { () async throws(CancellationError) -> (Exchange<Meaning>?, AdaptiveLimit.Sign) in
+            try await question.limiter?.waitForTurn()
+            // It may have opened while this request stood in line.
+            guard state.withLock({ $0.circuit.admits(at: pace.uptime()) }) else { return (nil, .other) }
+            let exchange = try await send(question)
+            note(exchange, of: question, isRetry: isRetry)
+            return (exchange, exchange.load)
+        }
+    }
+
+    private func send(_ question: Question) async throws(CancellationError) -> Exchange<Meaning> {
+        do {
+            let response = try await http.send(try question.request())
+            return question.judge(response, pace.date())
+        } catch {
+            return try Exchange(error)
+        }
+    }
+
+    private func note(_ exchange: Exchange<Meaning>, of question: Question, isRetry: Bool) {
+        state.withLock { state in
+            state.circuit.record(exchange.health, receipt: question.number, at: pace.uptime())
+            state.counts.requests += 1
+            if isRetry { state.counts.retries += 1 }
+            if exchange.health == .down { state.counts.unanswered += 1 }
+            if exchange.verdict.failure?.why == .http(429) { state.counts.tooManyRequests += 1 }
+        }
+    }
+}
+
+/// Numbers what is asked about, so that a circuit breaker can tell one bad receipt from many.
+final class QuestionCounter: Sendable {
+    private let count = Atomic(0)
+
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+}

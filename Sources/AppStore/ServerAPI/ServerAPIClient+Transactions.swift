@@ -1,0 +1,82 @@
+import Foundation
+
+extension ServerAPIClient {
+    /// Get Transaction Info: one transaction as it stands now, refunds included.
+    ///
+    /// - Parameter transactionID: any of Apple's ids of a transaction, original or not.
+    public func transactionInfo(
+        _ transactionID: String, in environment: ServerEnvironment? = nil
+    ) async throws(CancellationError) -> ServerAPIOutcome<SignedTransaction> {
+        guard ServerAPIRequest.isIdentifier(transactionID) else { return .notFound(.invalidTransactionID) }
+        let request = ServerAPIRequest(.transactionInfo, path: "/inApps/v1/transactions/\(transactionID)")
+        return try await ask(request, in: environment) { body, reader in
+            try reader.transaction(
+                try reader.decode(TransactionInfoBody.self, from: body).signedTransactionInfo,
+                at: "signedTransactionInfo")
+        }
+    }
+
+    /// Get Transaction History (version 2): all that the customer of this transaction ever bought in the app, finished
+    /// consumables, refunded and revoked ones too, the oldest change first.
+    ///
+    /// - Parameters:
+    ///   - transactionID: any one of the customer's transactions.
+    ///   - revision: that of the last page which is known already.
+    public func history(
+        ofCustomerWith transactionID: String, after revision: String? = nil, in environment: ServerEnvironment? = nil
+    ) -> ServerAPIPages<TransactionPage> {
+        ServerAPIPages(after: revision, in: environment) { (after, environment) async throws(CancellationError) in
+            try await historyPage(ofCustomerWith: transactionID, after: after, in: environment)
+        }
+    }
+
+    /// One page of Get Transaction History (version 2).
+    public func historyPage(
+        ofCustomerWith transactionID: String, after revision: String? = nil, in environment: ServerEnvironment? = nil
+    ) async throws(CancellationError) -> ServerAPIOutcome<TransactionPage> {
+        guard ServerAPIRequest.isIdentifier(transactionID) else { return .notFound(.invalidTransactionID) }
+        // Only in ascending order does the last revision stand for all that is known.
+        let request = ServerAPIRequest(
+            .history, path: "/inApps/v2/history/\(transactionID)",
+            query: [("revision", revision), ("sort", "ASCENDING")])
+        return try await ask(request, in: environment) { try TransactionPage($0, $1) }
+    }
+
+    /// Get Refund History (version 2): what was refunded to the customer of this transaction.
+    public func refundHistory(
+        ofCustomerWith transactionID: String, after revision: String? = nil, in environment: ServerEnvironment? = nil
+    ) -> ServerAPIPages<TransactionPage> {
+        ServerAPIPages(after: revision, in: environment) { (after, environment) async throws(CancellationError) in
+            guard ServerAPIRequest.isIdentifier(transactionID) else { return .notFound(.invalidTransactionID) }
+            let request = ServerAPIRequest(
+                .refundHistory, path: "/inApps/v2/refund/lookup/\(transactionID)", query: [("revision", after)])
+            return try await ask(request, in: environment) { try TransactionPage($0, $1) }
+        }
+    }
+
+    /// Look Up Order ID: the transactions of an order, whose id (`M…`) is on the customer's invoice. Production only:
+    /// sandbox sends no invoices.
+    public func orderLookup(
+        _ orderID: String
+    ) async throws(CancellationError) -> ServerAPIOutcome<[SignedTransaction]> {
+        guard ServerAPIRequest.isIdentifier(orderID) else { return .notFound(.orderID) }
+        let request = ServerAPIRequest(.orderLookup, path: "/inApps/v1/lookup/\(orderID)")
+        return try await ask(request, in: .production) { body, reader in
+            let answer = try reader.decode(OrderLookupBody.self, from: body)
+            switch answer.status {
+            case 0: return try reader.transactions(answer.signedTransactions)
+            case 1: throw ServerAPIAbsence.orderID
+            default: throw UnreadableAnswer(text: "its status \(answer.status) is not documented")
+            }
+        }
+    }
+}
+
+private struct TransactionInfoBody: Decodable {
+    let signedTransactionInfo: String
+}
+
+private struct OrderLookupBody: Decodable {
+    let status: Int
+    let signedTransactions: [String]?
+}

@@ -1,0 +1,69 @@
+import Foundation
+import HTTP
+
+/// One environment of the App Store Server API for one app, with the pacing that belongs to it alone.
+final class ServerAPIEndpoint: Sendable {
+    let environment: ServerEnvironment
+    private let url: String
+    private let timeout: TimeInterval
+    private let limiters: [ServerAPIOperation: RateLimiter]
+    private let server: PacedEndpoint<ServerAPIVerdict>
+    private let token: ServerAPIToken
+
+    init(
+        _ environment: ServerEnvironment, at url: String, _ settings: ServerAPISettings, token: ServerAPIToken,
+        http: HTTPClient, pace: Pace
+    ) {
+        self.environment = environment
+        self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+        self.timeout = settings.timeout
+        self.token = token
+        limiters = Dictionary(
+            uniqueKeysWithValues: ServerAPIOperation.allCases.map { operation in
+                let rate = settings.limits.requestsPerSecond(operation, in: environment)
+                return (operation, RateLimiter(requestsPerSecond: rate, pace: pace))
+            })
+        server = PacedEndpoint(
+            concurrency: settings.concurrency, retries: settings.retries, circuit: settings.circuit, http: http,
+            pace: pace)
+    }
+
+    var isCircuitOpen: Bool { server.isCircuitOpen }
+
+    var statistics: EndpointStatistics { server.statistics }
+
+    /// Asks until there is an answer, the attempts are used up, or the endpoint turns out to be down. Where Apple
+    /// refuses a token that may have grown too old, it is asked once more with a new one.
+    func ask(
+        _ request: ServerAPIRequest, number: Int
+    ) async throws(CancellationError) -> PacedEndpoint<ServerAPIVerdict>.Answer {
+        var used = ""
+        let question = PacedEndpoint<ServerAPIVerdict>.Question(
+            number: number, limiter: limiters[request.operation],
+            request: { () throws(HTTPError) in
+                used = try self.currentToken()
+                return self.httpRequest(request, token: used)
+            },
+            judge: { Exchange($0, now: $1) })
+        let answer = try await server.ask(question)
+        guard case .verdict(.unauthorized) = answer, token.discard(used) else { return answer }
+        return try await server.ask(question)
+    }
+
+    private func httpRequest(_ request: ServerAPIRequest, token: String) -> HTTPRequest {
+        var http = HTTPRequest(
+            method: request.body == nil ? "GET" : "POST", url: url + request.path,
+            headers: ["Authorization": "Bearer \(token)", "Accept": "application/json"], body: request.body,
+            timeout: timeout)
+        if request.body != nil { http.headers.append("Content-Type", "application/json") }
+        return http
+    }
+
+    private func currentToken() throws(HTTPError) -> String {
+        do {
+            return try token.current()
+        } catch {
+            throw .invalidRequest("the App Store Server API key \(error)")
+        }
+    }
+}

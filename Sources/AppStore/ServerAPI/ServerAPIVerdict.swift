@@ -1,0 +1,89 @@
+import Foundation
+import HTTP
+
+/// What one answer of the App Store Server API means, before it is read.
+enum ServerAPIVerdict: Sendable, Hashable {
+    /// HTTP status 200, with this body.
+    case answered(Data)
+    case notFound(ServerAPIAbsence)
+    /// HTTP status 401, which comes for wrong keys, and from production for an app that was never released.
+    case unauthorized
+    case needsConfiguration(String)
+    /// Nothing was learnt. `worthRetrying`: within this run.
+    case failed(TryAgain, worthRetrying: Bool)
+}
+
+extension ServerAPIVerdict: EndpointVerdict {
+    var failure: (why: TryAgain, worthRetrying: Bool)? {
+        if case .failed(let why, let worthRetrying) = self { (why, worthRetrying) } else { nil }
+    }
+}
+
+extension Exchange where Meaning == ServerAPIVerdict {
+    /// Judges a response.
+    init(_ response: HTTPResponse, now: Date) {
+        switch response.status {
+        case 200:
+            self.init(.answered(response.body), load: .served, health: .up)
+        case 401:
+            self.init(.unauthorized, load: .served, health: .up)
+        case 400, 403, 404, 500...599:
+            self.init(ServerAPIFailure(response.body), in: response, now: now)
+        default:
+            self.init(unanswered: response, now: now)
+        }
+    }
+
+    /// - Parameter failure: what the body says; nothing where it is not Apple's.
+    private init(_ failure: ServerAPIFailure?, in response: HTTPResponse, now: Date) {
+        guard let failure else {
+            self.init(unanswered: response, now: now)
+            return
+        }
+        let isApplesTrouble = response.status >= 500
+        switch failure.meaning {
+        case .notFound, .answered, .unauthorized, .needsConfiguration:
+            self.init(failure.meaning, load: .served, health: .up)
+        case .failed:
+            self.init(
+                failure.meaning, load: isApplesTrouble ? .overloaded : .other, health: isApplesTrouble ? .down : .busy)
+        }
+        retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
+    }
+}
+
+/// The body of an answer that is an error: `{"errorCode": 4040010, "errorMessage": "Transaction id not found."}`.
+struct ServerAPIFailure {
+    let code: Int
+    let message: String?
+
+    /// Nothing where the body is not such an object.
+    init?(_ body: Data) {
+        guard let fields = try? JSONDecoder().decode(Fields.self, from: body) else { return nil }
+        code = fields.errorCode
+        message = fields.errorMessage.map { String($0.prefix(200)) }
+    }
+
+    var meaning: ServerAPIVerdict {
+        switch code {
+        case 4_000_006, 4_040_001, 4_040_003, 4_040_005, 4_040_010:
+            ServerAPIAbsence(rawValue: code).map(ServerAPIVerdict.notFound) ?? undocumented
+        case 4_040_002, 4_040_004, 4_040_006, 5_000_001, 4_290_000:
+            .failed(.busy(status: code, exception: message), worthRetrying: true)
+        case 5_000_000:
+            // Apple says that the same request won't do better now; it says nothing of the transaction.
+            .failed(.busy(status: code, exception: message), worthRetrying: false)
+        default:
+            undocumented
+        }
+    }
+
+    private var undocumented: ServerAPIVerdict {
+        .failed(.unknownStatus(code, exception: message), worthRetrying: false)
+    }
+
+    private struct Fields: Decodable {
+        let errorCode: Int
+        let errorMessage: String?
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+/// Up to 20 transactions of a customer, in the order of Apple's answer.
+public struct TransactionPage: ServerAPIPage, Hashable {
+    public var transactions: [SignedTransaction]
+    public var environment: ServerEnvironment
+    public var hasMore: Bool
+    /// Of the last page it can be kept, to ask on another day for what has changed since.
+    public var revision: String?
+
+    public var continuation: String? { revision }
+
+    public init(
+        transactions: [SignedTransaction], environment: ServerEnvironment, hasMore: Bool, revision: String?
+    ) {
+        self.transactions = transactions
+        self.environment = environment
+        self.hasMore = hasMore
+        self.revision = revision
+    }
+
+    /// - Throws: `UnverifiedPayload`, or where it is not the JSON that Apple documents.
+    init(_ body: Data, _ reader: ServerAPIReader) throws {
+        let answer = try reader.decode(Body.self, from: body)
+        self.init(
+            transactions: try reader.transactions(answer.signedTransactions), environment: reader.environment,
+            hasMore: answer.hasMore, revision: answer.revision)
+    }
+
+    private struct Body: Decodable {
+        let hasMore: Bool
+        let revision: String?
+        /// Left out where there is none.
+        let signedTransactions: [String]?
+    }
+}

@@ -1,0 +1,13 @@
+/// One of Apple's two servers, as their answers spell it.
+public enum ServerEnvironment: String, Sendable, Hashable, CaseIterable {
+    case production = "Production"
+    case sandbox = "Sandbox"
+
+    /// The one that an answer of this one may point at.
+    var other: ServerEnvironment {
+        switch self {
+        case .production: .sandbox
+        case .sandbox: .production
+        }
+    }
+}

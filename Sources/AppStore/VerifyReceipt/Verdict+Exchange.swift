@@ -1,0 +1,33 @@
+import Foundation
+import HTTP
+
+extension Verdict: EndpointVerdict {
+    static func needsConfiguration(_ what: String) -> Verdict { .settled(.needsConfiguration(what)) }
+
+    var failure: (why: TryAgain, worthRetrying: Bool)? {
+        if case .failed(let why, let worthRetrying) = self { (why, worthRetrying) } else { nil }
+    }
+}
+
+extension Exchange where Meaning == Verdict {
+    /// Judges a response.
+    init(_ response: HTTPResponse, from endpoint: ServerEnvironment, hasSecret: Bool, now: Date) {
+        guard response.status == 200 else {
+            self.init(unanswered: response, now: now)
+            return
+        }
+        self.init(Verdict(body: response.body, endpoint: endpoint, hasSecret: hasSecret))
+        retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
+    }
+
+    private init(_ verdict: Verdict) {
+        switch verdict {
+        case .settled, .otherEnvironment, .failed(.unknownStatus, _):
+            self.init(verdict, load: .served, health: .up)
+        case .failed(.busy, _):
+            self.init(verdict, load: .other, health: .busy)
+        case .failed:
+            self.init(verdict, load: .other, health: .down)
+        }
+    }
+}
