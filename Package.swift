@@ -51,7 +51,8 @@ let package = Package(
         // The migrations of sql/, compiled in, so that the program carries the schema that it needs.
         room("Ledger", ["PostgreSQL", "Reconciliation"], resources: [.embedInCode("SQL")]),
         room("NightlyRun", ["Ledger", "AppStore", "Reconciliation"]),
-        room("Reporting", ["Reconciliation", "CXLSXWriter"]),
+        // The page's style and script, compiled in: a report needs no file but itself.
+        room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
         room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "PostgreSQL"]),
         .executableTarget(
             name: "IAPReconcile",

@@ -37,6 +37,17 @@ struct Formats {
 
     static func text(_ money: Money) -> String { "\(amount(money)) \(money.currency)" }
 
+    /// How many decimals an amount is written with: its currency's, or all where it is finer than that.
+    static func shownDecimals(of money: Money) -> Int {
+        amount(money).split(separator: ".", omittingEmptySubsequences: false).dropFirst().first?.count ?? 0
+    }
+
+    /// A hash total as sixteen hexadecimal digits.
+    static func hash(_ hash: Int64) -> String {
+        let digits = String(UInt64(bitPattern: hash), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
     private static func decimals(of currency: CurrencyCode) -> Int {
         switch currency.text {
         case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV",

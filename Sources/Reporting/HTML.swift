@@ -28,6 +28,10 @@ struct HTML: ExpressibleByStringInterpolation, ExpressibleByStringLiteral {
         return "<bdi>\(cut)</bdi>"
     }
 
+    static func joined(_ pieces: [HTML]) -> HTML {
+        pieces.reduce("") { joined, piece in joined.text.isEmpty ? piece : "\(joined), \(piece)" }
+    }
+
     static func + (a: HTML, b: HTML) -> HTML { "\(a)\(b)" }
 
     /// Safe in text and in quoted attributes. Control characters have no place in a page (HTML Living Standard,

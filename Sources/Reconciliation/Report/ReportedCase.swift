@@ -21,6 +21,9 @@ public struct ReportedCase: Hashable, Sendable {
     public var source: Source
     public var sightings: [Sighting]
     public var claims: [ClaimAttempt]
+    /// When it was first verified, and when last; nothing where that is not known.
+    public var firstVerifiedAt: Date?
+    public var lastVerifiedAt: Date?
     /// When a run first made it a case.
     public var openedAt: Date
     /// Whether it was this report's run.
@@ -30,7 +33,7 @@ public struct ReportedCase: Hashable, Sendable {
         key: TransactionKey, assessment: Assessment, originalID: TransactionID, productID: ProductID,
         productName: String?, productType: ProductType?, quantity: Int, purchasedAt: Date, price: Money?,
         isListPrice: Bool, orderIDs: [String], device: String?, source: Source, sightings: [Sighting],
-        claims: [ClaimAttempt], openedAt: Date, isNew: Bool
+        claims: [ClaimAttempt], openedAt: Date, isNew: Bool, firstVerifiedAt: Date? = nil, lastVerifiedAt: Date? = nil
     ) {
         self.key = key
         self.assessment = assessment
@@ -49,5 +52,7 @@ public struct ReportedCase: Hashable, Sendable {
         self.claims = claims
         self.openedAt = openedAt
         self.isNew = isNew
+        self.firstVerifiedAt = firstVerifiedAt
+        self.lastVerifiedAt = lastVerifiedAt
     }
 }

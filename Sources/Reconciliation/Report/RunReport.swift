@@ -19,10 +19,13 @@ public struct RunReport: Hashable, Sendable {
     public var pending: Int
     /// Seconds and items of each stage, in the order of the flow.
     public var stages: [StageTime]
+    /// The last runs up to this one, the oldest first.
+    public var history: [RunFigures]
 
     public init(
         runID: Int64?, startedAt: Date, finishedAt: Date, now: Date, timeZone: TimeZone, outcome: RunOutcome,
-        receipts: ReceiptCounts, totals: ControlTotals, cases: CaseCounts, pending: Int, stages: [StageTime]
+        receipts: ReceiptCounts, totals: ControlTotals, cases: CaseCounts, pending: Int, stages: [StageTime],
+        history: [RunFigures] = []
     ) {
         self.runID = runID
         self.startedAt = startedAt
@@ -35,6 +38,23 @@ public struct RunReport: Hashable, Sendable {
         self.cases = cases
         self.pending = pending
         self.stages = stages
+        self.history = history
+    }
+}
+
+/// A run in the trend: how many cases were open after it, and how many of them it opened.
+public struct RunFigures: Hashable, Sendable {
+    public let runID: Int64
+    /// The moment that the run took for the present.
+    public let now: Date
+    public let cases: Int
+    public let new: Int
+
+    public init(runID: Int64, now: Date, cases: Int, new: Int) {
+        self.runID = runID
+        self.now = now
+        self.cases = cases
+        self.new = new
     }
 }
 

@@ -6,6 +6,8 @@ final class ReportFile {
     let path: String
     private let descriptor: Int32
     private var buffer: [UInt8] = []
+    /// How many bytes were written so far.
+    private(set) var size = 0
 
     private static let bufferSize = 64 * 1024
 
@@ -22,6 +24,7 @@ final class ReportFile {
 
     func write(_ text: String) throws(ReportError) {
         buffer.append(contentsOf: text.utf8)
+        size += text.utf8.count
         if buffer.count >= Self.bufferSize { try flush() }
     }
 
@@ -31,7 +34,12 @@ final class ReportFile {
         guard fsync(descriptor) == 0 else { throw .failed(path: path, reason: Self.lastError()) }
     }
 
-    /// Copies a file that was finished before to the end of this one.
+    /// Takes a file away that was only needed on the way.
+    func remove() {
+        unlink(path)
+    }
+
+    /// Copies what another file holds so far to the end of this one.
     func append(contentsOf other: ReportFile) throws(ReportError) {
         try other.flush()
         guard let handle = FileHandle(forReadingAtPath: other.path) else {
@@ -40,6 +48,7 @@ final class ReportFile {
         defer { try? handle.close() }
         while let piece = try? handle.read(upToCount: 1 << 20), !piece.isEmpty {
             buffer.append(contentsOf: piece)
+            size += piece.count
             try flush()
         }
     }

@@ -14,7 +14,7 @@ enum CSV {
         ])
     }
 
-    static func row(_ found: ReportedCase, _ formats: Formats, now: Date) -> String {
+    static func row(_ found: ReportedCase, _ formats: Formats, _ words: any Wording, now: Date) -> String {
         line([
             found.assessment.likelihood.rawValue,
             found.assessment.owner.candidates.joined(separator: " | "),
@@ -23,10 +23,10 @@ enum CSV {
             found.price.map(Formats.amount) ?? "", found.price?.currency.text ?? "",
             found.price == nil ? "" : found.isListPrice ? "yes" : "no",
             Formats.utc(found.purchasedAt), formats.local(found.purchasedAt),
-            Wording.age(now.timeIntervalSince(found.purchasedAt)),
+            words.age(now.timeIntervalSince(found.purchasedAt)),
             found.assessment.reasons.map(\.rawValue).joined(separator: " "),
-            Wording.action(found.assessment, orderIDs: found.orderIDs),
-            found.orderIDs.joined(separator: " | "), Wording.device(found.device), found.source.rawValue,
+            words.action(found.assessment, orderIDs: found.orderIDs),
+            found.orderIDs.joined(separator: " | "), Device.text(found.device), found.source.rawValue,
             found.isNew ? "yes" : "no",
         ])
     }

@@ -5,6 +5,8 @@ import Reconciliation
 struct Summary {
     let run: RunReport
     let formats: Formats
+    /// Cron mails it to operators, who read the program's own language.
+    private let words = English()
     /// The first cases, a line each.
     var firstCases: [String] = []
     var unusable = 0
@@ -12,6 +14,11 @@ struct Summary {
     var suspicious = 0
 
     static let shownCases = 10
+
+    init(run: RunReport, formats: Formats) {
+        self.run = run
+        self.formats = formats
+    }
 
     mutating func add(_ found: ReportedCase) {
         guard firstCases.count < Self.shownCases else { return }
@@ -62,7 +69,7 @@ struct Summary {
             row("money", money),
             row(
                 "oldest",
-                counts.oldestPurchase.map { "\(formats.local($0)), \(Wording.age(run.now.timeIntervalSince($0))) ago" }
+                counts.oldestPurchase.map { "\(formats.local($0)), \(words.age(run.now.timeIntervalSince($0))) ago" }
                     ?? "none"),
             row("pending", "\(run.pending) within their grace, not counted as lost"),
         ]

@@ -146,7 +146,7 @@ extension JSONReport.Receipt {
             receiptID: notice.receiptID, bundleID: notice.bundleID, userID: notice.userID, orderID: notice.orderID,
             transactionID: notice.transactionID, device: notice.device, submittedAt: notice.submittedAt,
             attempts: notice.attempts, problem: notice.problem.rawValue, detail: notice.detail,
-            action: Wording.action(notice.problem))
+            action: English().action(notice.problem))
     }
 }
 
@@ -156,5 +156,34 @@ extension JSONReport.Suspicious {
             kind: found.kind.rawValue, transactionID: found.key.id.text, bundleID: found.key.bundleID.text,
             environment: found.key.environment.rawValue, productID: found.productID.text, userIds: found.userIDs,
             firstSeenAt: found.firstSeenAt, detail: found.detail)
+    }
+}
+
+extension JSONReport.Run {
+    init(_ run: RunReport, _ programVersion: String) {
+        var (outcome, reason): (String, String?) = ("complete", nil)
+        if case .endedEarly(let why) = run.outcome { (outcome, reason) = ("ended_early", why) }
+        let receipts = run.receipts
+        self.init(
+            runID: run.runID, dryRun: run.isDryRun, startedAt: run.startedAt, finishedAt: run.finishedAt,
+            now: run.now, timeZone: run.timeZone.identifier, programVersion: programVersion, outcome: outcome,
+            reason: reason,
+            receipts: [
+                "due": receipts.due, "verified": receipts.verified, "try_again": receipts.tryAgain,
+                "unusable": receipts.unusable, "left": receipts.left,
+            ],
+            stages: run.stages.map { JSONReport.Stage(name: $0.name, seconds: $0.seconds, items: $0.items) })
+    }
+}
+
+extension JSONReport {
+    static func totals(_ totals: ControlTotals) -> [String: Total] {
+        [
+            "verified": Total(totals.verified), "newlyWhite": Total(totals.newlyWhite),
+            "alreadyWhite": Total(totals.alreadyWhite), "alreadyBlack": Total(totals.alreadyBlack),
+            "excluded": Total(totals.excluded), "openingWhite": Total(totals.openingWhite), "new": Total(totals.new),
+            "claimed": Total(totals.claimed), "resolved": Total(totals.resolved),
+            "refunded": Total(totals.refunded), "closingWhite": Total(totals.closingWhite),
+        ]
     }
 }

@@ -1,0 +1,477 @@
+"use strict";
+// Search, filters, sorting and evidence for the cases of a report, and the switch of languages. Everything that comes
+// from a client is put in as text, never as markup.
+(() => {
+    const html = document.documentElement;
+    const read = id => {
+        const element = document.getElementById(id);
+        return element === null ? null : JSON.parse(element.textContent);
+    };
+    const settings = read("settings");
+    const cases = read("cases");
+
+    const el = (name, attributes, ...children) => {
+        const element = document.createElement(name);
+        for (const [key, value] of Object.entries(attributes ?? {})) {
+            if (value === undefined || value === null || value === false) continue;
+            if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+            else element.setAttribute(key, value === true ? "" : value);
+        }
+        element.append(...children.filter(child => child !== null && child !== undefined));
+        return element;
+    };
+    /// A client's text, kept from reordering what stands around it.
+    const foreign = text => el("bdi", null, text);
+
+    // What the address says: filters, order, open cases, language.
+    const parameters = () => new URLSearchParams(location.hash.slice(1));
+    const remember = changes => {
+        const next = parameters();
+        for (const [key, value] of Object.entries(changes)) {
+            if (value === "" || value === null) next.delete(key); else next.set(key, value);
+        }
+        const hash = next.toString();
+        history.replaceState(null, "", hash === "" ? location.pathname + location.search : `#${hash}`);
+    };
+
+    // Languages
+    const configured = html.dataset.language;
+    let language = configured;
+    const switches = [...document.querySelectorAll("[data-set-language]")];
+
+    const useLanguage = name => {
+        if (!switches.some(button => button.dataset.setLanguage === name)) return;
+        language = name;
+        html.dataset.language = name;
+        html.lang = switches.find(button => button.dataset.setLanguage === name).lang;
+        for (const button of switches) {
+            button.setAttribute("aria-pressed", String(button.dataset.setLanguage === name));
+        }
+        document.title = document.querySelector(`meta[name="title-${name}"]`).content;
+        for (const link of document.querySelectorAll('a[href*=".html"]')) {
+            const page = link.getAttribute("href").split("#")[0];
+            link.setAttribute("href", name === configured ? page : `${page}#lang=${name}`);
+        }
+    };
+    for (const button of switches) {
+        button.addEventListener("click", () => {
+            remember({ lang: button.dataset.setLanguage === configured ? "" : button.dataset.setLanguage });
+            useLanguage(button.dataset.setLanguage);
+            redraw();
+        });
+        button.parentElement.hidden = false;
+    }
+    let redraw = () => {};
+    useLanguage(parameters().get("lang") ?? configured);
+    addEventListener("hashchange", () => useLanguage(parameters().get("lang") ?? configured));
+    const skip = document.querySelector(".skip");
+    skip?.addEventListener("click", event => {
+        event.preventDefault();
+        const heading = document.getElementById("cases-heading");
+        heading.focus();
+        heading.scrollIntoView();
+    });
+    if (settings === null || cases === null) return;
+
+    // Words, dates and money in the reader's form
+    const word = (key, values = {}) =>
+        settings.languages[language].words[key].replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+    /// A phrase whose values are pieces of the page.
+    const phrase = (key, values) =>
+        settings.languages[language].words[key].split(/(\{\w+\})/).filter(text => text !== "")
+            .map(text => /^\{\w+\}$/.test(text) ? values[text.slice(1, -1)] ?? "" : text);
+    const formatters = new Map();
+    const formatter = (key, make) => {
+        const name = `${language} ${key}`;
+        if (!formatters.has(name)) formatters.set(name, make(settings.languages[language].locale));
+        return formatters.get(name);
+    };
+    const number = value => formatter("number", locale => new Intl.NumberFormat(locale)).format(value);
+    const money = (milliunits, currency) =>
+        formatter(currency, locale =>
+            new Intl.NumberFormat(locale, { style: "currency", currency, maximumFractionDigits: 3 }))
+            .format(milliunits / 1000);
+    const zoned = (locale, options) => {
+        try {
+            return new Intl.DateTimeFormat(locale, { ...options, timeZone: settings.timeZone });
+        } catch {
+            // A browser that does not know the zone still tells the moment.
+            return new Intl.DateTimeFormat(locale, { ...options, timeZone: "UTC" });
+        }
+    };
+    const moment = seconds => {
+        const date = new Date(seconds * 1000);
+        const utc = date.toISOString().replace(".000", "");
+        const text = formatter("moment", locale => zoned(locale, { dateStyle: "medium", timeStyle: "short" }))
+            .format(date);
+        return el("time", { datetime: utc, title: utc }, text);
+    };
+    const age = seconds => {
+        const hours = Math.floor(Math.max(0, settings.now - seconds) / 3600);
+        if (hours < 1) return word("underAnHour");
+        if (hours === 1) return word("oneHour");
+        return hours < 48 ? word("hours", { n: hours }) : word("days", { n: Math.floor(hours / 24) });
+    };
+
+    // The cases, as objects
+    const field = Object.fromEntries(settings.fields.map((name, index) => [name, index]));
+    const get = (row, name) => row[field[name]];
+    const brackets = settings.brackets.map(name => name.split("-").map(Number));
+    const bracketOf = row => {
+        const days = Math.floor(Math.max(0, settings.now - get(row, "purchased")) / 86400);
+        return brackets.findIndex(([, last]) => last === 0 || days <= last);
+    };
+    const product = row => settings.products[get(row, "product")];
+    const firstUser = row => get(row, "owners") > 0 ? get(row, "users")[0] : "";
+    const haystacks = new Array(cases.length);
+    const haystack = index => haystacks[index] ??= (() => {
+        const row = cases[index];
+        const receipts = get(row, "sightings").map(seen => seen[0]);
+        return [
+            get(row, "id"), get(row, "original"), settings.apps[get(row, "app")], ...product(row),
+            ...get(row, "users"), ...get(row, "orders"), get(row, "device"), ...receipts,
+        ].join("\n").toLowerCase();
+    })();
+
+    // Order
+    const byText = key => (a, b) => key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0;
+    const orders = {
+        likelihood: (a, b) => get(a, "likelihood") - get(b, "likelihood"),
+        user: byText(firstUser),
+        transaction: byText(row => get(row, "id")),
+        product: byText(row => product(row)[1] || product(row)[0]),
+        price: (a, b) => byText(row => get(row, "currency"))(a, b)
+            || (get(a, "price") ?? -1) - (get(b, "price") ?? -1),
+        purchased: (a, b) => get(a, "purchased") - get(b, "purchased"),
+        whatToDo: (a, b) => get(a, "advice") - get(b, "advice"),
+    };
+    const columns = Object.keys(orders);
+
+    // State
+    const rowsShown = 100;
+    const chips = settings.likelihoods;
+    const state = { q: "", likelihood: new Set(), reason: "", product: "", app: "", age: "", seen: "", sort: "" };
+    const open = new Set();
+    let sorted = cases.map((_, index) => index);
+    let found = sorted;
+    let from = 0;
+
+    const takeAddress = () => {
+        const given = parameters();
+        const text = name => given.get(name) ?? "";
+        state.q = text("q");
+        state.likelihood = new Set(text("likelihood").split(",").filter(name => chips.includes(name)));
+        state.reason = settings.reasons.includes(text("reason")) ? text("reason") : "";
+        state.product = text("product");
+        state.app = text("app");
+        state.age = settings.brackets.includes(text("age")) ? text("age") : "";
+        state.seen = ["new", "old"].includes(text("seen")) ? text("seen") : "";
+        state.sort = columns.includes(text("sort").replace(/^-/, "")) ? text("sort") : "";
+        open.clear();
+        for (const id of text("open").split(",").filter(id => id !== "")) open.add(id);
+        order();
+        filter();
+    };
+    const tellAddress = () => remember({
+        q: state.q, likelihood: [...state.likelihood].join(","), reason: state.reason, product: state.product,
+        app: state.app, age: state.age, seen: state.seen, sort: state.sort, open: [...open].join(","),
+    });
+
+    const order = () => {
+        sorted = cases.map((_, index) => index);
+        if (state.sort === "") return;
+        const direction = state.sort.startsWith("-") ? -1 : 1;
+        const compare = orders[state.sort.replace(/^-/, "")];
+        sorted.sort((a, b) => direction * compare(cases[a], cases[b]) || a - b);
+    };
+    const filter = () => {
+        const needles = state.q.toLowerCase().split(/\s+/).filter(text => text !== "");
+        const likelihoods = chips.map(name => state.likelihood.size === 0 || state.likelihood.has(name));
+        const reason = settings.reasons.indexOf(state.reason);
+        const app = settings.apps.indexOf(state.app);
+        const bracket = settings.brackets.indexOf(state.age);
+        found = sorted.filter(index => {
+            const row = cases[index];
+            return likelihoods[get(row, "likelihood")]
+                && (state.reason === "" || get(row, "reasons").includes(reason))
+                && (state.product === "" || product(row)[0] === state.product)
+                && (state.app === "" || get(row, "app") === app)
+                && (state.age === "" || bracketOf(row) === bracket)
+                && (state.seen === "" || get(row, "isNew") === (state.seen === "new" ? 1 : 0))
+                && needles.every(needle => haystack(index).includes(needle));
+        });
+        from = 0;
+    };
+    const isFiltered = () => state.q !== "" || state.likelihood.size > 0
+        || [state.reason, state.product, state.app, state.age, state.seen].some(value => value !== "");
+
+    // Search and filters
+    const tools = document.getElementById("tools");
+    const status = el("p", { class: "status", role: "status" });
+    const changed = () => {
+        filter();
+        tellAddress();
+        drawRows();
+    };
+    const choice = (name, label, any, options) => {
+        const select = el("select", { name, "aria-label": label, onchange: () => {
+            state[name] = select.value;
+            changed();
+        } }, el("option", { value: "" }, any), ...options.map(([value, text]) => el("option", { value }, text)));
+        select.value = state[name];
+        if (select.selectedIndex < 0) select.selectedIndex = 0;
+        return options.length > 1 || state[name] !== "" ? select : null;
+    };
+    const drawTools = () => {
+        const search = el("input", {
+            type: "search", name: "q", "aria-label": word("search"), placeholder: `${word("search")}: ${word("searchHint")}`,
+            spellcheck: "false", autocomplete: "off", oninput: () => {
+                state.q = search.value;
+                changed();
+            },
+        });
+        search.value = state.q;
+        const likelihoods = chips.map((name, index) => el("button", {
+            type: "button", class: name, "data-likelihood": name, "aria-pressed": String(state.likelihood.has(name)),
+            onclick: event => {
+                if (!state.likelihood.delete(name)) state.likelihood.add(name);
+                event.currentTarget.setAttribute("aria-pressed", String(state.likelihood.has(name)));
+                changed();
+            },
+        }, word(`likelihood.${name}`)));
+        const used = new Set(cases.flatMap(row => get(row, "reasons")));
+        const reasons = settings.reasons.filter((_, index) => used.has(index));
+        const products = [...new Map(settings.products.map(([id, name]) => [id, name || id]))]
+            .sort((a, b) => a[1] < b[1] ? -1 : 1);
+        tools.replaceChildren(
+            el("div", { class: "tools", role: "search" }, search,
+                el("div", { class: "chips", role: "group", "aria-label": word("likelihood") }, ...likelihoods)),
+            el("div", { class: "tools", role: "group", "aria-label": word("filters") },
+                choice("reason", word("reason"), word("anyReason"), reasons.map(name => [name, word(`reason.${name}`)])),
+                choice("product", word("product"), word("anyProduct"), products),
+                choice("app", word("app"), word("anyApp"), settings.apps.map(app => [app, app])),
+                choice("age", word("age"), word("anyAge"), settings.brackets.map(name => [name, word(`age.${name}`)])),
+                choice("seen", word("seen"), word("anyTime"), [["new", word("newOnly")], ["old", word("oldOnly")]]),
+                el("button", { type: "button", class: "clear", onclick: () => {
+                    Object.assign(state, { q: "", likelihood: new Set(), reason: "", product: "", app: "", age: "", seen: "" });
+                    changed();
+                    drawTools();
+                    tools.querySelector("input").focus();
+                } }, word("clear"))),
+            status);
+        tools.hidden = false;
+    };
+
+    // The table
+    const table = document.querySelector("#cases-table table");
+    const body = table.tBodies[0];
+    const pager = document.getElementById("pager");
+
+    const drawHead = () => {
+        const heads = columns.map(name => {
+            const direction = state.sort === name ? "ascending" : state.sort === `-${name}` ? "descending" : undefined;
+            const button = el("button", { type: "button", "data-sort": name, title: word("sortBy", { column: word(name) }),
+                onclick: () => {
+                    state.sort = state.sort === name ? `-${name}` : state.sort === `-${name}` ? "" : name;
+                    order();
+                    changed();
+                    drawHead();
+                    table.querySelector(`[data-sort="${name}"]`).focus();
+                } }, word(name));
+            return el("th", { scope: "col", role: "columnheader", class: name === "price" ? "figure" : null,
+                "aria-sort": direction }, button);
+        });
+        table.tHead.setAttribute("role", "rowgroup");
+        table.tHead.replaceChildren(el("tr", { role: "row" }, ...heads));
+    };
+    const joined = pieces => pieces.flatMap((piece, index) => index > 0 ? [", ", piece] : [piece]);
+    const owners = row => get(row, "users").slice(0, get(row, "owners"));
+    const advice = row => phrase(settings.advice[get(row, "advice")], {
+        user: foreign(firstUser(row)), order: foreign(get(row, "orders")[0] ?? ""),
+        users: el("span", null, ...joined(owners(row).slice(0, 5).map(foreign))),
+    });
+    const cell = (label, ...children) => el("td", { role: "cell", "data-label": label }, ...children);
+    const soft = (...children) => el("span", { class: "soft" }, ...children);
+
+    const userCell = row => {
+        const users = owners(row);
+        if (users.length === 0) return cell(word("user"), soft(word("unknownOwner")));
+        const more = users.length > 3 ? ` ${word("andMore", { n: users.length - 3 })}` : null;
+        return cell(word("user"), el("span", null, ...joined(users.slice(0, 3).map(foreign)), more));
+    };
+    const priceCell = row => {
+        const milliunits = get(row, "price");
+        const known = milliunits === null
+            ? [soft(word("priceUnknown"))]
+            : [money(milliunits, get(row, "currency")), get(row, "listed") ? soft(word("listPrice")) : null];
+        const made = cell(word("price"), ...known);
+        made.classList.add("figure");
+        return made;
+    };
+    const productCell = row => {
+        const [id, name] = product(row);
+        const quantity = get(row, "quantity") === 1 ? null : ` × ${get(row, "quantity")}`;
+        return cell(word("product"), el("span", null, name === "" ? null : foreign(name), quantity,
+            el("code", { class: "soft" }, id)));
+    };
+    const draw = index => {
+        const row = cases[index];
+        const id = get(row, "id");
+        const name = settings.likelihoods[get(row, "likelihood")];
+        const isOpen = open.has(id);
+        const button = el("button", {
+            type: "button", class: "disclose", "aria-expanded": String(isOpen), "aria-controls": `evidence-${index}`,
+            onclick: event => {
+                event.stopPropagation();
+                toggle(index);
+            },
+        }, el("span", { class: `badge ${name}` }, word(`likelihood.${name}`)),
+        el("span", { class: "unseen" }, ` ${word("evidenceOf", { id })}`));
+        const isNew = get(row, "isNew") ? el("span", { class: "badge new" }, word("isNew")) : null;
+        const line = el("tr", { role: "row", class: isOpen ? "case open" : "case", id: `case-${index}`, onclick: event => {
+            if (getSelection().isCollapsed && event.target.closest("a, button") === null) toggle(index);
+        } },
+        el("td", { role: "cell" }, button, " ", isNew), userCell(row),
+        cell(word("transaction"), el("code", { class: "id" }, id)), productCell(row), priceCell(row),
+        cell(word("purchased"), moment(get(row, "purchased")), soft(word("ago", { age: age(get(row, "purchased")) }))),
+        el("td", { role: "cell" }, el("span", null, ...advice(row),
+            soft(get(row, "reasons").map(reason => word(`reason.${settings.reasons[reason]}`)).join(" · ")))));
+        return isOpen ? [line, evidence(index)] : [line];
+    };
+    const toggle = index => {
+        const line = document.getElementById(`case-${index}`);
+        const id = get(cases[index], "id");
+        const isOpen = !open.delete(id);
+        if (isOpen) {
+            open.add(id);
+            line.after(evidence(index));
+        } else {
+            document.getElementById(`evidence-${index}`)?.remove();
+        }
+        line.classList.toggle("open", isOpen);
+        line.querySelector(".disclose").setAttribute("aria-expanded", String(isOpen));
+        tellAddress();
+    };
+    const drawRows = () => {
+        const end = Math.min(found.length, from + rowsShown);
+        body.setAttribute("role", "rowgroup");
+        body.replaceChildren(...found.slice(from, end).flatMap(draw));
+        if (found.length === 0) {
+            body.append(el("tr", { role: "row" }, el("td", { role: "cell", colspan: columns.length }, word("noMatch"))));
+        }
+        const total = number(cases.length);
+        status.textContent = isFiltered() ? word("shownOf", { n: number(found.length), total }) : word("shown", { total });
+        tools.querySelector(".clear").disabled = !isFiltered();
+        drawPager(end);
+    };
+    const drawPager = end => {
+        const turn = (name, to, isPossible) => el("button", { type: "button", class: name, disabled: !isPossible,
+            onclick: () => {
+                from = to;
+                drawRows();
+                table.scrollIntoView();
+                (pager.querySelector(`.${name}:not(:disabled)`) ?? pager.querySelector("button:not(:disabled)"))?.focus();
+            } }, word(name));
+        pager.hidden = found.length <= rowsShown;
+        pager.replaceChildren(
+            el("span", { class: "soft" }, word("rowsFromTo",
+                { from: number(Math.min(from + 1, end)), to: number(end), total: number(found.length) })),
+            turn("previousPage", from - rowsShown, from > 0), turn("nextPage", from + rowsShown, end < found.length));
+    };
+
+    // Evidence
+    const copyButton = text => el("button", { type: "button", class: "copy", "aria-label": word("copyOf", { text }),
+        onclick: async () => {
+            await copy(text);
+            status.textContent = word("copied", { text });
+        } }, word("copy"));
+    const copy = async text => {
+        try {
+            await navigator.clipboard.writeText(text);
+        } catch {
+            // Where the browser keeps the clipboard from a page on a disk.
+            const area = el("textarea", { class: "unseen", "aria-hidden": "true" }, text);
+            const focused = document.activeElement;
+            document.body.append(area);
+            area.select();
+            document.execCommand("copy");
+            area.remove();
+            focused?.focus();
+        }
+    };
+    const copyable = text => el("span", null, el("code", null, foreign(text)), copyButton(text));
+    const evidence = index => {
+        const row = cases[index];
+        const panel = el("div", null, timeline(row), identity(row), why(row));
+        return el("tr", { role: "row", class: "evidence", id: `evidence-${index}` },
+            el("td", { role: "cell", class: "panel", colspan: columns.length }, panel));
+    };
+    const timeline = row => {
+        const users = get(row, "users");
+        const orderIDs = get(row, "orders");
+        const by = user => user === null ? [word("nobody")] : phrase("byUser", { user: foreign(users[user]) });
+        const withOrder = order => order === null ? [] : [", ", ...phrase("withOrder", { order: foreign(orderIDs[order]) })];
+        const events = [[get(row, "purchased"), [word("purchased")]], [get(row, "opened"), [word("becameCase")]]];
+        for (const [receipt, user, order, isNamed, at] of get(row, "sightings")) {
+            const what = word(isNamed ? "uploadedFor" : "uploadedAlong", { receipt });
+            events.push([at, [what, ", ", ...by(user), ...withOrder(order)]]);
+        }
+        for (const [outcome, user, order, , at] of get(row, "claims")) {
+            const what = word("claimBy", { outcome: word(`outcome.${settings.outcomes[outcome]}`) });
+            events.push([at, [what, ", ", ...by(user), ...withOrder(order)]]);
+        }
+        if (get(row, "verified") !== null) events.push([get(row, "verified"), [word("firstVerified")]]);
+        if (get(row, "confirmed") !== null && get(row, "confirmed") !== get(row, "verified")) {
+            events.push([get(row, "confirmed"), [word("lastVerified")]]);
+        }
+        events.sort((a, b) => a[0] - b[0]);
+        return el("section", null, el("h3", null, word("timeline")),
+            el("ol", null, ...events.map(([at, what]) => el("li", null, moment(at), el("span", null, ...what)))));
+    };
+    const identity = row => {
+        const facts = [[word("transaction"), [copyable(get(row, "id"))]]];
+        const fact = (label, ...value) => facts.push([label, value]);
+        if (get(row, "original") !== "") fact(word("originalTransaction"), copyable(get(row, "original")));
+        for (const user of get(row, "users")) fact(word("user"), copyable(user));
+        for (const order of get(row, "orders")) fact(word("order"), copyable(order));
+        for (const [receipt] of get(row, "sightings")) fact(word("receipt"), copyable(String(receipt)));
+        fact(word("app"), settings.apps[get(row, "app")]);
+        fact(word("environment"), settings.environments[get(row, "environment")]);
+        if (get(row, "device") !== "") fact(word("device"), foreign(get(row, "device")));
+        fact(word("verifiedBy"), word(`source.${settings.sources[get(row, "source")]}`));
+        return el("section", null, el("h3", null, word("ids")),
+            el("dl", null, ...facts.flatMap(([label, value]) => [el("dt", null, label), el("dd", null, ...value)])));
+    };
+    const why = row => el("section", null, el("h3", null, word("why")),
+        el("ul", null, ...get(row, "reasons").map(reason =>
+            el("li", null, word(`sentence.${settings.reasons[reason]}`)))),
+        el("p", { class: "advice" }, ...advice(row)));
+
+    redraw = () => {
+        drawTools();
+        drawHead();
+        drawRows();
+    };
+    table.caption?.remove();
+    table.setAttribute("role", "table");
+    table.setAttribute("aria-labelledby", "cases-heading");
+    takeAddress();
+    redraw();
+    addEventListener("hashchange", () => {
+        takeAddress();
+        redraw();
+    });
+    // A search must not wait for this at its first keystroke.
+    const prepare = (start = 0) => {
+        const end = Math.min(cases.length, start + 2000);
+        for (let index = start; index < end; index += 1) haystack(index);
+        if (end < cases.length) setTimeout(prepare, 0, end);
+    };
+    setTimeout(prepare, 0);
+    addEventListener("keydown", event => {
+        if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+        if (["INPUT", "SELECT", "TEXTAREA"].includes(document.activeElement?.tagName)) return;
+        event.preventDefault();
+        tools.querySelector("input").focus();
+    });
+})();

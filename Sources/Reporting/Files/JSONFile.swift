@@ -1,0 +1,52 @@
+import Foundation
+import Reconciliation
+
+/// Writes `report.json`, list after list, in the order in which findings come.
+final class JSONFile: ReportPart {
+    private let file: ReportFile
+    private let encoder = JSONReport.encoder()
+    /// Which list is open, and how many stand in it.
+    private var list = List.cases
+    private var listed = 0
+
+    private enum List: String, CaseIterable {
+        case cases, unusable = "unusable_receipts", unverified = "unverified_receipts", suspicious
+    }
+
+    init(_ context: ReportContext) throws {
+        file = try context.folder.file("report.json")
+        try file.write(
+            "{\"run\":\(try text(JSONReport.Run(context.run, context.programVersion)))"
+                + ",\"schema_version\":1,\"totals\":\(try text(JSONReport.totals(context.run.totals))),\"cases\":[")
+    }
+
+    func add(_ lostOrder: ReportedCase) throws { try add(JSONReport.Case(lostOrder), to: .cases) }
+    func add(unusable receipt: ReceiptNotice) throws { try add(JSONReport.Receipt(receipt), to: .unusable) }
+    func add(unverified receipt: ReceiptNotice) throws { try add(JSONReport.Receipt(receipt), to: .unverified) }
+    func add(_ suspicion: Suspicion) throws { try add(JSONReport.Suspicious(suspicion), to: .suspicious) }
+
+    func finish() throws {
+        try advance(to: .suspicious)
+        try file.write("]}\n")
+        try file.finish()
+    }
+
+    private func add(_ value: some Encodable, to list: List) throws {
+        try advance(to: list)
+        try file.write((listed > 0 ? ",\n" : "\n") + text(value))
+        listed += 1
+    }
+
+    private func advance(to wanted: List) throws {
+        let order = List.allCases
+        while list != wanted, let index = order.firstIndex(of: list), index + 1 < order.count {
+            list = order[index + 1]
+            listed = 0
+            try file.write("],\"\(list.rawValue)\":[")
+        }
+    }
+
+    private func text(_ value: some Encodable) throws -> String {
+        String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+}

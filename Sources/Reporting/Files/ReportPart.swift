@@ -1,0 +1,34 @@
+import Reconciliation
+
+/// One file of a report, or the pages together, written while the findings come. A part that has no place for some
+/// sort of finding leaves it out.
+protocol ReportPart: AnyObject {
+    func add(_ lostOrder: ReportedCase) throws
+    func add(unusable receipt: ReceiptNotice) throws
+    func add(unverified receipt: ReceiptNotice) throws
+    func add(_ suspicion: Suspicion) throws
+    /// Nothing more comes: puts everything on the disk.
+    func finish() throws
+}
+
+extension ReportPart {
+    func add(unusable receipt: ReceiptNotice) throws {}
+    func add(unverified receipt: ReceiptNotice) throws {}
+    func add(_ suspicion: Suspicion) throws {}
+}
+
+/// What every part of a report knows of it.
+struct ReportContext {
+    let run: RunReport
+    let folder: ReportFolder
+    let language: ReportLanguage
+    let programVersion: String
+
+    var formats: Formats { Formats(timeZone: run.timeZone) }
+
+    /// The name of the report's folder.
+    var name: String {
+        let day = formats.day(run.now)
+        return run.runID.map { "\(day)-run-\($0)" } ?? "\(day)-dry-run"
+    }
+}

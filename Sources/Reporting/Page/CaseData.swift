@@ -1,0 +1,121 @@
+import Foundation
+import Reconciliation
+
+/// The cases of one page as its script reads them: an array for each, whose columns `fields` names. What repeats from
+/// case to case stands once, in a table.
+struct CaseData {
+    static let fields = [
+        "id", "original", "app", "environment", "product", "quantity", "purchased", "price", "currency", "listed",
+        "likelihood", "reasons", "advice", "users", "owners", "orders", "ownOrders", "device", "source", "opened",
+        "isNew", "verified", "confirmed", "sightings", "claims",
+    ]
+    /// The sentences that `advice` counts through.
+    static let advice: [Phrase] = [.deliver, .deliverForOrder, .findBuyer, .askUsers, .investigate]
+
+    private(set) var apps = Table<BundleID>()
+    private(set) var products = Table<ListedProduct>()
+
+    struct ListedProduct: Hashable {
+        let id: ProductID
+        let name: String?
+    }
+
+    /// Different values in the order in which they came.
+    struct Table<Value: Hashable> {
+        private(set) var values: [Value] = []
+        private var places: [Value: Int] = [:]
+
+        mutating func place(of value: Value) -> Int {
+            if let place = places[value] { return place }
+            values.append(value)
+            places[value] = values.count - 1
+            return values.count - 1
+        }
+    }
+
+    /// More than this of one case helps nobody; `report.json` has them all.
+    private static let shownSightings = 20
+
+    mutating func line(_ found: ReportedCase) -> String {
+        var users = Table<String>()
+        var orders = Table<String>()
+        for user in found.assessment.owner.candidates { _ = users.place(of: Self.cut(user)) }
+        for order in found.orderIDs { _ = orders.place(of: Self.cut(order)) }
+        let (owners, ownOrders) = (users.values.count, orders.values.count)
+        let sightings = found.sightings.prefix(Self.shownSightings).map { seen in
+            Self.line(
+                seen.receiptID, seen.userID.map { users.place(of: Self.cut($0)) },
+                seen.orderID.map { orders.place(of: Self.cut($0)) }, seen.isNamed ? 1 : 0, seen.uploadedAt)
+        }
+        let claims = found.claims.prefix(Self.shownSightings).map { claim in
+            Self.line(
+                Self.place(of: claim.outcome), users.place(of: Self.cut(claim.userID)),
+                claim.orderID.map { orders.place(of: Self.cut($0)) }, nil, claim.attemptedAt)
+        }
+        var line = purchase(found)
+        Self.judge(found, &line)
+        line.add(each: users.values) { $0.add($1) }
+        line.add(owners)
+        line.add(each: orders.values) { $0.add($1) }
+        line.add(ownOrders)
+        Self.provenance(found, &line)
+        line.add(each: sightings) { $0.add($1) }
+        line.add(each: claims) { $0.add($1) }
+        return line.closed
+    }
+
+    private mutating func purchase(_ found: ReportedCase) -> JSONLine {
+        var line = JSONLine()
+        line.add(found.key.id.text)
+        line.add(found.originalID == found.key.id ? "" : found.originalID.text)
+        line.add(apps.place(of: found.key.bundleID))
+        line.add(Self.place(of: found.key.environment))
+        line.add(products.place(of: ListedProduct(id: found.productID, name: found.productName.map(Self.cut))))
+        line.add(found.quantity)
+        line.add(Self.seconds(found.purchasedAt))
+        line.add(found.price?.milliunits)
+        line.add(found.price?.currency.text ?? "")
+        line.add(found.isListPrice)
+        return line
+    }
+
+    private static func judge(_ found: ReportedCase, _ line: inout JSONLine) {
+        line.add(place(of: found.assessment.likelihood))
+        line.add(each: found.assessment.reasons) { $0.add(place(of: $1)) }
+        line.add(advice.firstIndex(of: Advice(found.assessment, orderIDs: found.orderIDs).phrase))
+    }
+
+    private static func provenance(_ found: ReportedCase, _ line: inout JSONLine) {
+        line.add(cut(Device.text(found.device)))
+        line.add(place(of: found.source))
+        line.add(seconds(found.openedAt))
+        line.add(found.isNew)
+        line.add(found.firstVerifiedAt.map(seconds))
+        line.add(found.lastVerifiedAt.map(seconds))
+    }
+
+    private static func line(_ first: Int64, _ user: Int?, _ order: Int?, _ flag: Int?, _ at: Date) -> JSONLine {
+        var line = JSONLine()
+        line.add(first)
+        line.add(user)
+        line.add(order)
+        line.add(flag)
+        line.add(seconds(at))
+        return line
+    }
+
+    private static func line(_ first: Int, _ user: Int?, _ order: Int?, _ flag: Int?, _ at: Date) -> JSONLine {
+        line(Int64(first), user, order, flag, at)
+    }
+
+    private static func seconds(_ date: Date) -> Int { Int(date.timeIntervalSince1970) }
+
+    private static func place<Value: CaseIterable & Equatable>(of value: Value) -> Int {
+        Array(Value.allCases).firstIndex(of: value) ?? 0
+    }
+
+    /// A client may send an id of any length.
+    private static func cut(_ text: String) -> String {
+        text.utf8.count > 300 && text.count > 300 ? String(text.prefix(300)) + "…" : text
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Reconciliation
+
+/// The rows of the page's lists beside the cases, in every language.
+struct ListRows {
+    let readers: Readers
+
+    static let receiptColumns: [Phrase] = [
+        .receipt, .user, .app, .uploaded, .reason, .nights, .device, .whatToDo,
+    ]
+    static let suspicionColumns: [Phrase] = [.what, .transaction, .app, .product, .users, .found]
+
+    func html(_ notice: ReceiptNotice) -> HTML {
+        let user: HTML = notice.userID.map(HTML.foreign) ?? "<span class=\"soft\">\(readers.text(.nobody))</span>"
+        return """
+            <tr><td><code class="id">\(notice.receiptID.description)</code></td><td>\(user)</td>\
+            <td>\(HTML.foreign(notice.bundleID))</td>\
+            <td>\(readers.each { $0.moment(notice.submittedAt) })</td>\
+            <td>\(readers.each { "\($0.words.sentence(notice.problem))" })<span class="soft">\(notice.detail)</span></td>\
+            <td class="figure">\(notice.attempts)</td><td>\(HTML.foreign(Device.text(notice.device)))</td>\
+            <td>\(readers.each { "\($0.words.action(notice.problem))" })</td></tr>
+
+            """
+    }
+
+    func html(_ found: Suspicion) -> HTML {
+        """
+        <tr><td>\(readers.each { "\($0.words.title(found.kind))" })</td>\
+        <td><code class="id">\(found.key.id.text)</code></td><td>\(found.key.bundleID.text)</td>\
+        <td><code>\(found.productID.text)</code></td>\
+        <td>\(HTML.joined(found.userIDs.prefix(10).map(HTML.foreign)))</td><td>\(found.detail)</td></tr>
+
+        """
+    }
+
+    func section(_ title: Phrase, shown: Int, of total: Int, columns: [Phrase]) -> (head: HTML, end: HTML) {
+        let count: HTML = "<span class=\"count\">\(readers.first.number(total))</span>"
+        let heading: HTML = "<section class=\"list\"><h2>\(readers.text(title)) \(count)</h2>\n"
+        guard total > 0 else { return (heading + "<p class=\"soft\">\(readers.text(.none))</p>", "</section>\n") }
+        let caption = readers.each {
+            $0.words.html(
+                shown < total ? .partOfList : .latestFirst,
+                ["n": "\($0.number(shown))", "total": "\($0.number(total))"])
+        }
+        return (heading + Self.tableHead(caption, columns.map(readers.text)), "</tbody></table></div></section>\n")
+    }
+
+    /// A table that scrolls by itself where it is wider than the page; so it can be reached by the keyboard.
+    static func tableHead(_ caption: HTML, _ columns: [HTML]) -> HTML {
+        let cells = columns.map { name -> HTML in "<th scope=\"col\">\(name)</th>" }
+        return """
+            <div class="scroll" tabindex="0"><table><caption>\(caption)</caption><thead><tr>\(cells)</tr></thead><tbody>
+
+            """
+    }
+}

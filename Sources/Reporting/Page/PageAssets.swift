@@ -1,0 +1,13 @@
+/// The page's style and script, as the files of the folder Assets hold them, and the hashes by which a page's
+/// Content-Security-Policy lets them, and nothing else, in.
+enum PageAssets {
+    static let style = String(decoding: PackageResources.report_css, as: UTF8.self)
+    static let script = String(decoding: PackageResources.report_js, as: UTF8.self)
+
+    /// Of the files as they are, byte for byte; a test reckons them anew.
+    static let styleHash = "sha256-usihkdkq0WnV8GbdQxPn8W8uKLYERQ4gEBMpOEbfEsc="
+    static let scriptHash = "sha256-8kmre+pKLf3vt9SAxvUYOIXUQ2zEARvtWVGdrAUpxQQ="
+
+    static let policy =
+        "default-src 'none'; style-src '\(styleHash)'; script-src '\(scriptHash)'; base-uri 'none'; form-action 'none'"
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Reconciliation
+
+/// Writes `index.html`, and further pages where there are more cases than one page can hold. What comes is kept in
+/// files until everything is known that the head of the page tells.
+final class PageFiles: ReportPart {
+    /// A page of more cases is slow to open. Its lists, rows, style and script come to about 2 MB, so that the whole
+    /// stays below 15 MB.
+    struct Limits {
+        var cases = 50_000
+        var caseBytes = 12_500_000
+        /// In the page itself, for readers without JavaScript.
+        var rows = 200
+        var listBytes = 400_000
+    }
+
+    private let context: ReportContext
+    private let readers: Readers
+    private let limits: Limits
+    private let caseRow: CaseRow
+    private let listRows: ListRows
+    private var tally = PageTally()
+    private var pages: [CasePage]
+    private let unusable, unverified, suspicious: ListFile
+
+    init(_ context: ReportContext, limits: Limits = Limits()) throws {
+        self.context = context
+        self.limits = limits
+        readers = Readers(context.language, timeZone: context.run.timeZone)
+        caseRow = CaseRow(reader: readers.first, now: context.run.now)
+        listRows = ListRows(readers: readers)
+        pages = [try CasePage(number: 1, first: 0, in: context.folder)]
+        unusable = ListFile(try context.folder.file(".unusable"), limit: limits.listBytes)
+        unverified = ListFile(try context.folder.file(".unverified"), limit: limits.listBytes)
+        suspicious = ListFile(try context.folder.file(".suspicious"), limit: limits.listBytes)
+    }
+
+    func add(_ lostOrder: ReportedCase) throws {
+        var page = pages[pages.count - 1]
+        if page.count >= limits.cases || page.data.size >= limits.caseBytes {
+            page = try CasePage(number: pages.count + 1, first: tally.cases, in: context.folder)
+            pages.append(page)
+        }
+        try page.add(lostOrder, row: page.count < limits.rows ? caseRow.html(lostOrder) : nil)
+        tally.cases += 1
+        let age = context.run.now.timeIntervalSince(lostOrder.purchasedAt)
+        tally.ages[AgeBracket(age: age), default: 0] += 1
+    }
+
+    func add(unusable receipt: ReceiptNotice) throws { try unusable.add { listRows.html(receipt) } }
+    func add(unverified receipt: ReceiptNotice) throws { try unverified.add { listRows.html(receipt) } }
+    func add(_ suspicion: Suspicion) throws { try suspicious.add { listRows.html(suspicion) } }
+
+    func finish() throws {
+        for page in pages { try write(page) }
+        for page in pages { page.remove() }
+        for list in [unusable, unverified, suspicious] { list.file.remove() }
+    }
+
+    private func write(_ page: CasePage) throws {
+        let file = try context.folder.file(page.name)
+        let run = context.run
+        let shell = PageShell(readers: readers)
+        let head = PageHead(run: run, readers: readers, tally: tally)
+        try file.write(shell.top(header: head.header) { PageHead.title(run, $0) }.text)
+        if page.number == 1 { try file.write((head.figures + head.charts).text) }
+        try write(page, to: file)
+        if page.number == 1 { try writeLists(to: file) }
+        try file.write(shell.bottom.text)
+        try file.finish()
+    }
+
+    private func write(_ page: CasePage, to file: ReportFile) throws {
+        let section = CaseSection(readers: readers, page: page, pages: pages.count, total: tally.cases)
+        try file.write(section.head.text)
+        try file.append(contentsOf: page.rows)
+        try file.write(section.end.text)
+        guard page.count > 0 else { return }
+        try file.write(PageShell.data(id: "settings", PageSettings(run: context.run, cases: page.table)).text)
+        try file.write("<script type=\"application/json\" id=\"cases\">[")
+        try file.append(contentsOf: page.data)
+        try file.write("]</script>\n")
+    }
+
+    private func writeLists(to file: ReportFile) throws {
+        let receipts = ListRows.receiptColumns
+        for (title, list, columns) in [
+            (Phrase.unverified, unverified, receipts), (.unusable, unusable, receipts),
+            (.suspicious, suspicious, ListRows.suspicionColumns),
+        ] {
+            let section = listRows.section(title, shown: list.shown, of: list.total, columns: columns)
+            try file.write(section.head.text)
+            try file.append(contentsOf: list.file)
+            try file.write(section.end.text)
+        }
+        try file.write(TotalsSection(run: context.run, readers: readers).html.text)
+    }
+}
+
+/// The rows of one of the page's lists: as many as its limit lets in.
+final class ListFile {
+    let file: ReportFile
+    private let limit: Int
+    private(set) var shown = 0
+    private(set) var total = 0
+
+    init(_ file: ReportFile, limit: Int) {
+        self.file = file
+        self.limit = limit
+    }
+
+    func add(_ row: () -> HTML) throws {
+        total += 1
+        guard file.size < limit else { return }
+        shown += 1
+        try file.write(row().text)
+    }
+}
+
+/// The cases of one page: the rows that stand in it, and all of them for its script.
+final class CasePage {
+    let number: Int
+    /// How many cases stand on the pages before it.
+    let first: Int
+    let rows, data: ReportFile
+    private(set) var table = CaseData()
+    private(set) var count = 0
+    private(set) var shown = 0
+
+    init(number: Int, first: Int, in folder: ReportFolder) throws(ReportError) {
+        self.number = number
+        self.first = first
+        rows = try folder.file(".rows-\(number)")
+        data = try folder.file(".cases-\(number)")
+    }
+
+    var name: String { Self.name(of: number) }
+
+    static func name(of number: Int) -> String { number == 1 ? "index.html" : "page-\(number).html" }
+
+    func add(_ found: ReportedCase, row: HTML?) throws {
+        try data.write((count > 0 ? ",\n" : "\n") + table.line(found))
+        count += 1
+        guard let row else { return }
+        try rows.write(row.text)
+        shown += 1
+    }
+
+    func remove() {
+        rows.remove()
+        data.remove()
+    }
+}

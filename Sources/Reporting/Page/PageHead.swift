@@ -1,0 +1,133 @@
+import Foundation
+import Reconciliation
+
+/// What stands at the top of a run's page: the figures that matter each morning.
+struct PageHead {
+    let run: RunReport
+    let readers: Readers
+    let tally: PageTally
+
+    static func title(_ run: RunReport, _ reader: Reader) -> String {
+        reader.words(run.isDryRun ? .titleOfDryRun : .title, ["day": reader.day(run.now)])
+    }
+
+    var header: HTML {
+        let number: HTML = run.runID.map { id in readers.each { $0.words.html(.run, ["n": "\(Int(id))"]) } } ?? ""
+        return """
+            <a class="skip" href="#cases-heading">\(readers.text(.skipToCases))</a>
+            <div><p class="eyebrow">iap-reconcile\(run.isDryRun ? "" : " · ")\(number)</p>
+            <h1>\(readers.each { "\(Self.title(run, $0))" })</h1>
+            <p class="soft">\(asOf) · <a href="../index.html">\(readers.text(.allReports))</a></p></div>
+            """
+    }
+
+    private var asOf: HTML {
+        readers.each { reader in
+            reader.words.html(.asOf, ["time": reader.moment(run.now), "zone": "\(reader.timeZone.identifier)"])
+        }
+    }
+
+    var figures: HTML {
+        """
+        \(outcome)<section class="figures" aria-label="\(readers.first.words(.figure))">
+        <div class="card lost">\(lost)</div>
+        <div class="card">\(money)</div>
+        <div class="card facts"><h2>\(readers.text(.thisRun))</h2><dl>\(facts)</dl></div>
+        <div class="card facts"><h2>\(readers.text(.receipts))</h2><dl>\(receipts)</dl></div>
+        </section>
+
+        """
+    }
+
+    private var outcome: HTML {
+        guard case .endedEarly(let why) = run.outcome else { return "" }
+        return "<p class=\"early\">\(readers.each { $0.words.html(.endedEarly, ["reason": "\(why)"]) })</p>\n"
+    }
+
+    private var lost: HTML {
+        let counts = run.cases
+        let bar = Charts.parts(Likelihood.allCases.map { ($0.rawValue, counts.byLikelihood[$0] ?? 0) })
+        let legend = Likelihood.allCases.map { likelihood -> HTML in
+            let count = number(counts.byLikelihood[likelihood] ?? 0)
+            return """
+                <li><span class="badge \(likelihood.rawValue)">\(readers.each { "\($0.words.name(of: likelihood))" })</span> \
+                <b>\(count)</b></li>
+                """
+        }
+        return """
+            <h2><b class="hero">\(number(counts.total))</b> \(readers.text(.likelyLost))</h2>
+            \(bar)<ul class="legend">\(legend)</ul>
+            """
+    }
+
+    private static let shownCurrencies = 4
+
+    private var money: HTML {
+        let sums = run.cases.money.map { sum -> HTML in
+            "<li data-money=\"\(sum.milliunits.description)\">\(readers.each { "\($0.money(sum))" })</li>"
+        }
+        let first = Array(sums.prefix(Self.shownCurrencies))
+        let others = Array(sums.dropFirst(Self.shownCurrencies))
+        let rest: HTML =
+            others.isEmpty
+            ? ""
+            : """
+            <details><summary>\(readers.each { $0.words.html(.moreCurrencies, ["n": "\(others.count)"]) })</summary>\
+            <ul class="sums">\(others)</ul></details>
+            """
+        let unpriced: HTML =
+            run.cases.unpriced == 0
+            ? "" : "<li>\(readers.each { $0.words.html(.unpriced, ["n": "\(run.cases.unpriced)"]) })</li>"
+        let sumsOrNone: HTML = sums.isEmpty ? "<li>\(readers.text(.none))</li>" : "\(first)"
+        return """
+            <h2>\(readers.text(.money))</h2><ul class="sums">\(sumsOrNone)\(unpriced)</ul>\(rest)
+            <p class="soft">\(readers.text(.moneyNote))</p>
+            """
+    }
+
+    private var facts: HTML {
+        let oldest = run.cases.oldestPurchase.map { date in
+            readers.each { "\($0.age(of: date, at: run.now))" }
+        }
+        return """
+            \(fact(number(run.cases.new), readers.text(.newInRun)))\
+            \(fact(oldest ?? readers.text(.none), readers.text(.oldest)))\
+            \(fact(number(run.pending), readers.text(.pending), note: readers.text(.pendingNote)))
+            """
+    }
+
+    private var receipts: HTML {
+        let counts = run.receipts
+        let verified = readers.each { $0.words.html(.verifiedOfDue, ["n": "\($0.number(counts.due))"]) }
+        return """
+            \(fact(number(counts.verified), verified))\
+            \(fact(number(counts.tryAgain), readers.text(.notVerified)))\
+            \(fact(number(counts.unusable), readers.text(.unusableCount)))\
+            \(fact(number(counts.left), readers.text(.notTried)))
+            """
+    }
+
+    private func fact(_ figure: HTML, _ label: HTML, note: HTML? = nil) -> HTML {
+        let note: HTML = note.map { "<span class=\"soft\">\($0)</span>" } ?? ""
+        return "<div><dt>\(label)\(note)</dt><dd>\(figure)</dd></div>"
+    }
+
+    private func number(_ value: Int) -> HTML { "\(readers.first.number(value))" }
+
+    var charts: HTML {
+        let trend = Charts.trend(run.history, readers)
+        return """
+            <section class="charts">
+            <div class="card"><h2>\(readers.text(.ageing))</h2><p class="soft">\(readers.text(.ageingNote))</p>
+            \(Charts.ageing(tally.ages, readers))</div>
+            \(trend)</section>
+
+            """
+    }
+}
+
+/// What the head of a page tells of its lists, counted while they came.
+struct PageTally {
+    var cases = 0
+    var ages: [AgeBracket: Int] = [:]
+}

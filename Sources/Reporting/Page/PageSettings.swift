@@ -1,0 +1,50 @@
+import Foundation
+import Reconciliation
+
+/// What the page's script knows beside the cases: the words of every language, and what the cases' numbers mean.
+struct PageSettings: Encodable {
+    let fields = CaseData.fields
+    let advice = CaseData.advice.map(\.rawValue)
+    let likelihoods = Likelihood.allCases.map(\.rawValue)
+    let reasons = Reason.allCases.map(\.rawValue)
+    let sources = Source.allCases.map(\.rawValue)
+    let outcomes = ClaimOutcome.allCases.map(\.rawValue)
+    let environments = Reconciliation.Environment.allCases.map(\.rawValue)
+    let brackets = AgeBracket.allCases.map(\.rawValue)
+    let languages: [String: Language]
+    let timeZone: String
+    let now: Int
+    let apps: [String]
+    let products: [[String]]
+
+    struct Language: Encodable {
+        let tag, locale: String
+        let words: [String: String]
+    }
+
+    init(run: RunReport, cases: CaseData) {
+        languages = Dictionary(
+            uniqueKeysWithValues: ReportLanguage.allCases.map { language in
+                let (tag, locale) = (language.tag, language.browserLocale)
+                return (language.rawValue, Language(tag: tag, locale: locale, words: Self.words(language.wording)))
+            })
+        timeZone = run.timeZone.identifier
+        now = Int(run.now.timeIntervalSince1970)
+        apps = cases.apps.values.map(\.text)
+        products = cases.products.values.map { [$0.id.text, $0.name ?? ""] }
+    }
+
+    /// Each phrase by its name, and each value of the rules as `kind.value`.
+    private static func words(_ words: any Wording) -> [String: String] {
+        var all = Dictionary(uniqueKeysWithValues: Phrase.allCases.map { ($0.rawValue, words.text(of: $0)) })
+        for value in Likelihood.allCases { all["likelihood.\(value.rawValue)"] = words.name(of: value) }
+        for value in Reason.allCases {
+            all["reason.\(value.rawValue)"] = words.name(of: value)
+            all["sentence.\(value.rawValue)"] = words.sentence(value)
+        }
+        for value in Source.allCases { all["source.\(value.rawValue)"] = words.name(of: value) }
+        for value in ClaimOutcome.allCases { all["outcome.\(value.rawValue)"] = words.name(of: value) }
+        for value in AgeBracket.allCases { all["age.\(value.rawValue)"] = words.name(of: value) }
+        return all
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Reconciliation
+
+/// Someone who reads a page: in which language, and in which time zone.
+struct Reader {
+    let words: any Wording
+    let timeZone: TimeZone
+    private let locale: Locale
+    private let dayStyle, momentStyle: Date.FormatStyle
+
+    init(_ language: ReportLanguage, timeZone: TimeZone) {
+        words = language.wording
+        locale = language.locale
+        self.timeZone = timeZone
+        dayStyle = Date.FormatStyle(date: .abbreviated, time: .omitted, locale: locale, timeZone: timeZone)
+        momentStyle = Date.FormatStyle(date: .abbreviated, time: .shortened, locale: locale, timeZone: timeZone)
+    }
+
+    var language: ReportLanguage { words.language }
+
+    func day(_ date: Date) -> String { date.formatted(dayStyle) }
+
+    /// To the minute; the second and UTC stand in the element's attribute.
+    func moment(_ date: Date) -> HTML {
+        "<time datetime=\"\(Formats.utc(date))\">\(date.formatted(momentStyle))</time>"
+    }
+
+    func number(_ value: Int) -> String { value.formatted(.number.locale(locale)) }
+
+    func number(_ value: Double, decimals: Int) -> String {
+        value.formatted(.number.precision(.fractionLength(decimals)).locale(locale))
+    }
+
+    /// An amount as people of that language write it, never rounded.
+    func money(_ money: Money) -> String {
+        let amount = Decimal(money.milliunits) / 1000
+        let style = Decimal.FormatStyle.Currency(code: money.currency.text, locale: locale)
+        return amount.formatted(style.precision(.fractionLength(Formats.shownDecimals(of: money))))
+    }
+
+    func age(of date: Date, at now: Date) -> String { words.age(now.timeIntervalSince(date)) }
+}
+
+/// Everyone for whom a page is written: it holds every language, and shows the one that its `html` element names.
+struct Readers {
+    let all: [Reader]
+    /// In whose language the page opens.
+    let first: Reader
+
+    init(_ language: ReportLanguage, timeZone: TimeZone) {
+        first = Reader(language, timeZone: timeZone)
+        all = ReportLanguage.allCases.map { Reader($0, timeZone: timeZone) }
+    }
+
+    /// A piece of the page in every language.
+    func each(_ body: (Reader) -> HTML) -> HTML {
+        all.reduce("") { html, reader in
+            "\(html)<span lang=\"\(reader.language.tag)\">\(body(reader))</span>"
+        }
+    }
+
+    func text(_ phrase: Phrase) -> HTML { each { $0.words.html(phrase) } }
+}

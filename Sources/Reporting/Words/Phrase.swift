@@ -1,0 +1,36 @@
+/// Everything that a report says and that is no word for a value of the rules. The raw value is the name by which the
+/// page's script asks for it.
+enum Phrase: String, CaseIterable {
+    // The head
+    case title, titleOfDryRun, asOf, endedEarly, language, allReports, skipToCases
+    // Figures
+    case likelyLost, thisRun, newInRun, oldest, pending, pendingNote, money, moneyNote, unpriced, none
+    case receipts, verifiedOfDue, notVerified, unusableCount, notTried, moreCurrencies
+    // Charts
+    case ageing, ageingNote, trend, trendNote, trendSummary, openCases, newCases, age, count
+    // Cases
+    case cases, noCases, firstOf, allOf, furtherPages, otherPage, previousPage, nextPage
+    case likelihood, user, transaction, product, price, purchased, whatToDo
+    case isNew, unknownOwner, andMore, listPrice, priceUnknown, ago
+    case underAnHour, oneHour, hours, days
+    // What to do
+    case deliver, deliverForOrder, findBuyer, askUsers, investigate
+    // Evidence
+    case evidence, evidenceOf, timeline, why, ids, originalTransaction, order, orders, receipt, device, app
+    case environment, verifiedBy, firstVerified, lastVerified, becameCase, uploadedFor, uploadedAlong, byUser, nobody
+    case withOrder, claimBy, copy, copyOf, copied, quantity
+    // Search and filters
+    case search, searchHint, filters, anyReason, anyProduct, anyApp, anyAge, anyTime, newOnly, oldOnly, reason, seen
+    case clear, shown, shownOf, noMatch, rowsFromTo, sortBy, scriptOff
+    // Lists
+    case unusable, unverified, suspicious, latestFirst, partOfList, uploaded, nights, what, users, found
+    // Totals
+    case totals, balance, doNotBalance, received, whiteTable, verified, newlyWhite, alreadyWhite, alreadyBlack
+    case excluded, openingWhite, new, claimed, resolved, refunded, closingWhite, stages, stage, seconds, items
+    case transactions, units, hash, figure
+    // All reports
+    case reports, day, run, dryRun, outcome, complete, early, files
+    // The spreadsheet
+    case sheetCases, sheetUnusable, sheetUnverified, sheetSuspicious, sheetTotals
+    case currency, purchasedUTC, purchasedLocal, ageInDays, yes, no, detail, firstSeen, reasons, isListPrice
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Reconciliation
+
+/// What a report says in words, in one language: everything that a reader sees and that no client sent.
+protocol Wording: Sendable {
+    var language: ReportLanguage { get }
+
+    /// The text of a phrase; `{name}` stands for a value.
+    func text(of phrase: Phrase) -> String
+
+    func name(of likelihood: Likelihood) -> String
+    /// A reason in two or three words, for lists and filters.
+    func name(of reason: Reason) -> String
+    func sentence(_ reason: Reason) -> String
+    func sentence(_ problem: ReceiptProblem) -> String
+    func action(_ problem: ReceiptProblem) -> String
+    func title(_ kind: Suspicion.Kind) -> String
+    func name(of source: Source) -> String
+    func name(of outcome: ClaimOutcome) -> String
+    func name(of bracket: AgeBracket) -> String
+}
+
+extension Wording {
+    /// A phrase with its values.
+    func callAsFunction(_ phrase: Phrase, _ values: [String: String] = [:]) -> String {
+        Template(text(of: phrase)).filled(values)
+    }
+
+    /// A phrase of a page with its values.
+    func html(_ phrase: Phrase, _ values: [String: HTML] = [:]) -> HTML {
+        Template(text(of: phrase)).filled(values)
+    }
+
+    /// What to do about a case, with its users and orders.
+    func action(_ assessment: Assessment, orderIDs: [String]) -> String {
+        let advice = Advice(assessment, orderIDs: orderIDs)
+        return self(advice.phrase, advice.values)
+    }
+
+    /// An age in the largest unit that tells enough.
+    func age(_ seconds: TimeInterval) -> String {
+        let hours = Int(max(0, seconds) / 3600)
+        return switch hours {
+        case ..<1: self(.underAnHour)
+        case 1: self(.oneHour)
+        case ..<48: self(.hours, ["n": String(hours)])
+        default: self(.days, ["n": String(hours / 24)])
+        }
+    }
+}
+
+/// What support staff should do about a case: the sentence, and what is filled into it.
+struct Advice {
+    let phrase: Phrase
+    let values: [String: String]
+
+    init(_ assessment: Assessment, orderIDs: [String]) {
+        switch (assessment.action, assessment.owner) {
+        case (.deliver, .user(let user)) where orderIDs.count == 1:
+            (phrase, values) = (.deliverForOrder, ["user": user, "order": orderIDs[0]])
+        case (.deliver, .user(let user)):
+            (phrase, values) = (.deliver, ["user": user])
+        case (.deliver, _), (.contact, .unknown):
+            (phrase, values) = (.findBuyer, [:])
+        case (.contact, let owner):
+            (phrase, values) = (.askUsers, ["users": owner.candidates.prefix(5).joined(separator: ", ")])
+        case (.investigate, _):
+            (phrase, values) = (.investigate, [:])
+        }
+    }
+}

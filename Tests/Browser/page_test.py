@@ -1,0 +1,437 @@
+"""The page with JavaScript: what a reader can do, by mouse, keyboard and address."""
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from browser import PageTestCase
+
+
+class Sections(PageTestCase):
+    def test_everything_stands_in_its_place(self):
+        headings = [heading.text.split("\n")[0] for heading in self.all("h1, main h2")]
+        for wanted in [
+            "Lost orders, 21 Sep 2026", "Paid, not delivered", "Receipts", "How long they wait", "Over the last 30 runs",
+            "Likely lost orders 450", "Receipts still not verified 5", "Receipts that could not be used 7",
+            "Suspicious 1", "Control totals",
+        ]:
+            self.assertIn(wanted, headings)
+        self.assertEqual(self.browser.title, "Lost orders, 21 Sep 2026")
+
+    def test_figures_are_those_of_the_json(self):
+        cases = self.report()["cases"]
+        self.assertEqual(self.one(".hero").text, str(len(cases)))
+        counts = [figure.text for figure in self.all(".legend b")]
+        expected = [sum(case["likelihood"] == name for case in cases) for name in ["high", "medium", "low"]]
+        self.assertEqual(counts, [str(count) for count in expected])
+        self.assertEqual(
+            sum(int(figure.text) for figure in self.all(".ageing tbody td.figure")), len(cases))
+
+    def test_money_and_dates_stand_on_one_line(self):
+        broken = self.browser.execute_script("""
+            return [...document.querySelectorAll('.sums li, td.figure, code.id, td time')].filter(element => {
+                const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+                while (walker.nextNode()) {
+                    const range = document.createRange();
+                    range.selectNodeContents(walker.currentNode);
+                    if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) return true;
+                }
+                return false;
+            }).map(element => element.textContent);
+        """)
+        self.assertEqual(broken, [])
+
+
+class Hostile(PageTestCase):
+    def test_a_clients_text_stays_text(self):
+        self.open("q=onerror")
+        self.assertEqual(len(self.shown()), 1)
+        self.assertIn("<img src=x onerror=alert(1)>", self.one("tr.case").text)
+        self.assertEqual(self.all("img"), [])
+
+    def test_a_hostile_device_stays_text(self):
+        self.open("q=alert(1)")
+        self.one("tr.case .disclose").click()
+        self.assertIn("</script><script>alert(1)</script>", self.one("tr.evidence").text)
+        scripts = self.browser.execute_script(
+            "return [...document.scripts].filter(script => script.type === '').length")
+        self.assertEqual(scripts, 1)
+
+    def test_nothing_but_our_own_script_may_run(self):
+        ran = self.browser.execute_script("""
+            const script = document.createElement('script');
+            script.textContent = 'window.ran = true';
+            document.body.append(script);
+            return window.ran === true;
+        """)
+        self.assertFalse(ran)
+        refused = [entry["message"] for entry in self.browser.get_log("browser")]
+        self.assertTrue(any("Content Security Policy" in message for message in refused), refused)
+
+
+class Filters(PageTestCase):
+    def ids(self, condition):
+        return {case["transaction_id"] for case in self.report()["cases"] if condition(case)}
+
+    def check(self, condition):
+        wanted = self.ids(condition)
+        self.assertTrue(wanted)
+        self.assertEqual(self.status(), f"{len(wanted)} of 450 cases")
+        self.assertTrue(set(self.shown()) <= wanted)
+        self.assertEqual(len(self.shown()), min(100, len(wanted)))
+
+    def choose(self, name, value):
+        Select(self.one(f"select[name={name}]")).select_by_value(value)
+
+    def test_likelihood(self):
+        self.one("[data-likelihood=low]").click()
+        self.check(lambda case: case["likelihood"] == "low")
+        self.assertEqual(self.one("[data-likelihood=low]").get_attribute("aria-pressed"), "true")
+        self.one("[data-likelihood=high]").click()
+        self.check(lambda case: case["likelihood"] in ["low", "high"])
+
+    def test_reason(self):
+        self.choose("reason", "claim_failed")
+        self.check(lambda case: "claim_failed" in case["reasons"])
+
+    def test_product(self):
+        self.choose("product", "chest.gold")
+        self.check(lambda case: case["product_id"] == "chest.gold")
+
+    def test_app(self):
+        self.choose("app", "com.example.puzzle")
+        self.check(lambda case: case["bundle_id"] == "com.example.puzzle")
+
+    def test_new_and_old(self):
+        self.choose("seen", "new")
+        self.check(lambda case: case["is_new"])
+        self.choose("seen", "old")
+        self.check(lambda case: not case["is_new"])
+
+    def test_age(self):
+        from datetime import datetime
+        now = datetime.fromisoformat(self.report()["run"]["now"].replace("Z", "+00:00"))
+
+        def days(case):
+            return (now - datetime.fromisoformat(case["purchased_at"].replace("Z", "+00:00"))).days
+
+        self.choose("age", "8-30")
+        self.check(lambda case: 8 <= days(case) <= 30)
+        self.choose("age", "91-")
+        self.check(lambda case: days(case) > 90)
+
+    def test_together_and_cleared(self):
+        self.choose("app", "com.example.puzzle")
+        self.one("[data-likelihood=medium]").click()
+        self.check(lambda case: case["bundle_id"] == "com.example.puzzle" and case["likelihood"] == "medium")
+        self.one("button.clear").click()
+        self.assertEqual(self.status(), "450 cases")
+        self.assertEqual(self.address, "")
+
+    def test_nothing_found(self):
+        self.one("input[type=search]").send_keys("no such thing")
+        self.assertEqual(self.shown(), [])
+        self.assertIn("No case matches", self.one("#cases-table tbody").text)
+
+
+class Search(PageTestCase):
+    def find(self, text):
+        search = self.one("input[type=search]")
+        search.clear()
+        search.send_keys(text)
+        return self.shown()
+
+    def test_every_id(self):
+        cases = self.report()["cases"]
+        case = next(case for case in cases if case["order_ids"] and len(case["candidates"]) == 2)
+        for text in [
+            case["transaction_id"], case["candidates"][0], case["candidates"][1], case["order_ids"][0],
+            str(case["sightings"][0]["receipt_id"]), case["transaction_id"][4:], case["candidates"][0].upper(),
+        ]:
+            self.assertIn(case["transaction_id"], self.find(text), text)
+        self.assertEqual(self.find(case["transaction_id"]), [case["transaction_id"]])
+
+    def test_several_words(self):
+        cases = self.report()["cases"]
+        wanted = [
+            case["transaction_id"] for case in cases
+            if case["product_id"] == "gems.1200" and "iPad14,5" in (case["device"] or "")]
+        self.assertTrue(wanted)
+        self.assertEqual(self.find("gems.1200 ipad14,5"), wanted[:100])
+
+    def test_slash_goes_to_the_search(self):
+        self.one("body").send_keys("/")
+        self.browser.switch_to.active_element.send_keys("gems.100")
+        self.assertEqual(self.one("input[type=search]").get_attribute("value"), "gems.100")
+
+
+class Sorting(PageTestCase):
+    def sort(self, name):
+        self.one(f"[data-sort={name}]").click()
+        return self.shown()
+
+    def test_each_column_both_ways(self):
+        rank = {"high": 0, "medium": 1, "low": 2}
+        keys = {
+            "likelihood": lambda case: rank[case["likelihood"]],
+            "user": lambda case: case["candidates"][0],
+            "transaction": lambda case: case["transaction_id"],
+            "product": lambda case: case["product_name"],
+            "price": lambda case: (case["currency"], case["price_milliunits"]),
+            "purchased": lambda case: case["purchased_at"],
+        }
+        cases = self.report()["cases"]
+        by_id = {case["transaction_id"]: case for case in cases}
+        for name, key in keys.items():
+            ascending = [key(by_id[id]) for id in self.sort(name)]
+            self.assertEqual(ascending, sorted(key(case) for case in cases)[:100], name)
+            head = self.one(f"th:has([data-sort={name}])")
+            self.assertEqual(head.get_attribute("aria-sort"), "ascending")
+            descending = [key(by_id[id]) for id in self.sort(name)]
+            self.assertEqual(descending, sorted((key(case) for case in cases), reverse=True)[:100], name)
+            self.sort(name)
+        self.assertEqual(self.shown(), [case["transaction_id"] for case in cases[:100]])
+
+    def test_pages_of_the_table(self):
+        cases = [case["transaction_id"] for case in self.report()["cases"]]
+        self.one("#pager .nextPage").click()
+        self.assertEqual(self.shown(), cases[100:200])
+        self.assertIn("101 to 200 of 450", self.one("#pager").text)
+        self.one("#pager .previousPage").click()
+        self.assertEqual(self.shown(), cases[:100])
+
+
+class Evidence(PageTestCase):
+    def test_opens_and_closes(self):
+        button = self.one("tr.case .disclose")
+        self.assertEqual(button.get_attribute("aria-expanded"), "false")
+        button.click()
+        self.assertEqual(button.get_attribute("aria-expanded"), "true")
+        panel = self.one(f"#{button.get_attribute('aria-controls')}")
+        case = self.report()["cases"][0]
+        for text in [case["transaction_id"], case["owner"], case["bundle_id"], "What happened", "Why it is listed"]:
+            self.assertIn(text, panel.text)
+        times = [time.get_attribute("datetime") for time in panel.find_elements(By.CSS_SELECTOR, "ol time")]
+        self.assertGreaterEqual(len(times), 4)
+        self.assertEqual(times, sorted(times))
+        button.click()
+        self.assertEqual(self.all("tr.evidence"), [])
+
+    def test_a_click_on_the_row_opens_too(self):
+        self.one("tr.case td:last-child").click()
+        self.assertEqual(len(self.all("tr.evidence")), 1)
+
+    def test_copies_ids(self):
+        self.browser.execute_cdp_cmd(
+            "Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+        self.one("tr.case .disclose").click()
+        button = self.one("tr.evidence .copy")
+        wanted = self.report()["cases"][0]["transaction_id"]
+        self.assertEqual(button.get_attribute("aria-label"), f"Copy {wanted}")
+        button.click()
+        self.wait(lambda: wanted in self.status(), "the page says that it copied")
+        search = self.one("input[type=search]")
+        search.send_keys(Keys.CONTROL, "v")
+        self.assertEqual(search.get_attribute("value"), wanted)
+
+
+class Address(PageTestCase):
+    def test_holds_filters_and_gives_them_back(self):
+        self.one("input[type=search]").send_keys("gems")
+        self.one("[data-likelihood=medium]").click()
+        Select(self.one("select[name=seen]")).select_by_value("old")
+        self.one("[data-sort=price]").click()
+        self.one("[data-sort=price]").click()
+        self.one("tr.case .disclose").click()
+        shown, address = self.shown(), self.address
+        self.open(address.lstrip("#"))
+        self.assertEqual(self.shown(), shown)
+        self.assertEqual(self.one("input[type=search]").get_attribute("value"), "gems")
+        self.assertEqual(self.one("select[name=seen]").get_attribute("value"), "old")
+        self.assertEqual(self.one("th:has([data-sort=price])").get_attribute("aria-sort"), "descending")
+        self.assertEqual(len(self.all("tr.evidence")), 1)
+
+    def test_takes_no_harm_from_nonsense(self):
+        self.open("likelihood=x&reason=y&age=z&sort=constructor&seen=1&lang=toString&open=%22")
+        self.assertEqual(self.status(), "450 cases")
+
+    def test_follows_a_change(self):
+        self.browser.execute_script("location.hash = 'likelihood=low'")
+        self.wait(lambda: self.status() == "75 of 450 cases", "the filter of the address holds")
+
+
+class Languages(PageTestCase):
+    def test_switches_everything(self):
+        self.one("[data-set-language=zh]").click()
+        self.assertEqual(self.one("html").get_attribute("lang"), "zh-Hans")
+        self.assertEqual(self.browser.title, "2026年9月21日 漏单报告")
+        self.assertEqual(self.one("h1").text, "2026年9月21日 漏单报告")
+        self.assertIn("共 450", self.one("#pager").text)
+        self.assertEqual(self.one("[data-sort=user]").text, "用户")
+        self.assertIn("年", self.one("tr.case time").text)
+        text = self.one("main").text
+        for english in ["Likely", "Receipts", "Deliver", "ago", "not delivered"]:
+            self.assertNotIn(english, text)
+        self.assertIn("lang=zh", self.address)
+        self.one("[data-set-language=en]").click()
+        self.assertEqual(self.browser.title, "Lost orders, 21 Sep 2026")
+        self.assertNotIn("lang", self.address)
+
+    def test_by_the_address(self):
+        self.open("lang=zh&likelihood=low")
+        self.assertEqual(self.status(), "450 笔中的 75 笔")
+        self.assertTrue(self.one("header a[href*=index]").get_attribute("href").endswith("#lang=zh"))
+
+
+class Chinese(PageTestCase):
+    sample = "chinese"
+
+    def test_opens_in_the_configured_language(self):
+        self.assertEqual(self.one("html").get_attribute("lang"), "zh-Hans")
+        self.assertEqual(self.browser.title, "2026年9月21日 漏单报告")
+        self.assertEqual(self.status(), "20 笔")
+
+
+class Keyboard(PageTestCase):
+    def active(self):
+        return self.browser.switch_to.active_element
+
+    def press(self, key):
+        self.active().send_keys(key)
+
+    def test_from_the_top_to_the_evidence(self):
+        self.one("body").send_keys(Keys.TAB)
+        self.assertEqual(self.active().get_attribute("class"), "skip")
+        self.press(Keys.ENTER)
+        self.assertEqual(self.active().get_attribute("id"), "cases-heading")
+        self.press(Keys.TAB)
+        self.assertEqual(self.active().get_attribute("name"), "q")
+        self.press(Keys.TAB)
+        self.press(Keys.SPACE)
+        self.assertIn("likelihood=high", self.address)
+        for _ in range(60):
+            self.press(Keys.TAB)
+            if "disclose" in (self.active().get_attribute("class") or ""):
+                break
+        self.press(Keys.ENTER)
+        self.assertEqual(self.active().get_attribute("aria-expanded"), "true")
+        self.press(Keys.TAB)
+        self.assertIn("copy", self.active().get_attribute("class"))
+
+    def test_sorting_keeps_the_focus(self):
+        self.one("[data-sort=price]").send_keys(Keys.ENTER)
+        self.assertEqual(self.active().get_attribute("data-sort"), "price")
+
+    def test_whatever_has_the_focus_shows_it(self):
+        self.one("body").send_keys(Keys.TAB)
+        for _ in range(15):
+            outline = self.active().value_of_css_property("outline-style")
+            self.assertNotEqual(outline, "none", self.active().get_attribute("outerHTML")[:200])
+            self.press(Keys.TAB)
+
+    def test_every_control_has_a_name(self):
+        self.one("tr.case .disclose").click()
+        for control in self.all("button, input, select, a[href], [role=group], [role=search]"):
+            if control.is_displayed() and control.aria_role not in ["search"]:
+                self.assertTrue(control.accessible_name.strip(), control.get_attribute("outerHTML")[:200])
+
+
+class Screen(PageTestCase):
+    CONTRAST = """
+        const channel = value => (value /= 255) <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4;
+        const parse = color => color.match(/[\\d.]+/g).map(Number);
+        const light = ([r, g, b]) => .2126 * channel(r) + .7152 * channel(g) + .0722 * channel(b);
+        const ground = element => {
+            for (; element !== null; element = element.parentElement) {
+                const [r, g, b, a] = parse(getComputedStyle(element).backgroundColor);
+                if (a === undefined || a > 0) return [r, g, b];
+            }
+            return [255, 255, 255];
+        };
+        const poor = [];
+        const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()) {
+            const element = walker.currentNode.parentElement;
+            if (walker.currentNode.textContent.trim() === '' || !element.checkVisibility()) continue;
+            if (element.closest('script, style, svg, :disabled, .unseen') !== null) continue;
+            const [a, b] = [light(parse(getComputedStyle(element).color)), light(ground(element))];
+            const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+            if (ratio < 4.5) poor.push(`${ratio.toFixed(2)} ${element.outerHTML.slice(0, 100)}`);
+        }
+        return [...new Set(poor)];
+    """
+
+    def tearDown(self):
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+        self.browser.set_window_size(1400, 1200)
+        super().tearDown()
+
+    def emulate(self, media="", **features):
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "media": media,
+            "features": [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]})
+
+    def test_text_stands_out_in_light_and_dark(self):
+        grounds = set()
+        for scheme in ["light", "dark"]:
+            self.emulate(prefers_color_scheme=scheme)
+            self.open()
+            self.one("tr.case .disclose").click()
+            for name in ["high", "medium", "low"]:
+                self.one(f"[data-likelihood={name}]").click()
+            self.assertEqual(self.browser.execute_script(self.CONTRAST), [], scheme)
+            grounds.add(self.one("body").value_of_css_property("background-color"))
+        self.assertEqual(len(grounds), 2)
+
+    def test_prints_without_controls(self):
+        self.emulate(media="print")
+        for selector in ["#tools", "#pager", ".languages", ".skip"]:
+            self.assertFalse(self.one(selector).is_displayed(), selector)
+        self.assertTrue(self.one("#cases-table").is_displayed())
+        self.assertEqual(self.one("body").value_of_css_property("background-color"), "rgba(255, 255, 255, 1)")
+
+    def test_fits_a_narrow_screen(self):
+        self.browser.set_window_size(500, 900)
+        wider = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
+        self.assertLessEqual(wider, 0)
+        self.assertEqual(self.one("#cases-table tr.case").value_of_css_property("display"), "block")
+
+
+class Many(PageTestCase):
+    sample = "many"
+
+    def test_holds_fifty_thousand_cases_and_leads_to_the_rest(self):
+        self.assertIn("50,000", self.status())
+        self.assertEqual(self.one(".hero").text, "60,000")
+        self.assertLess((self.folder / "index.html").stat().st_size, 15_000_000)
+        cases = [case["transaction_id"] for case in self.report()["cases"]]
+        self.one("input[type=search]").send_keys(cases[49_999])
+        self.assertEqual(self.shown(), [cases[49_999]])
+        self.one(".ways a").click()
+        self.assertIn("10,000", self.status())
+        self.assertEqual(self.shown(), cases[50_000:50_100])
+
+
+class Nothing(PageTestCase):
+    sample = "none"
+
+    def test_says_so(self):
+        self.assertIn("No likely lost order", self.one("main").text)
+        self.assertEqual(self.one(".hero").text, "0")
+        self.one("[data-set-language=zh]").click()
+        self.assertIn("没有疑似漏单", self.one("main").text)
+
+
+class WithoutScript(PageTestCase):
+    script = False
+
+    def test_the_first_cases_stand_in_a_plain_table(self):
+        rows = self.all("#cases-table tbody tr")
+        self.assertEqual(len(rows), 200)
+        case = self.report()["cases"][0]
+        for text in [case["transaction_id"], case["owner"], "Deliver to"]:
+            self.assertIn(text, rows[0].text)
+        self.assertIn("The first 200 of 450", self.one("#cases-table caption").text)
+        self.assertFalse(self.one("#tools").is_displayed())
+        self.assertFalse(self.one(".languages").is_displayed())
+        self.assertTrue(self.one("noscript p").is_displayed())

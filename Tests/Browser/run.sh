@@ -1,0 +1,25 @@
+#!/bin/sh
+# The report in a real browser, from a disk, as a reader opens it. The reports under test are written by our own code.
+set -eu
+cd "$(dirname "$0")/../.."
+command -v swift >/dev/null 2>&1 || PATH="$PATH:/opt/swift/usr/bin"
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# A report of so many cases, in a language, in a folder of its own.
+write_report() {
+    IAP_REPORT_SAMPLE="$scratch/$1" IAP_REPORT_SAMPLE_CASES="$2" IAP_REPORT_SAMPLE_LANGUAGE="$3" \
+        swift test --skip-build --filter '^ReportingTests\.SampleReport/' >"$scratch/log" 2>&1 ||
+        { cat "$scratch/log" >&2; exit 1; }
+}
+
+swift build --build-tests
+write_report english 450 en
+write_report chinese 20 zh
+write_report many 60000 en
+write_report none 0 en
+
+IAP_REPORT_SAMPLES="$scratch" PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m unittest discover -s Tests/Browser -p '*_test.py' "$@"

@@ -1,0 +1,149 @@
+import Foundation
+import Reconciliation
+import Reporting
+import Testing
+
+/// A whole report of a made-up night, for the browser's tests and for looking at: `IAP_REPORT_SAMPLE` names the folder
+/// that it is written to, `IAP_REPORT_SAMPLE_CASES` how many cases it has, `IAP_REPORT_SAMPLE_LANGUAGE` the language.
+@Suite struct SampleReport {
+    private static let variables = ProcessInfo.processInfo.environment
+
+    @Test(.enabled(if: variables["IAP_REPORT_SAMPLE"] != nil, "IAP_REPORT_SAMPLE names no folder"))
+    func isWritten() throws {
+        let folder = try #require(Self.variables["IAP_REPORT_SAMPLE"])
+        let count = Self.variables["IAP_REPORT_SAMPLE_CASES"].flatMap(Int.init) ?? 450
+        let language = Self.variables["IAP_REPORT_SAMPLE_LANGUAGE"].flatMap(ReportLanguage.init) ?? .english
+        let writer = try ReportWriter(directory: folder, language: language, programVersion: "1.0")
+        try SampleNight(cases: count).hand(to: writer)
+        #expect(FileManager.default.fileExists(atPath: "\(folder)/latest/index.html"))
+    }
+}
+
+/// The findings of a made-up night: many cases of every kind, the same for the same number.
+struct SampleNight {
+    private static let products: [(id: String, name: String, prices: [(Int64, String)])] = [
+        ("gems.100", "100 Gems", [(1_990, "USD"), (12_000, "CNY"), (300_000, "JPY")]),
+        ("gems.550", "550 Gems", [(9_990, "USD"), (68_000, "CNY"), (1_500_000, "JPY")]),
+        ("gems.1200", "1,200 Gems", [(19_990, "USD"), (128_000, "CNY"), (21_990, "EUR")]),
+        ("chest.gold", "一箱金币", [(4_990, "USD"), (30_000, "CNY"), (5_490, "EUR")]),
+        ("pass.season", "Season Pass", [(9_990, "USD"), (68_000, "CNY"), (4_250, "KWD")]),
+        ("starter.pack", "Starter Pack <b>", [(990, "USD"), (6_000, "CNY"), (160_000, "JPY")]),
+    ]
+    private static let devices = ["iPhone15,3", "iPhone16,1", "iPad14,5", "iPhone12,8"]
+    private static let reasons: [[Reason]] = [
+        [.neverClaimed], [.neverClaimed, .rodeAlong], [.claimFailed], [.neverClaimed, .ownerAmbiguous],
+        [.claimFailed, .ownerAmbiguous], [.unknownProduct],
+    ]
+    private let count: Int
+
+    init(cases count: Int) {
+        self.count = count
+    }
+
+    func hand(to receiver: ReportWriter) throws {
+        let found = (0..<count).map(lostOrder).sorted {
+            ($0.assessment.likelihood, $0.purchasedAt) < ($1.assessment.likelihood, $1.purchasedAt)
+        }
+        try receiver.begin(head(of: found))
+        for lostOrder in found { try receiver.add(lostOrder) }
+        for index in 0..<7 { try receiver.add(unusable: notice(index, .notGenuine)) }
+        for index in 7..<12 { try receiver.add(unverified: notice(index, .tryAgain)) }
+        try receiver.add(Sample.suspicion)
+        try receiver.finish()
+    }
+
+    private func head(of found: [ReportedCase]) -> RunReport {
+        var report = Sample.run()
+        var counts = CaseCounts(new: found.count(where: \.isNew), oldestPurchase: found.map(\.purchasedAt).min())
+        var money: [CurrencyCode: Int64] = [:]
+        for lostOrder in found {
+            counts.byLikelihood[lostOrder.assessment.likelihood, default: 0] += 1
+            guard let price = lostOrder.price else {
+                counts.unpriced += 1
+                continue
+            }
+            money[price.currency, default: 0] += price.milliunits
+        }
+        counts.money = money.sorted { $0.key < $1.key }.map { Money(milliunits: $0.value, currency: $0.key) }
+        report.cases = counts
+        report.pending = 63
+        report.receipts = ReceiptCounts(due: 20_417, verified: 20_388, tryAgain: 5, unusable: 7)
+        report.stages = [("own", 0.01), ("fetch", 1.87), ("verify", 14.2), ("record", 9.64), ("assess", 1.1)]
+            .map { StageTime(name: $0.0, seconds: $0.1, items: 20_417) }
+        report.history = (1...30).map { run in
+            let isLast = run == 30
+            return RunFigures(
+                runID: Int64(run + 12), now: Sample.now.addingTimeInterval(Double(run - 30) * 86_400),
+                cases: isLast ? found.count : found.count * (60 + (run * 37) % 41) / 100,
+                new: isLast ? counts.new : found.count * (3 + (run * 11) % 7) / 100)
+        }
+        return report
+    }
+
+    private func lostOrder(_ index: Int) -> ReportedCase {
+        let product = Self.products[index * 7 % Self.products.count]
+        let (price, currency) = product.prices[index * 5 % 3]
+        let age = Double(3_700 + (index * index * 7_919) % (index % 5 == 0 ? 9_000_000 : 700_000))
+        let purchased = Sample.now.addingTimeInterval(-age)
+        let reasons = Self.reasons[index * 13 % Self.reasons.count]
+        let users = users(index, reasons)
+        let likelihood: Likelihood = reasons.contains(.unknownProduct) ? .low : reasons.count > 1 ? .medium : .high
+        var found = Sample.lostOrder(id: String(470_001_000_000_000 + index * 7_919_113))
+        found.key = TransactionKey(
+            id: found.key.id, bundleID: BundleID(index % 9 == 0 ? "com.example.puzzle" : "com.example.game")!,
+            environment: .production)
+        found.assessment = Assessment(
+            likelihood: likelihood, reasons: reasons, owner: users.count == 1 ? .user(users[0]) : .ambiguous(users),
+            action: users.count > 1 ? .contact : likelihood == .low ? .investigate : .deliver)
+        found.productID = ProductID(product.id)!
+        found.productName = product.name
+        found.purchasedAt = purchased
+        found.price = Money(milliunits: price, currency: CurrencyCode(currency)!)
+        found.isListPrice = index % 3 != 0
+        found.orderIDs = index % 4 == 0 ? ["order-\(10_000 + index)"] : []
+        found.device = device(index)
+        found.sightings = sightings(index, users, purchased, isNamed: !reasons.contains(.rodeAlong))
+        found.claims =
+            reasons.contains(.claimFailed)
+            ? [
+                ClaimAttempt(
+                    outcome: .wrongUser, userID: users[0], orderID: nil, attemptedAt: purchased.addingTimeInterval(600))
+            ] : []
+        found.openedAt = purchased.addingTimeInterval(3_600)
+        found.isNew = age < 86_400
+        found.firstVerifiedAt = purchased.addingTimeInterval(900)
+        found.lastVerifiedAt = Sample.now
+        return found
+    }
+
+    private func users(_ index: Int, _ reasons: [Reason]) -> [String] {
+        let first = index == 0 ? Sample.hostile.filter { $0 != "\u{7}" } : "player-\(20_000 + index * 31 % 9_973)"
+        return reasons.contains(.ownerAmbiguous) ? [first, "player-\(40_000 + index)"] : [first]
+    }
+
+    private func device(_ index: Int) -> String {
+        let name = index % 50 == 0 ? "</script><script>alert(1)</script>" : "Phone \(index % 97)"
+        return #"{"model":"\#(Self.devices[index % 4])","name":"\#(name)","os":"17.\#(index % 6)"}"#
+    }
+
+    private func sightings(_ index: Int, _ users: [String], _ purchased: Date, isNamed: Bool) -> [Sighting] {
+        users.enumerated().map { place, user in
+            Sighting(
+                receiptID: Int64(70_000 + index * 2 + place), userID: user,
+                orderID: index % 4 == 0 ? "order-\(10_000 + index)" : nil, isNamed: isNamed && place == 0,
+                uploadedAt: purchased.addingTimeInterval(300 + Double(place) * 40_000))
+        }
+    }
+
+    private func notice(_ index: Int, _ problem: ReceiptProblem) -> ReceiptNotice {
+        var notice = Sample.notice(problem)
+        notice.receiptID = Int64(90_000 + index)
+        if index > 0 {
+            notice.bundleID = "com.example.game"
+            notice.userID = "player-\(30_000 + index)"
+            notice.device = device(index)
+        }
+        notice.detail = problem == .tryAgain ? "Apple answered 21009" : "Apple answered 21003"
+        return notice
+    }
+}
