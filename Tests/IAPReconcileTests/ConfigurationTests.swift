@@ -141,7 +141,7 @@ import Testing
             contentsOf: PackageRoot.folder.appending(path: "cron/iap-reconcile.conf.example"), encoding: .utf8)
         #expect(try Configuration.parse(text, file: "example").settings.apps.count == 1)
         let sections = ["database", "apple", "run", "report"].compactMap { Sections.keys(of: $0) }
-        let keys = sections.flatMap(\.keys) + AppSection.keys(credentials: nil).keys.filter { $0 != "shared_secret" }
+        let keys = sections.flatMap(\.keys) + AppSection.keys(secrets: .leftAlone).keys.filter { $0 != "shared_secret" }
         for key in keys {
             #expect(text.contains("\n;\(key) = ") || text.contains("\n\(key) = "), "\(key) is missing")
         }

@@ -53,13 +53,20 @@ import Testing
         }
     }
 
+    @Test func aCommandThatAsksNobodyLeavesSecretsAlone() throws {
+        let text = "[app com.a]\nshared_secret_file = /nonexistent/secret\n"
+        let configuration = try Configuration.parse(text, file: "x", secrets: .leftAlone)
+        #expect(configuration.settings.apps.count == 1)
+        #expect(configuration.settings.apps.first?.sharedSecret == nil)
+    }
+
     private func refusal(of path: String) throws -> String {
         try #require(throws: ConfigurationError.self) { try parse("shared_secret_file = \(path)") }.text
     }
 
     @discardableResult
     private func parse(_ line: String, credentials: String? = nil) throws -> Configuration {
-        try Configuration.parse("[app com.a]\n\(line)", file: "x", credentials: credentials)
+        try Configuration.parse("[app com.a]\n\(line)", file: "x", secrets: .read(credentials: credentials))
     }
 
     private func write(_ text: String, mode: Int, to file: URL) throws {

@@ -9,9 +9,15 @@ struct Work {
 
     init(_ invocation: Invocation) throws(ConfigurationError) {
         self.invocation = invocation
-        configuration = try Configuration.read(
-            invocation.configuration, credentials: ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"])
+        configuration = try Configuration.read(invocation.configuration, secrets: Self.secrets(for: invocation.command))
         console = Console(invocation)
+    }
+
+    private static func secrets(for command: Command) -> Secrets {
+        switch command {
+        case .run, .doctor: .read(credentials: ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"])
+        case .report, .migrate, .help, .version: .leftAlone
+        }
     }
 
     func perform() async throws -> ExitCode {

@@ -9,7 +9,7 @@ struct AppSection {
     private var grace: TimeInterval = 3600
     private var graceByType: [ProductType: TimeInterval] = [:]
     private var since: Date?
-    private var secret: (key: String, value: Secret)?
+    private var secret: (key: String, value: Secret?)?
 
     init(bundleID: BundleID) {
         self.bundleID = bundleID
@@ -18,20 +18,20 @@ struct AppSection {
     var settings: AppSettings {
         let app = App(
             bundleID: bundleID, environment: environment, grace: Grace(grace, byType: graceByType), since: since)
-        return AppSettings(app: app, sharedSecret: secret?.value)
+        return AppSettings(app: app, sharedSecret: secret?.value ?? nil)
     }
 
-    /// The keys of such a section; credentials are looked for in the folder that the service manager gave.
-    static func keys(credentials: String?) -> [String: SettingKey<AppSection>] {
+    /// The keys of such a section.
+    static func keys(secrets: Secrets) -> [String: SettingKey<AppSection>] {
         var keys = [
             "environment": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
                 to.environment = try setting.choice(["production": .production, "sandbox": .sandbox])
             },
             "shared_secret_file": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
-                try to.keep(SecretFile.read(setting), of: setting)
+                try to.keep(secrets.secret(inFile: setting), of: setting)
             },
             "shared_secret_credential": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
-                try to.keep(SecretFile.readCredential(setting, in: credentials), of: setting)
+                try to.keep(secrets.secret(inCredential: setting), of: setting)
             },
             "shared_secret": SettingKey { (setting, _: inout AppSection) throws(ConfigurationError) in
                 throw setting.error(
@@ -53,7 +53,7 @@ struct AppSection {
         return keys
     }
 
-    private mutating func keep(_ value: Secret, of setting: Setting) throws(ConfigurationError) {
+    private mutating func keep(_ value: Secret?, of setting: Setting) throws(ConfigurationError) {
         if let other = secret?.key {
             throw setting.error("“\(other)” already names the shared secret; keep one of the two")
         }

@@ -12,9 +12,7 @@ struct Configuration {
 
 extension Configuration {
     /// Reads the file.
-    ///
-    /// - Parameter credentials: the folder of systemd's credentials, `$CREDENTIALS_DIRECTORY`.
-    static func read(_ path: String, credentials: String?) throws(ConfigurationError) -> Configuration {
+    static func read(_ path: String, secrets: Secrets) throws(ConfigurationError) -> Configuration {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
@@ -31,15 +29,15 @@ extension Configuration {
             throw ConfigurationError(file: path, line: nil, text: "the configuration is not text in UTF-8")
         }
         return try parse(
-            text, file: path, isReadableByOthers: status.st_mode & 0o004 != 0, credentials: credentials)
+            text, file: path, isReadableByOthers: status.st_mode & 0o004 != 0, secrets: secrets)
     }
 
     /// Parses what a file of this name holds.
     static func parse(
-        _ text: String, file: String, isReadableByOthers: Bool = false, credentials: String? = nil
+        _ text: String, file: String, isReadableByOthers: Bool = false, secrets: Secrets = .read(credentials: nil)
     ) throws(ConfigurationError) -> Configuration {
         var parser = ConfigurationParser(
-            file: file, isReadableByOthers: isReadableByOthers, credentials: credentials)
+            file: file, isReadableByOthers: isReadableByOthers, secrets: secrets)
         for entry in try IniFile.entries(of: text, file: file) { try parser.take(entry) }
         return parser.finished
     }

@@ -12,10 +12,10 @@ struct ConfigurationParser {
     /// Where each section began, and each of its keys stands.
     private var seen: [[String]: Int] = [:]
 
-    init(file: String, isReadableByOthers: Bool, credentials: String?) {
+    init(file: String, isReadableByOthers: Bool, secrets: Secrets) {
         self.file = file
         self.isReadableByOthers = isReadableByOthers
-        appKeys = AppSection.keys(credentials: credentials)
+        appKeys = AppSection.keys(secrets: secrets)
     }
 
     var finished: Configuration {

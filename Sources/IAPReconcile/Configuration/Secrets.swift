@@ -1,0 +1,24 @@
+import NightlyRun
+
+/// What becomes of the secrets that a configuration names.
+enum Secrets: Hashable {
+    /// They are read, for a command that asks Apple; `credentials` is the folder of systemd's credentials,
+    /// `$CREDENTIALS_DIRECTORY`.
+    case read(credentials: String?)
+    /// They stay where they are: whoever only changes the schema or writes a report again need not be let near them.
+    case leftAlone
+
+    func secret(inFile setting: Setting) throws(ConfigurationError) -> Secret? {
+        switch self {
+        case .read: try SecretFile.read(setting)
+        case .leftAlone: nil
+        }
+    }
+
+    func secret(inCredential setting: Setting) throws(ConfigurationError) -> Secret? {
+        switch self {
+        case .read(let credentials): try SecretFile.readCredential(setting, in: credentials)
+        case .leftAlone: nil
+        }
+    }
+}
