@@ -34,7 +34,7 @@ public final class SimulatedAppStore: Sendable {
     private let latency: Latency?
     private let outageAfter: Int?
     private let now: @Sendable () -> Date
-    private let payloads: ReceiptPayload
+    private let signer: ReceiptSigner
     private let state: Mutex<State>
 
     /// - Parameters:
@@ -50,7 +50,7 @@ public final class SimulatedAppStore: Sendable {
         self.latency = latency
         self.outageAfter = outageAfter
         self.now = now
-        payloads = ReceiptPayload(seed: seed)
+        signer = ReceiptSigner(seed: seed)
         state = Mutex(State(records: records))
     }
 
@@ -64,7 +64,7 @@ public final class SimulatedAppStore: Sendable {
         let port = try listener.start(port: port)
         state.withLock { $0.listeners.append(listener) }
         guard let tlsPort else { return Addresses(port: port, tlsBase: nil, authorityPEM: nil) }
-        let credentials = try ServerCredentials()
+        let credentials = ServerCredentials()
         let tlsListener = Listener(respond: respond)
         let tlsBase = "https://localhost:\(try tlsListener.start(port: tlsPort, credentials: credentials))"
         state.withLock { $0.listeners.append(tlsListener) }
@@ -84,8 +84,11 @@ public final class SimulatedAppStore: Sendable {
 
     /// The text that a client uploads for a receipt.
     public func makeReceipt(_ receipt: SimulatedReceipt) -> String {
-        payloads.encode(receipt)
+        signer.encode(receipt)
     }
+
+    /// The roots of what the store signs, in PEM, for clients to trust; the same for every store of the seed.
+    public var rootCertificatesPEM: String { signer.chains.rootsPEM }
 
     /// Changes what the store knows beside the receipts: apps, refunds, subscriptions, deleted accounts.
     public func update(_ change: (inout StoreRecords) -> Void) {
@@ -118,7 +121,7 @@ public final class SimulatedAppStore: Sendable {
         let admitted = admit(StableHash.of((question?.receiptData ?? "").utf8), at: endpoint)
         if admitted.isOut { return .page(503, "Service Unavailable") }
         guard request.method == "POST" else { return Answer(body: VerifyReceipt.refusal(.notPosted)) }
-        let endpointFunction = VerifyReceipt(payloads: payloads)
+        let endpointFunction = VerifyReceipt(signer: signer)
         var answer = Answer(
             body: endpointFunction.answer(to: question, at: endpoint, records: admitted.records, now: now()))
         if let latency { answer.delay = latency.delay(Mix.value(seed, admitted.hash, admitted.attempt, 1)) }

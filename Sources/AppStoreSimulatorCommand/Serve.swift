@@ -14,6 +14,7 @@ enum Serve {
                                  its URL is the second line on standard output
           --tls-port N           port for HTTPS; 0, the default, takes a free one
           --ca-out FILE          write the certificate authority there, in PEM
+          --root-out FILE        write the root certificates of what it signs there, in PEM
           --secrets-dir DIR      write the apps' shared secrets there, a file (mode 0600) named after each bundle id
           --clock MOMENT         Apple's present: later than --now for later nights (default: --now if given, else
                                  the present)
@@ -35,13 +36,15 @@ enum Serve {
         let options = try Options(
             arguments,
             values: WorldOptions.names.union([
-                "port", "port-file", "tls-port", "ca-out", "secrets-dir", "faults", "faults-sticky", "timeout-seconds",
+                "port", "port-file", "root-out", "tls-port", "ca-out", "secrets-dir", "faults", "faults-sticky",
+                "timeout-seconds",
                 "latency-ms", "latency-p99-ms", "outage-after", "clock",
             ]), switches: ["tls"])
         // Before any thread begins, so that all of them leave the signals to `StopSignals.wait`.
         StopSignals.block()
         let store = try store(options)
         try WorldOptions.writeSecrets(options)
+        if let file = options.text("root-out") { try Files.write(store.rootCertificatesPEM, to: file) }
         let addresses = try store.start(
             port: options.number("port", in: 0...UInt16.max) ?? 0,
             tlsPort: options.has("tls") ? options.number("tls-port", in: 0...UInt16.max) ?? 0 : nil)

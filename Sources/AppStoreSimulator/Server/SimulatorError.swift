@@ -3,8 +3,6 @@ public enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible {
     case invalidOption(String)
     /// The port could not be bound.
     case cannotListen(port: UInt16, https: Bool)
-    /// OpenSSL could not make a key or certificate.
-    case cannotMakeCertificate(step: String)
     /// A file could not be read or written.
     case file(path: String, problem: String)
     /// PostgreSQL refused; the text holds no value of a statement.
@@ -15,7 +13,6 @@ public enum SimulatorError: Error, Hashable, Sendable, CustomStringConvertible {
         case .invalidOption(let text): text
         case .cannotListen(let port, let https):
             "can't listen on 127.0.0.1 port \(port)\(https ? " for HTTPS" : ""): is it in use? Port 0 takes a free one"
-        case .cannotMakeCertificate(let step): "OpenSSL could not make the certificate (\(step))"
         case .file(let path, let problem): "\(path): \(problem)"
         case .database(let text): text
         }

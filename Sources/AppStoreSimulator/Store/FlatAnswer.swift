@@ -19,7 +19,6 @@ struct FlatAnswer {
     }
 
     private func write(_ transaction: SimulatedTransaction, to object: inout JSONText) {
-        let itemID = String(1_400_000_000 + StableHash.of(transaction.productID.utf8) % 100_000_000)
         object.field("quantity", String(transaction.quantity))
         object.field("product_id", transaction.productID)
         object.field("transaction_id", transaction.id)
@@ -28,7 +27,7 @@ struct FlatAnswer {
         object.date("original_purchase_date", transaction.originalPurchasedAt)
         if let expiresAt = transaction.expiresAt { writeExpiry(expiresAt, of: transaction, to: &object) }
         answer.writeRefund(of: transaction, to: &object)
-        object.field("item_id", itemID)
+        if let itemID = receipt.itemID { object.field("item_id", itemID) }
         if let app = answer.records.apps[receipt.bundleID], receipt.environment == .production {
             object.field("app_item_id", String(app.adamID))
         }

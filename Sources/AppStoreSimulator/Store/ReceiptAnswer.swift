@@ -5,7 +5,7 @@ struct ReceiptAnswer {
     let receipt: SimulatedReceipt
     let records: StoreRecords
     let now: Date
-    let payloads: ReceiptPayload
+    let signer: ReceiptSigner
     let excludesOldTransactions: Bool
 
     func json() -> [UInt8] {
@@ -13,7 +13,7 @@ struct ReceiptAnswer {
         text.object { answer in
             switch receipt.style {
             case .appReceipt: writeAppReceipt(to: &answer)
-            case .transactionReceipt: FlatAnswer(answer: self).write(to: &answer)
+            case .transactionReceipt, .signedTransaction: FlatAnswer(answer: self).write(to: &answer)
             }
         }
         return text.bytes
@@ -33,29 +33,21 @@ struct ReceiptAnswer {
 
     private func writeReceipt(to object: inout JSONText) {
         let adamID = receipt.environment == .production ? records.apps[receipt.bundleID]?.adamID ?? 0 : 0
-        object.field("receipt_type", receipt.environment == .production ? "Production" : "ProductionSandbox")
+        object.field("receipt_type", receipt.environment.receiptType)
         object.field("adam_id", number: adamID)
         object.field("app_item_id", number: adamID)
         object.field("bundle_id", receipt.bundleID)
         object.field("application_version", receipt.applicationVersion)
-        let installation = StableHash.of("\(receipt.bundleID) \(receipt.account)".utf8)
-        object.field("download_id", number: adamID == 0 ? 0 : Int64(installation % 900_000_000_000_000) + 1)
-        object.field("version_external_identifier", number: adamID == 0 ? 0 : 827_235_835)
+        object.field("download_id", number: adamID == 0 ? 0 : receipt.downloadID)
+        object.field("version_external_identifier", number: adamID == 0 ? 0 : AppReceiptPayload.versionID)
         object.date("receipt_creation_date", receipt.createdAt)
         object.date("request_date", now)
-        object.date("original_purchase_date", Date(timeIntervalSince1970: 1_375_340_400))
-        object.field("original_application_version", "1.0")
+        object.date("original_purchase_date", AppReceiptPayload.originalPurchaseDate)
+        object.field("original_application_version", AppReceiptPayload.originalVersion)
+        // In the order of the receipt, which is not that of time.
         object.array("in_app") { rows in
-            for transaction in shuffled(receipt.transactions) {
-                rows.object { write(transaction, to: &$0) }
-            }
+            for transaction in receipt.transactions { rows.object { write(transaction, to: &$0) } }
         }
-    }
-
-    /// Apple's order is not that of time; here it depends on the ids alone.
-    private func shuffled(_ transactions: [SimulatedTransaction]) -> [SimulatedTransaction] {
-        guard transactions.count > 1 else { return transactions }
-        return transactions.map { (Mix.finish(StableHash.of($0.id.utf8)), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
     /// A row of `in_app` or `latest_receipt_info`.
@@ -105,7 +97,7 @@ struct ReceiptAnswer {
                 for period in excludesOldTransactions ? subscription.periods.prefix(1) : subscription.periods[...] {
                     rows.object { row in
                         write(period, to: &row)
-                        row.field("subscription_group_identifier", "20\(receipt.bundleID.utf8.count)001")
+                        row.field("subscription_group_identifier", SimulatedApp.subscriptionGroup(of: receipt.bundleID))
                         if let token = period.appAccountToken { row.field("app_account_token", token) }
                     }
                 }
@@ -125,7 +117,7 @@ struct ReceiptAnswer {
         var latest = receipt
         latest.createdAt = now
         latest.transactions = receipt.transactions.filter { !$0.isAutoRenewable } + periods
-        return payloads.encode(latest)
+        return signer.encode(latest)
     }
 
     private func writePendingRenewal(of period: SimulatedTransaction, renews: Bool, to row: inout JSONText) {

@@ -12,6 +12,9 @@ public struct SimulatedApp: Hashable, Sendable {
         self.sharedSecret = sharedSecret
     }
 
+    /// The group of all subscriptions of an app.
+    static func subscriptionGroup(of bundleID: String) -> String { "20\(bundleID.utf8.count)001" }
+
     /// An app whose id in the store and shared secret (32 hexadecimal digits, as Apple's) follow from the seed.
     public init(bundleID: String, seed: UInt64) {
         var random = SeededRandom(seed: seed, part: "app \(bundleID)")

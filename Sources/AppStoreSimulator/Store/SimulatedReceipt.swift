@@ -3,11 +3,13 @@ public import Foundation
 /// What a receipt says: the unfinished consumables and everything lasting at the moment it was made. Verifying it
 /// later brings no newer consumables.
 public struct SimulatedReceipt: Hashable, Sendable {
-    /// The two kinds of receipt that `verifyReceipt` reads.
-    public enum Style: String, Hashable, Sendable {
-        case appReceipt = "app"
+    /// What kind of proof it is. `verifyReceipt` reads the first two.
+    public enum Style: Hashable, Sendable {
+        case appReceipt
         /// One transaction, answered flat, as before iOS 7.
-        case transactionReceipt = "ios6"
+        case transactionReceipt
+        /// One transaction, as StoreKit 2 signs it (JWS).
+        case signedTransaction
     }
 
     public var style: Style
@@ -17,7 +19,7 @@ public struct SimulatedReceipt: Hashable, Sendable {
     public var account: String
     public var createdAt: Date
     public var applicationVersion: String
-    /// An iOS 6 style receipt holds exactly one.
+    /// Any style but an app receipt holds exactly one.
     public var transactions: [SimulatedTransaction]
 
     public init(
@@ -32,5 +34,12 @@ public struct SimulatedReceipt: Hashable, Sendable {
         self.createdAt = createdAt
         self.applicationVersion = applicationVersion
         self.transactions = transactions
+    }
+}
+
+extension SimulatedReceipt {
+    /// Says which download of the app it is; what has none, has 0.
+    var downloadID: Int64 {
+        Int64(StableHash.of("\(bundleID) \(account)".utf8) % 900_000_000_000_000) + 1
     }
 }

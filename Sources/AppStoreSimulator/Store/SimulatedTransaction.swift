@@ -8,10 +8,30 @@ public enum StoreEnvironment: String, Hashable, Sendable, CaseIterable {
 
 /// One purchase as a receipt holds it. What happens to it later (a refund) is the store's to know.
 public struct SimulatedTransaction: Hashable, Sendable {
+    /// Kinds of products, with the numbers that app receipts give them.
+    public enum ProductType: Int, Hashable, Sendable, CaseIterable {
+        case nonConsumable = 0
+        case consumable = 1
+        case nonRenewing = 2
+        case autoRenewable = 3
+    }
+
+    /// What one unit cost, in thousandths of the currency (ISO 4217).
+    public struct Price: Hashable, Sendable {
+        public var milliunits: Int64
+        public var currency: String
+
+        public init(milliunits: Int64, currency: String) {
+            self.milliunits = milliunits
+            self.currency = currency
+        }
+    }
+
     public var id: String
     /// The first purchase that this one renews or restores; its own id where it is the first.
     public var originalID: String
     public var productID: String
+    public var productType: ProductType
     public var quantity: Int
     public var purchasedAt: Date
     public var originalPurchasedAt: Date
@@ -20,15 +40,19 @@ public struct SimulatedTransaction: Hashable, Sendable {
     public var isTrial: Bool
     public var isFamilyShared: Bool
     public var appAccountToken: String?
+    /// Only signed transactions tell it.
+    public var price: Price?
 
+    /// - Parameter productType: an auto-renewable if it expires, else a consumable, where it isn't said.
     public init(
-        id: String, originalID: String? = nil, productID: String, quantity: Int = 1, purchasedAt: Date,
-        originalPurchasedAt: Date? = nil, expiresAt: Date? = nil, isTrial: Bool = false,
-        isFamilyShared: Bool = false, appAccountToken: String? = nil
+        id: String, originalID: String? = nil, productID: String, productType: ProductType? = nil, quantity: Int = 1,
+        purchasedAt: Date, originalPurchasedAt: Date? = nil, expiresAt: Date? = nil, isTrial: Bool = false,
+        isFamilyShared: Bool = false, appAccountToken: String? = nil, price: Price? = nil
     ) {
         self.id = id
         self.originalID = originalID ?? id
         self.productID = productID
+        self.productType = productType ?? (expiresAt == nil ? .consumable : .autoRenewable)
         self.quantity = quantity
         self.purchasedAt = purchasedAt
         self.originalPurchasedAt = originalPurchasedAt ?? purchasedAt
@@ -36,10 +60,11 @@ public struct SimulatedTransaction: Hashable, Sendable {
         self.isTrial = isTrial
         self.isFamilyShared = isFamilyShared
         self.appAccountToken = appAccountToken
+        self.price = price
     }
 
     /// Whether it is a period of an auto-renewable subscription.
-    public var isAutoRenewable: Bool { expiresAt != nil }
+    public var isAutoRenewable: Bool { productType == .autoRenewable }
 
     /// The id of the subscription's period, which stays the same when the purchase is restored.
     var webOrderLineItemID: String {

@@ -19,6 +19,39 @@ struct StoreDate {
         bytes.append(contentsOf: zone.rawValue.utf8)
     }
 
+    /// `2014-09-02T03:29:06Z`, as receipts write a moment.
+    var internetText: String {
+        var bytes: [UInt8] = []
+        Self.append(seconds, to: &bytes)
+        bytes[10] = UInt8(ascii: "T")
+        bytes.append(UInt8(ascii: "Z"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// `20140902032906Z`, as certificates write a moment.
+    var digits: String {
+        internetText.filter { $0.isNumber || $0 == "Z" }
+    }
+
+    /// The moment of a text such as `2014-09-02T03:29:06Z`.
+    init?(internetText text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 20, bytes[19] == UInt8(ascii: "Z") else { return nil }
+        let numbers = bytes.split { !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            .map { $0.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) } }
+        guard numbers.count == 6 else { return nil }
+        let day = CivilDate(year: numbers[0], month: numbers[1], day: numbers[2]).dayNumber
+        seconds = day * 86_400 + numbers[3] * 3_600 + numbers[4] * 60 + numbers[5]
+    }
+
+    var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
+
+    func text(in zone: Zone) -> String {
+        var bytes: [UInt8] = []
+        append(in: zone, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Seconds to add to UTC, by the rule in force since 2007: daylight saving from the second Sunday of March to
     /// the first Sunday of November. Foundation's calendar takes fifty times as long.
     static func pacificOffset(at seconds: Int64) -> Int64 {

@@ -3,7 +3,7 @@ import Foundation
 /// Apple's endpoint `verifyReceipt` as a function: from a request to the answer's body. The HTTP status is 200
 /// whatever it says.
 struct VerifyReceipt {
-    let payloads: ReceiptPayload
+    let signer: ReceiptSigner
 
     /// A request's body.
     struct Request: Decodable {
@@ -42,7 +42,7 @@ struct VerifyReceipt {
         guard let request, let payload = request.receiptData else { return Self.refusal(.malformed) }
         let receipt: SimulatedReceipt
         do {
-            receipt = try payloads.decode(payload)
+            receipt = try signer.decode(payload)
         } catch {
             return Self.refusal(error == .malformed ? .malformed : .notAuthentic)
         }
@@ -50,7 +50,7 @@ struct VerifyReceipt {
             return Self.refusal(status)
         }
         let answer = ReceiptAnswer(
-            receipt: receipt, records: records, now: now, payloads: payloads,
+            receipt: receipt, records: records, now: now, signer: signer,
             excludesOldTransactions: request.excludeOldTransactions ?? false)
         return answer.json()
     }

@@ -3,10 +3,13 @@ import PostgreSQL
 
 /// Many receipts for tests of speed: of the world's game, never claimed, and known to any store of the seed.
 public struct InboxFill: Sendable {
+    /// How many receipts are signed before they go to the database: so many fit into memory.
+    private static let share = 4000
+
     private let settings: WorldSettings
     private let receipts: Int
     private let transactions: Int
-    private let payloads: ReceiptPayload
+    private let signer: ReceiptSigner
 
     /// - Parameters:
     ///   - transactions: in each receipt.
@@ -18,7 +21,7 @@ public struct InboxFill: Sendable {
         settings = try WorldSettings(seed: seed, customers: 0, days: 3, now: now)
         self.receipts = receipts
         self.transactions = transactions
-        payloads = ReceiptPayload(seed: seed)
+        signer = ReceiptSigner(seed: seed)
     }
 
     /// Fills the inbox through `iap.submit_receipt`, and returns how many receipts there are. Wants the owner's
@@ -41,9 +44,13 @@ public struct InboxFill: Sendable {
         try await connection.execute(
             "CREATE TEMPORARY TABLE fill_uploads (user_id text, payload text, receipt_id bigint)")
         let target = CopyTarget(table: "fill_uploads", columns: ["user_id", "payload"])
-        _ = try await connection.copyIn(into: target, rows: 0..<receipts) { number, row in
-            row.append("u\(40_000_000 + number)")
-            row.append(payloads.encode(receipt(number)))
+        for begin in stride(from: 0, to: receipts, by: Self.share) {
+            let numbers = begin..<min(begin + Self.share, receipts)
+            let payloads = Parallel.map(numbers) { signer.encode(receipt($0)) }
+            _ = try await connection.copyIn(into: target, rows: zip(numbers, payloads)) { numbered, row in
+                row.append("u\(40_000_000 + numbered.0)")
+                row.append(numbered.1)
+            }
         }
     }
 

@@ -5,8 +5,10 @@ extension Story {
     /// S06: an empty upload, a garbled one, or a forged one.
     mutating func playUnreadable() {
         let moment = moment(leaving: 3_600)
-        let forged = ReceiptPayload(seed: ~settings.seed).encode(receipt(at: moment))
-        upload(unreadable: random.pick(["", "bm90IGEgcmVjZWlwdA==", "<null>", forged]), at: moment)
+        let contents: [Upload.Content] = [
+            .text(""), .text("bm90IGEgcmVjZWlwdA=="), .text("<null>"), .forgery(receipt(at: moment)),
+        ]
+        upload(unreadable: random.pick(contents), at: moment)
     }
 
     /// S07: StoreKit had not recorded the transaction yet.

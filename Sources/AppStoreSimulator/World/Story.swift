@@ -7,7 +7,6 @@ struct Story {
 
     let customer: Customer
     let settings: WorldSettings
-    let payloads: ReceiptPayload
     var random: SeededRandom
     var scenario = Scenario.ordinary
     private(set) var events = WorldEvents()
@@ -15,10 +14,9 @@ struct Story {
     private var held: [SimulatedTransaction] = []
     private var transactionCount = 0
 
-    init(customer: Customer, settings: WorldSettings, payloads: ReceiptPayload, random: SeededRandom) {
+    init(customer: Customer, settings: WorldSettings, random: SeededRandom) {
         self.customer = customer
         self.settings = settings
-        self.payloads = payloads
         self.random = random
     }
 
@@ -120,12 +118,12 @@ struct Story {
         _ receipt: SimulatedReceipt, for transaction: SimulatedTransaction? = nil, by userID: String? = nil,
         at moment: Date
     ) -> Int {
-        add(payloads.encode(receipt), receipt, for: transaction, by: userID, at: moment)
+        add(.receipt(receipt), for: transaction, by: userID, at: moment)
     }
 
     /// Hands in what no store can read.
-    mutating func upload(unreadable payload: String, at moment: Date) {
-        add(payload, nil, for: nil, by: nil, at: moment)
+    mutating func upload(unreadable content: Upload.Content, at moment: Date) {
+        add(content, for: nil, by: nil, at: moment)
     }
 
     /// The app's server admits the transaction and claims it, unless that fails halfway.
@@ -155,12 +153,11 @@ struct Story {
 
     @discardableResult
     private mutating func add(
-        _ payload: String, _ receipt: SimulatedReceipt?, for transaction: SimulatedTransaction?, by userID: String?,
-        at moment: Date
+        _ content: Upload.Content, for transaction: SimulatedTransaction?, by userID: String?, at moment: Date
     ) -> Int {
         events.uploads.append(
             Upload(
-                bundleID: catalog.bundleID, userID: userID ?? customer.userID, payload: payload, receipt: receipt,
+                bundleID: catalog.bundleID, userID: userID ?? customer.userID, content: content,
                 transactionID: transaction?.id, orderID: transaction.map(orderID), device: customer.device,
                 at: moment))
         return events.uploads.count - 1

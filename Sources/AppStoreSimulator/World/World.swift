@@ -7,12 +7,11 @@ public struct World: Sendable {
 
     public init(_ settings: WorldSettings) {
         self.settings = settings
-        let payloads = ReceiptPayload(seed: settings.seed)
         var events = WorldEvents()
         for number in 0..<settings.customers {
             var random = SeededRandom(seed: settings.seed, part: "customer", number: UInt64(number))
             let customer = Customer(number: number, random: &random)
-            var story = Story(customer: customer, settings: settings, payloads: payloads, random: random)
+            var story = Story(customer: customer, settings: settings, random: random)
             story.play()
             events.append(story.events)
         }

@@ -2,16 +2,36 @@ import Foundation
 
 /// A receipt that a client handed in, as `iap.submit_receipt` takes it.
 struct Upload: Sendable {
+    enum Content: Hashable, Sendable {
+        case receipt(SimulatedReceipt)
+        /// A receipt that was changed after it was signed.
+        case forgery(SimulatedReceipt)
+        /// What is no receipt at all.
+        case text(String)
+
+        /// What the client sends.
+        func payload(_ signer: ReceiptSigner) -> String {
+            switch self {
+            case .receipt(let receipt): signer.encode(receipt)
+            case .forgery(let receipt): signer.forge(receipt)
+            case .text(let text): text
+            }
+        }
+    }
+
     let bundleID: String
     let userID: String
-    let payload: String
-    /// What the payload says; nothing for one that can't be read, or whose account is gone.
-    let receipt: SimulatedReceipt?
+    let content: Content
     let transactionID: String?
     let orderID: String?
     /// JSON text.
     let device: String
     let at: Date
+
+    /// The genuine receipt that it is, if it is one.
+    var receipt: SimulatedReceipt? {
+        if case .receipt(let receipt) = content { receipt } else { nil }
+    }
 }
 
 /// The app's server admits a transaction and claims it.

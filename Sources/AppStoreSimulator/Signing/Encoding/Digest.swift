@@ -1,0 +1,29 @@
+import COpenSSL
+
+/// A hash function that signatures are made over.
+enum Digest {
+    case sha1
+    case sha256
+
+    /// OpenSSL's own, which lives as long as the program.
+    var function: OpaquePointer? {
+        switch self {
+        case .sha1: EVP_sha1()
+        case .sha256: EVP_sha256()
+        }
+    }
+
+    var objectIdentifier: String {
+        switch self {
+        case .sha1: "1.3.14.3.2.26"
+        case .sha256: "2.16.840.1.101.3.4.2.1"
+        }
+    }
+
+    func callAsFunction(_ bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        demand(EVP_Digest(bytes, bytes.count, &digest, &length, function, nil), "make a digest")
+        return Array(digest.prefix(Int(length)))
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+
+/// A transaction as a signed payload tells it (`JWSTransactionDecodedPayload`).
+struct TransactionPayload {
+    let transaction: SimulatedTransaction
+    let bundleID: String
+    let environment: StoreEnvironment
+    let account: String
+    let refund: Refund?
+    let signedAt: Date
+
+    func write(to object: inout JSONText) {
+        object.field("transactionId", transaction.id)
+        object.field("originalTransactionId", transaction.originalID)
+        object.field("bundleId", bundleID)
+        object.field("productId", transaction.productID)
+        if let expiresAt = transaction.expiresAt { writePeriod(until: expiresAt, to: &object) }
+        object.field("purchaseDate", number: transaction.purchasedAt.unixMilliseconds)
+        object.field("originalPurchaseDate", number: transaction.originalPurchasedAt.unixMilliseconds)
+        object.field("quantity", number: Int64(transaction.quantity))
+        object.field("type", transaction.productType.payloadName)
+        if let token = transaction.appAccountToken { object.field("appAccountToken", token) }
+        object.field("inAppOwnershipType", transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
+        object.field("signedDate", number: signedAt.unixMilliseconds)
+        if let refund { write(refund, to: &object) }
+        object.field("environment", environment.rawValue)
+        object.field("transactionReason", transaction.isRenewal ? "RENEWAL" : "PURCHASE")
+        let storefront = Storefront(currency: transaction.price?.currency)
+        object.field("storefront", storefront.country)
+        object.field("storefrontId", storefront.id)
+        if let price = transaction.price {
+            object.field("price", number: price.milliunits)
+            object.field("currency", price.currency)
+        }
+        object.field("appTransactionId", appTransactionID)
+    }
+
+    private func writePeriod(until expiresAt: Date, to object: inout JSONText) {
+        object.field("webOrderLineItemId", transaction.webOrderLineItemID)
+        object.field("subscriptionGroupIdentifier", SimulatedApp.subscriptionGroup(of: bundleID))
+        object.field("expiresDate", number: expiresAt.unixMilliseconds)
+    }
+
+    private func write(_ refund: Refund, to object: inout JSONText) {
+        object.field("revocationDate", number: refund.at.unixMilliseconds)
+        object.field("revocationReason", number: Int64(refund.reason) ?? 0)
+        object.field("revocationType", "REFUND_FULL")
+        object.field("revocationPercentage", number: 100_000)
+    }
+
+    /// The same for all that an account did with an app.
+    private var appTransactionID: String {
+        String(700_000_000_000_000_000 + StableHash.of("\(bundleID) \(account)".utf8) % 100_000_000_000_000_000)
+    }
+}
+
+extension SimulatedTransaction {
+    /// Whether the store made it by itself when a period of a subscription ended.
+    var isRenewal: Bool { isAutoRenewable && id != originalID }
+}
+
+extension SimulatedTransaction.ProductType {
+    fileprivate var payloadName: String {
+        switch self {
+        case .nonConsumable: "Non-Consumable"
+        case .consumable: "Consumable"
+        case .nonRenewing: "Non-Renewing Subscription"
+        case .autoRenewable: "Auto-Renewable Subscription"
+        }
+    }
+}
+
+/// The country's store that sells in a currency.
+private struct Storefront {
+    let country: String
+    let id: String
+
+    init(currency: String?) {
+        switch currency {
+        case "CNY": (country, id) = ("CHN", "143465")
+        case "JPY": (country, id) = ("JPN", "143462")
+        default: (country, id) = ("USA", "143441")
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+
+/// A SET of attributes, each a number, a version and a value, as app receipts and the purchases in them are.
+struct AttributeSet {
+    private var values: [(type: Int64, value: ArraySlice<UInt8>)] = []
+
+    init() {}
+
+    // MARK: Writing
+
+    mutating func add(_ type: Int64, raw value: [UInt8]) {
+        values.append((type, value[...]))
+    }
+
+    mutating func add(_ type: Int64, text: String) {
+        add(type, DERWriter.Tag.utf8String, text)
+    }
+
+    mutating func add(_ type: Int64, number: Int64) {
+        var writer = DERWriter()
+        writer.add(integer: number)
+        add(type, raw: writer.bytes)
+    }
+
+    /// No date is an empty text, as in Apple's receipts.
+    mutating func add(_ type: Int64, date: Date?) {
+        add(type, DERWriter.Tag.ia5String, date.map { StoreDate($0).internetText } ?? "")
+    }
+
+    private mutating func add(_ type: Int64, _ tag: UInt8, _ text: String) {
+        var writer = DERWriter()
+        writer.add(tag, text.utf8)
+        add(type, raw: writer.bytes)
+    }
+
+    /// The attributes in an order that is neither that of their numbers nor that of time, and always the same.
+    var der: [UInt8] {
+        let shuffled = values.map { (Mix.finish(StableHash.of($0.value) ^ UInt64($0.type)), $0) }.sorted { $0.0 < $1.0 }
+        var set = DERWriter()
+        set.add(DERWriter.Tag.set) {
+            for (_, attribute) in shuffled {
+                $0.add(DERWriter.Tag.sequence) {
+                    $0.add(integer: attribute.type)
+                    $0.add(integer: 1)
+                    $0.add(DERWriter.Tag.octetString, attribute.value)
+                }
+            }
+        }
+        return set.bytes
+    }
+
+    // MARK: Reading
+
+    init(der: ArraySlice<UInt8>) throws(DERReader.Malformed) {
+        var outer = DERReader(der)
+        var set = try outer.open(DERWriter.Tag.set)
+        while !set.isAtEnd {
+            var attribute = try set.open(DERWriter.Tag.sequence)
+            let type = try attribute.integer()
+            _ = try attribute.integer()
+            values.append((type, try attribute.next(DERWriter.Tag.octetString)))
+        }
+    }
+
+    /// The values of every attribute of this number, in their order.
+    func all(_ type: Int64) -> [ArraySlice<UInt8>] {
+        values.filter { $0.type == type }.map(\.value)
+    }
+
+    func raw(_ type: Int64) throws(DERReader.Malformed) -> ArraySlice<UInt8> {
+        guard let value = values.first(where: { $0.type == type })?.value else { throw DERReader.Malformed() }
+        return value
+    }
+
+    func text(_ type: Int64) throws(DERReader.Malformed) -> String {
+        var reader = DERReader(try raw(type))
+        return try reader.text(DERWriter.Tag.utf8String)
+    }
+
+    func number(_ type: Int64) throws(DERReader.Malformed) -> Int64 {
+        var reader = DERReader(try raw(type))
+        return try reader.integer()
+    }
+
+    /// Nothing where the text is empty.
+    func date(_ type: Int64) throws(DERReader.Malformed) -> Date? {
+        var reader = DERReader(try raw(type))
+        let text = try reader.text(DERWriter.Tag.ia5String)
+        guard !text.isEmpty else { return nil }
+        guard let date = StoreDate(internetText: text)?.date else { throw DERReader.Malformed() }
+        return date
+    }
+}
