@@ -24,17 +24,20 @@ struct SigningChains: Sendable {
     let payloads: SigningChain
 
     private init(seed: UInt64) {
-        let names = ["root", "intermediate", "receipts", "transaction receipts"]
+        let names = ["root", "intermediate", "receipts", "transaction receipts", "iTunes Store"]
         let keys = Parallel.map(0..<names.count) { number in
             SigningKey(.rsa(bits: number == 3 ? 1024 : 2048), SeededRandom(seed: seed, part: "RSA \(names[number])"))
         }
         let root = Self.root("App Store Simulator Root CA", serial: 2, keys[0])
-        let intermediate = Self.intermediate(serial: 12, keys[1], root, keys[0])
+        let relations = Self.intermediate(Self.developerRelations, serial: 12, keys[1], root, keys[0])
         let leaf = Self.leaf(
-            "Mac App Store and iTunes Store Receipt Signing", serial: 101, keys[2], intermediate, keys[1])
-        appReceipts = SigningChain(key: keys[2], certificates: [leaf, intermediate, root])
-        let old = Self.leaf("PurchaseReceiptCertificate", serial: 102, keys[3], root, keys[0])
-        transactionReceipts = SigningChain(key: keys[3], certificates: [old, root])
+            "Mac App Store and iTunes Store Receipt Signing", serial: 101, keys[2], relations, keys[1])
+        appReceipts = SigningChain(key: keys[2], certificates: [leaf, relations, root])
+        let iTunes = Self.intermediate(
+            "Simulated iTunes Store Certification Authority", serial: 14, keys[4], root, keys[0], mark: .iTunesStore)
+        let old = Self.leaf(
+            "PurchaseReceiptCertificate", serial: 102, keys[3], iTunes, keys[4], mark: .signsTransactionReceipts)
+        transactionReceipts = SigningChain(key: keys[3], certificates: [old, iTunes, root])
         payloads = Self.payloads(seed: seed)
     }
 
@@ -43,7 +46,7 @@ struct SigningChains: Sendable {
             SigningKey(.p256, SeededRandom(seed: seed, part: "P-256 \($0)"))
         }
         let root = root("App Store Simulator Root CA - G3", serial: 3, keys[0])
-        let intermediate = intermediate(serial: 13, keys[1], root, keys[0])
+        let intermediate = intermediate(developerRelations, serial: 13, keys[1], root, keys[0])
         let leaf = leaf(
             "Prod ECC Mac App Store and iTunes Store Receipt Signing", serial: 103, keys[2], intermediate, keys[1])
         return SigningChain(key: keys[2], certificates: [leaf, intermediate, root])
@@ -55,22 +58,26 @@ struct SigningChains: Sendable {
             extensions: [.authority, .signsCertificates])
     }
 
+    private static let developerRelations = "Simulated Worldwide Developer Relations Certification Authority"
+
     private static func intermediate(
-        serial: Int64, _ key: SigningKey, _ root: Certificate, _ rootKey: SigningKey
+        _ name: String, serial: Int64, _ key: SigningKey, _ root: Certificate, _ rootKey: SigningKey,
+        mark: Certificate.Extension = .developerRelations
     ) -> Certificate {
         Certificate(
-            Certificate.Name(common: "Simulated Worldwide Developer Relations Certification Authority"),
-            serial: serial, key: key, issuer: Certificate.Issuer(name: root.name, key: rootKey), validity: validity,
-            extensions: [.authority, .signsCertificates, .developerRelations])
+            Certificate.Name(common: name), serial: serial, key: key,
+            issuer: Certificate.Issuer(name: root.name, key: rootKey), validity: validity,
+            extensions: [.authority, .signsCertificates, mark])
     }
 
     private static func leaf(
-        _ name: String, serial: Int64, _ key: SigningKey, _ issuer: Certificate, _ issuerKey: SigningKey
+        _ name: String, serial: Int64, _ key: SigningKey, _ issuer: Certificate, _ issuerKey: SigningKey,
+        mark: Certificate.Extension = .signsReceipts
     ) -> Certificate {
         Certificate(
             Certificate.Name(common: name), serial: serial, key: key,
             issuer: Certificate.Issuer(name: issuer.name, key: issuerKey), validity: validity,
-            extensions: [.signsData, .signsReceipts])
+            extensions: [.signsData, mark])
     }
 }
 
@@ -86,6 +93,9 @@ extension SigningChains {
         }
     }
 
-    /// The roots that clients must trust, in PEM.
-    var rootsPEM: String { appReceipts.root.pem + payloads.root.pem }
+    /// What clients must trust, in PEM: the two roots, and the certificate above that of iOS 6 style receipts, which
+    /// clients must have from elsewhere since those receipts don't hold it.
+    var rootsPEM: String {
+        appReceipts.root.pem + payloads.root.pem + transactionReceipts.certificates[1].pem
+    }
 }

@@ -121,6 +121,14 @@ extension Certificate.Extension {
     static let developerRelations = Certificate.Extension(
         identifier: "1.2.840.113635.100.6.2.1", value: [DERWriter.Tag.null, 0])
 
+    /// The mark of the certificates that iOS 6 style receipts were signed with.
+    static let signsTransactionReceipts = Certificate.Extension(
+        identifier: "1.2.840.113635.100.6.5.1", value: [DERWriter.Tag.null, 0])
+
+    /// The mark of the iTunes Store's certificate authority.
+    static let iTunesStore = Certificate.Extension(
+        identifier: "1.2.840.113635.100.6.2.2", value: [DERWriter.Tag.null, 0])
+
     fileprivate static func keyIdentifier(of key: SigningKey) -> Certificate.Extension {
         var value = DERWriter()
         value.add(DERWriter.Tag.octetString, Digest.sha1(key.publicKey))
