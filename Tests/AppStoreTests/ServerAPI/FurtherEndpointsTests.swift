@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+
+@testable import AppStore
+
+@Suite struct FurtherEndpointsTests {
+    @Test func looksUpAnOrder() async throws {
+        try await ServerAPIStage.with(script: { chain in
+            let signed = try ["1", "2"].map {
+                try chain.sign(TestPayload.transaction($0, environment: "Production"))
+            }
+            return { _, _ in .json(#"{"status":0,"signedTransactions":["\#(signed[0])","\#(signed[1])"]}"#) }
+        }) { stage in
+            let found = try await stage.client.orderLookup("MK5TTTVWJH").value
+            #expect(found?.map(\.transactionID) == ["1", "2"])
+            #expect(stage.asked == ["production/inApps/v1/lookup/MK5TTTVWJH"])
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"status":1,"signedTransactions":[]}"#, ServerAPIOutcome<[SignedTransaction]>.notFound(.orderID)),
+        (#"{"status":2}"#, .tryAgain(.unreadable("its status 2 is not documented"))),
+        (#"{"status":0}"#, .found([])),
+    ])
+    func readsTheStatusOfAnOrder(body: String, outcome: ServerAPIOutcome<[SignedTransaction]>) async throws {
+        try await ServerAPIStage.with(reply: .json(body)) { stage in
+            let answer = try await stage.client.orderLookup("MK5TTTVWJH")
+            #expect(answer == outcome)
+        }
+    }
+
+    /// Sandbox has no such endpoint.
+    @Test func neverAsksSandboxAboutOrders() async throws {
+        try await ServerAPIStage.with(reply: .unauthorized) { stage in
+            guard case .needsConfiguration = try await stage.client.orderLookup("M1") else {
+                return #expect(Bool(false))
+            }
+            #expect(stage.asked == ["production/inApps/v1/lookup/M1"])
+        }
+    }
+
+    @Test func readsSubscriptionStatuses() async throws {
+        try await ServerAPIStage.with(script: { chain in
+            let transaction = try chain.sign(TestPayload.transaction("1", environment: "Production"))
+            let renewal = try chain.sign(TestPayload.renewalInfo(environment: "Production"))
+            return { _, _ in
+                .json(
+                    """
+                    {"environment":"Production","bundleId":"com.example.game","data":[{"subscriptionGroupIdentifier":"20",
+                    "lastTransactions":[{"originalTransactionId":"1","status":4,"signedTransactionInfo":"\(transaction)",
+                    "signedRenewalInfo":"\(renewal)"}]}]}
+                    """)
+            }
+        }) { stage in
+            let statuses = try #require(try await stage.client.subscriptionStatuses(ofCustomerWith: "1").value)
+            #expect(statuses.map(\.groupID) == ["20"])
+            #expect(statuses.map(\.status) == [4])
+            #expect(statuses.first?.transaction?.transactionID == "1")
+            #expect(statuses.first?.renewalInfo?.autoRenewStatus == 1)
+            #expect(stage.asked == ["production/inApps/v1/subscriptions/1"])
+        }
+    }
+
+    @Test func refusesRenewalInfoThatIsNotGenuine() async throws {
+        try await ServerAPIStage.with(script: { chain in
+            let renewal = try chain.sign(TestPayload.renewalInfo(environment: "Sandbox"))
+            return { _, _ in .json(#"{"data":[{"lastTransactions":[{"signedRenewalInfo":"\#(renewal)"}]}]}"#) }
+        }) { stage in
+            let place = "data[0].lastTransactions[0].signedRenewalInfo"
+            let answer = try await stage.client.subscriptionStatuses(ofCustomerWith: "1")
+            #expect(answer == .unverified(UnverifiedPayload(place: place, error: .environment(found: "Sandbox"))))
+        }
+    }
+
+    @Test func readsNotificationsPageByPage() async throws {
+        try await ServerAPIStage.with(script: { chain in
+            let signed = try chain.sign(TestPayload.notification())
+            return { request, _ in
+                let isFirst = !request.path.contains("paginationToken")
+                return .json(
+                    """
+                    {"hasMore":\(isFirst),"paginationToken":"t=/1","notificationHistory":[{"signedPayload":"\(signed)",
+                    "sendAttempts":[{"attemptDate":1700000000000,"sendAttemptResult":"TIMED_OUT"}]}]}
+                    """)
+            }
+        }) { stage in
+            var query = NotificationQuery(
+                start: Date(timeIntervalSince1970: 1_700_000_000), end: Date(timeIntervalSince1970: 1_700_086_400))
+            query.type = "ONE_TIME_CHARGE"
+            query.onlyFailures = true
+            let pages = try await outcomes(stage.client.notificationHistory(query, in: .sandbox))
+            let entries = pages.flatMap { $0.value?.entries ?? [] }
+            #expect(entries.map(\.notification.type) == ["ONE_TIME_CHARGE", "ONE_TIME_CHARGE"])
+            #expect(entries.first?.attempts.map(\.result) == ["TIMED_OUT"])
+            #expect(entries.first?.attempts.first?.date == Date(timeIntervalSince1970: 1_700_000_000))
+            let requests = stage.server.received
+            #expect(
+                requests.map(\.path) == [
+                    "sandbox/inApps/v1/notifications/history",
+                    "sandbox/inApps/v1/notifications/history?paginationToken=t%3D%2F1",
+                ])
+            #expect(requests.map(\.method) == ["POST", "POST"])
+            #expect(requests.map(\.contentType) == ["application/json", "application/json"])
+            #expect(requests.map { $0.field("startDate") } == ["1700000000000", "1700000000000"])
+            #expect(requests.map { $0.field("endDate") } == ["1700086400000", "1700086400000"])
+            #expect(requests.map { $0.field("notificationType") } == ["ONE_TIME_CHARGE", "ONE_TIME_CHARGE"])
+            #expect(requests.map { $0.field("transactionId") } == [nil, nil])
+        }
+    }
+
+    @Test func refusesNotificationsThatAreNotGenuine() async throws {
+        try await ServerAPIStage.with(script: { chain in
+            let other = try chain.sign(TestPayload.notification(bundleID: "com.example.other"))
+            return { _, _ in .json(#"{"hasMore":false,"notificationHistory":[{"signedPayload":"\#(other)"}]}"#) }
+        }) { stage in
+            let query = NotificationQuery(start: Date(timeIntervalSince1970: 0), end: Date(timeIntervalSince1970: 1))
+            let error = JWSError.bundleID(found: "com.example.other", expected: TestPayload.bundleID)
+            let answer = try await outcomes(stage.client.notificationHistory(query, in: .sandbox))
+            #expect(
+                answer == [.unverified(UnverifiedPayload(place: "notificationHistory[0].signedPayload", error: error))])
+        }
+    }
+}
