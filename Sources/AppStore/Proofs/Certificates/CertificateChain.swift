@@ -7,6 +7,9 @@ struct ChainRequirements: Sendable, Hashable {
     var leafMarker: String?
     /// Object identifier of an extension that the certificate above the leaf must have.
     var intermediateMarker: String?
+    /// Asks `intermediateMarker` only below Apple's roots. Whoever names a root of their own for app receipts may
+    /// have made their chain by what Apple documents of these: a marker of the leaf alone.
+    var exemptsAddedRoots = false
     /// Accepts certificates signed over SHA-1, as Apple's were for app receipts until 2023.
     var allowsSHA1: Bool
 
@@ -16,7 +19,8 @@ struct ChainRequirements: Sendable, Hashable {
     static let developerRelations = "1.2.840.113635.100.6.2.1"
 
     static let appReceipt = ChainRequirements(
-        leafMarker: receiptSigning, intermediateMarker: developerRelations, allowsSHA1: true)
+        leafMarker: receiptSigning, intermediateMarker: developerRelations, exemptsAddedRoots: true,
+        allowsSHA1: true)
     static let signedTransaction = ChainRequirements(
         leafMarker: receiptSigning, intermediateMarker: developerRelations, allowsSHA1: false)
 }
@@ -70,7 +74,9 @@ enum CertificateChain {
         guard let root = chain.last else { throw .untrustedRoot(issuer: leaf.issuerName) }
         if chain.count > 1 {
             try demand(requirements.leafMarker, of: leaf)
-            try demand(requirements.intermediateMarker, of: chain[1])
+            if !requirements.exemptsAddedRoots || TrustRoots.isApples(root) {
+                try demand(requirements.intermediateMarker, of: chain[1])
+            }
         }
         let from = chain.map(\.validity.lowerBound).max() ?? leaf.validity.lowerBound
         let until = chain.map(\.validity.upperBound).min() ?? leaf.validity.upperBound

@@ -39,6 +39,11 @@ public struct TrustRoots: Sendable {
         return certificates
     }
 
+    /// Whether a root is one of Apple's.
+    static func isApples(_ root: Certificate) -> Bool {
+        apple.certificates.contains { $0.derBytes == root.derBytes }
+    }
+
     /// A certificate that is part of this program.
     static func compiledIn(_ base64: String) -> Certificate {
         guard let der = Data(base64Encoded: base64, options: .ignoreUnknownCharacters),

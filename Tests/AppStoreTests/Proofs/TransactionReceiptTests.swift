@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AppStore
+
+@Suite struct TransactionReceiptTests {
+    private static let authority = Task {
+        try await ReceiptAuthority.make(
+            leafMarker: ReceiptAuthority.purchaseReceipt, intermediateMarker: ReceiptAuthority.iTunesStore, bits: 1024)
+    }
+
+    private static func fields(_ further: String = "") -> String {
+        let milliseconds = Int64(SharedAuthority.moment.timeIntervalSince1970) * 1000
+        return """
+            {
+            \t"transaction-id" = "1000000000000001";
+            \t"original-transaction-id" = "1000000000000000";
+            \t"product-id" = "coins100";
+            \t"quantity" = "2";
+            \t"bid" = "com.example.app";
+            \t"bvrs" = "7";
+            \t"purchase-date-ms" = "\(milliseconds)";
+            \(further)}
+            """
+    }
+
+    /// A receipt of version 2, and roots that trust it. What stands between its signer and a root is not in it, so
+    /// it is that which is trusted.
+    private func receipt(
+        _ fields: String = fields(), wrapper: String = "\"environment\" = \"Sandbox\";", version: UInt8 = 2
+    ) async throws -> (bytes: [UInt8], roots: TrustRoots) {
+        let authority = version == 2 ? try await Self.authority.value : try await SharedAuthority.authority
+        let info = Array(fields.utf8)
+        let signature = try await authority.purchaseSignature(version: version, info)
+        let text = """
+            {
+            \t"signature" = "\(Data(signature).base64EncodedString())";
+            \t"purchase-info" = "\(Data(info).base64EncodedString())";
+            \t\(wrapper)
+            }
+            """
+        return (Array(text.utf8), try TrustRoots.none.adding(contentsOf: authority.intermediate))
+    }
+
+    @Test(arguments: [2, 3]) func acceptsBothVersions(version: UInt8) async throws {
+        let (bytes, roots) = try await receipt(version: version)
+        let checked = try TransactionReceiptVerifier(roots: roots).check(bytes)
+        #expect(checked.signature == .valid)
+        let answer = checked.receipt.answer
+        #expect(answer.isFlat && answer.environment == "Sandbox" && answer.bundleID == "com.example.app")
+        #expect(answer.transactions.map(\.transactionID) == ["1000000000000001"])
+        #expect(answer.transactions.map(\.originalTransactionID) == ["1000000000000000"])
+        #expect(answer.transactions.map(\.quantity) == [2])
+        guard case .untrusted = try TransactionReceiptVerifier().check(bytes).signature else {
+            Issue.record("trusted by Apple's roots")
+            return
+        }
+    }
+
+    /// The environment stands beside what is signed: leaving out the claim must not make a receipt one of production.
+    @Test func believesNoEnvironmentThatIsNotSigned() async throws {
+        let inStore = Self.fields("\"app-item-id\" = \"521129812\";")
+        for (fields, wrapper, environment) in [
+            (Self.fields(), "", nil), (Self.fields(), "\"environment\" = \"Production\";", nil),
+            (Self.fields(), "\"environment\" = \"Sandbox\";", "Sandbox"), (inStore, "", "Production"),
+            (inStore, "\"environment\" = \"Sandbox\";", nil),
+        ] as [(String, String, String?)] {
+            let (bytes, roots) = try await receipt(fields, wrapper: wrapper)
+            let checked = try TransactionReceiptVerifier(roots: roots).check(bytes)
+            #expect(checked.signature == .valid && checked.receipt.environment == environment)
+        }
+    }
+
+    @Test(arguments: ["\"environmenu\" = \"Sandbox\";", "\"environment\" = \"Sandbux\";", "\"a\" = \"b\";"])
+    func refusesWrappersThatNoReceiptHas(wrapper: String) async throws {
+        let (bytes, roots) = try await receipt(wrapper: wrapper)
+        let place = String(decoding: bytes, as: UTF8.self).utf8.count - wrapper.utf8.count - 2
+        #expect(throws: ReceiptError.payloadMalformed(position: place)) {
+            try TransactionReceiptVerifier(roots: roots).check(bytes)
+        }
+    }
+
+    @Test func refusesOtherFieldsUnderTheSignature() async throws {
+        let (bytes, roots) = try await receipt()
+        let changed = Self.fields().replacing("coins100", with: "coins999")
+        let text = String(decoding: bytes, as: UTF8.self).replacing(
+            Data(Self.fields().utf8).base64EncodedString(), with: Data(changed.utf8).base64EncodedString())
+        let checked = try TransactionReceiptVerifier(roots: roots).check(Array(text.utf8))
+        #expect(checked.signature == .invalid("the signature is wrong"))
+        #expect(checked.receipt.answer.transactions.map(\.productID) == ["coins999"])
+    }
+
+    @Test func saysThatNothingIsSigned() throws {
+        let info = Data(Self.fields().utf8).base64EncodedString()
+        let checked = try TransactionReceiptVerifier().check(Array("{\"purchase-info\" = \"\(info)\";}".utf8))
+        #expect(checked.signature == .absent)
+        #expect(checked.receipt.answer.transactions.count == 1)
+    }
+
+    @Test(arguments: [
+        ("{", ReceiptError.truncated), ("{ \"a\" = \"b\"; }", .payloadMalformed(position: 2)),
+        ("{ \"purchase-info\" = \"e30=\"", .truncated),
+        ("{ \"purchase-info\" = (1); }", .payloadMalformed(position: 20)),
+        ("{ \"purchase-info\" = \"!\"; }", .payloadMalformed(position: 2)), ("{ } x", .payloadMalformed(position: 4)),
+        ("{ \"signature\" = \"\"; }", .notApples("the property list has no purchase-info")),
+        ("{ pod = 1; pod = 2; }", .payloadMalformed(position: 11)),
+        ("{ \"purchase-info\" = \"e30=\"; \"signature\" = \"AgAA\"; }", .payloadMalformed(position: 28)),
+    ])
+    func saysWhereTheListIsMalformed(text: String, error: ReceiptError) {
+        #expect(throws: error) { try TransactionReceiptVerifier().check(Array(text.utf8)) }
+    }
+
+    /// Its signer was certified by the iTunes Store's authority, which is compiled in and ends in Apple's root.
+    @Test(.enabled(if: Fixtures.isPresent, "\(Fixtures.reason)")) func aReceiptOfApplesIsValid() throws {
+        let checked = try TransactionReceiptVerifier().check(try ReceiptFixtures.transactionReceipt())
+        #expect(checked.signature == .valid)
+        let answer = checked.receipt.answer
+        #expect(answer.environment == "Sandbox" && answer.bundleID == "com.mindmobapp.MindMob")
+        let transaction = try #require(answer.transactions.first)
+        #expect(transaction.transactionID == "1000000046178817")
+        #expect(transaction.productID == "com.mindmobapp.download" && transaction.quantity == 1)
+        #expect(transaction.purchaseDate == Date(timeIntervalSince1970: 1_335_798_355.868))
+        guard
+            case .untrusted = try TransactionReceiptVerifier(roots: .none).check(
+                try ReceiptFixtures.transactionReceipt()
+            ).signature
+        else {
+            Issue.record("trusted without a root")
+            return
+        }
+    }
+
+    @Test(.enabled(if: Fixtures.isPresent, "\(Fixtures.reason)")) func readsWhatUnityAndOldClientsSend() throws {
+        let unity = try TransactionReceiptVerifier().check(
+            try ReceiptFixtures.transactionReceipt("app-receipts/unity-wrapped.json"))
+        #expect(unity.receipt.answer.transactions.count == 1)
+        let legacy = try TransactionReceiptVerifier().check(
+            try ReceiptFixtures.transactionReceipt("apple-test-jws/legacyTransaction"))
+        #expect(legacy.signature == .absent && legacy.receipt.fields == ["transaction-id": "33993399"])
+    }
+}
