@@ -12,6 +12,9 @@ struct Failure {
         case let error as UsageError:
             message = "\(error)\nTry “iap-reconcile --help”."
             code = .usage
+        case let error as UnusableFile:
+            message = error.description
+            code = .dataError
         case let error as ConfigurationError:
             message = error.description
             code = .configuration

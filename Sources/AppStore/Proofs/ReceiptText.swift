@@ -119,7 +119,7 @@ private struct UploadedObject: Decodable {
     enum Key: String, CodingKey {
         /// Unity's, beside `Store` and `TransactionID`.
         case payload = "Payload"
-        case status, receipt
+        case status
     }
 
     let payload: String?
@@ -128,6 +128,6 @@ private struct UploadedObject: Decodable {
     init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: Key.self)
         payload = try? object.decode(String.self, forKey: .payload)
-        isAnswer = object.contains(.status) || object.contains(.receipt)
+        isAnswer = object.contains(.status)
     }
 }

@@ -19,6 +19,9 @@ enum Help {
           migrate                bring the database's schema up to date
               --print            show the SQL instead
           doctor                 check configuration, database, grants, Apple and report directory
+          inspect FILE...        say what receipts, signed transactions or answers of verifyReceipt hold, and
+                                 whether their signatures are Apple's; - is standard input; needs no configuration
+              --trust-root FILE  trust these certificates as well
 
         Options of every command:
           --config FILE          the configuration (default \(Invocation.defaultConfiguration))
@@ -28,7 +31,8 @@ enum Help {
           --help, -h             this text
           --version              the program's version
 
-        Exit codes: 0 everything due was tried; 64 usage; 65 what was asked for is not there;
+        Exit codes: 0 everything due was tried; 64 usage; 65 what was asked for is not there,
+        can't be read or is not valid;
         69 database or Apple unavailable; 70 internal error or totals that don't balance;
         75 ended early, the rest stays in the inbox; 77 permission; 78 configuration.
         See man iap-reconcile.

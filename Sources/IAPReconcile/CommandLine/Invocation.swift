@@ -17,6 +17,8 @@ enum Command: Sendable {
     case report(run: Int64?, reportDirectory: String?)
     case migrate(isPrintOnly: Bool)
     case doctor
+    /// Needs no configuration; `-` among the files is standard input.
+    case inspect(files: [String], trustRoot: String?)
     case help
     case version
 }
@@ -50,6 +52,7 @@ extension Invocation {
         "report": [LongOption(name: "run", takesValue: true), LongOption(name: "report-dir", takesValue: true)],
         "migrate": [LongOption(name: "print", takesValue: false)],
         "doctor": [],
+        "inspect": [LongOption(name: "trust-root", takesValue: true)],
     ]
 
     /// Understands the arguments behind the program's name.
@@ -82,15 +85,20 @@ extension Invocation {
             throw UsageError(
                 "unknown command “\(name)”\(NearestName.suggestion(for: name, in: ofCommand.keys))")
         }
-        guard parsed.operands.count == 1 else { throw UsageError("unexpected argument “\(parsed.operands[1])”") }
+        let operands = Array(parsed.operands.dropFirst())
+        if let unexpected = operands.first, name != "inspect" {
+            throw UsageError("unexpected argument “\(unexpected)”")
+        }
         let allowed = Set((everywhere + own).map(\.name))
         if let stray = parsed.options.keys.sorted().first(where: { !allowed.contains($0) }) {
             throw UsageError("--\(stray) is no option of “\(name)”")
         }
-        return try command(name, options)
+        return try command(name, operands, options)
     }
 
-    private static func command(_ name: String, _ options: OptionValues) throws(UsageError) -> Command {
+    private static func command(
+        _ name: String, _ operands: [String], _ options: OptionValues
+    ) throws(UsageError) -> Command {
         let directory = try options.text("report-dir")
         switch name {
         case "run":
@@ -102,6 +110,9 @@ extension Invocation {
             return .report(run: try options.number("run"), reportDirectory: directory)
         case "migrate":
             return .migrate(isPrintOnly: options.has("print"))
+        case "inspect":
+            guard !operands.isEmpty else { throw UsageError("a file to inspect is missing; - is standard input") }
+            return .inspect(files: operands, trustRoot: try options.text("trust-root"))
         default:
             return .doctor
         }

@@ -26,7 +26,7 @@ struct Work {
         case .report(let run, let directory): try await report(run: run, reportDirectory: directory)
         case .migrate(let isPrintOnly): try await migrate(isPrintOnly: isPrintOnly)
         case .doctor: await doctor()
-        case .help, .version: .done
+        case .inspect, .help, .version: .done
         }
     }
 }

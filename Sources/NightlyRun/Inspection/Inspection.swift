@@ -1,0 +1,118 @@
+import AppStore
+import Foundation
+
+/// What `inspect` says of one file. Its keys are a contract with whoever reads the JSON; what is not there is left
+/// out, and so is everything but the file and the error where nothing can be read.
+public struct Inspection: Encodable, Sendable {
+    let file: String
+    var error: String?
+    var format: String?
+    var signature: String?
+    /// Why the signature is not valid.
+    var reason: String?
+    var signedAt: String?
+    var bundleID: String?
+    var environment: String?
+    var applicationVersion: String?
+    var transactions: [InspectedTransaction]?
+    /// What in it could not be read.
+    var problems: [String]?
+
+    enum CodingKeys: String, CodingKey {
+        case file, error, format, signature, reason
+        case signedAt = "signed_at"
+        case bundleID = "bundle_id"
+        case environment
+        case applicationVersion = "application_version"
+        case transactions, problems
+    }
+
+    /// Whether the signature proves the contents, and all of them could be read.
+    public var isValid: Bool { signature == "valid" }
+
+    /// - Parameter error: why the file can't be read
+    public init(file: String, error: String) {
+        self.file = file
+        self.error = error
+    }
+
+    init(file: String, _ proof: InspectedProof) {
+        self.file = file
+        format = proof.format.rawValue
+        signature = proof.signature.word
+        reason = proof.signature.reason
+        signedAt = proof.signedAt?.formatted(.iso8601)
+        bundleID = proof.bundleID
+        environment = proof.environment
+        applicationVersion = proof.applicationVersion
+        transactions = proof.transactions.map(InspectedTransaction.init)
+        problems = proof.problems.isEmpty ? nil : proof.problems
+    }
+
+    /// The inspection as one line of JSON.
+    public var line: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let json = try? encoder.encode(self) else { return "{}" }
+        return String(decoding: json, as: UTF8.self)
+    }
+}
+
+/// One transaction of an inspection.
+struct InspectedTransaction: Encodable, Sendable {
+    let transactionID: String
+    let originalTransactionID: String?
+    let productID: String
+    let quantity: Int
+    let purchasedAt: String
+    let originalPurchasedAt: String?
+    let expiresAt: String?
+    let cancelledAt: String?
+    let webOrderLineItemID: String?
+    let type: String?
+    let priceMilliunits: Int64?
+    let currency: String?
+    let storefront: String?
+
+    enum CodingKeys: String, CodingKey {
+        case transactionID = "transaction_id"
+        case originalTransactionID = "original_transaction_id"
+        case productID = "product_id"
+        case quantity
+        case purchasedAt = "purchased_at"
+        case originalPurchasedAt = "original_purchased_at"
+        case expiresAt = "expires_at"
+        case cancelledAt = "cancelled_at"
+        case webOrderLineItemID = "web_order_line_item_id"
+        case type
+        case priceMilliunits = "price_milliunits"
+        case currency, storefront
+    }
+
+    init(_ transaction: AppStoreTransaction) {
+        transactionID = transaction.transactionID
+        originalTransactionID = transaction.originalTransactionID
+        productID = transaction.productID
+        quantity = transaction.quantity
+        purchasedAt = transaction.purchaseDate.formatted(.iso8601)
+        originalPurchasedAt = transaction.originalPurchaseDate?.formatted(.iso8601)
+        expiresAt = transaction.expiresDate?.formatted(.iso8601)
+        cancelledAt = transaction.cancellationDate?.formatted(.iso8601)
+        webOrderLineItemID = transaction.webOrderLineItemID
+        type = transaction.productType
+        priceMilliunits = transaction.priceMilliunits
+        currency = transaction.currency
+        storefront = transaction.storefront
+    }
+}
+
+extension SignatureStatus {
+    fileprivate var word: String {
+        switch self {
+        case .valid: "valid"
+        case .invalid: "invalid"
+        case .untrusted: "untrusted"
+        case .absent: "absent"
+        }
+    }
+}
