@@ -4,6 +4,7 @@ import Testing
 
 /// The command `inspect`, as a person at the support desk uses it.
 @Suite struct InspectTests {
+    private var program: String { ProgramNight.program }
     private static let moment = Date.now.addingTimeInterval(3600).formatted(.iso8601)
 
     /// Writes the files, which the names of the arguments begin with `@`, and runs the command.
@@ -57,16 +58,42 @@ import Testing
         #expect(lines.last == #"{"error":"the receipt is empty","file":"empty"}"#)
     }
 
-    @Test(arguments: [
-        ([], 64, "a file to inspect is missing"), (["--limit", "3", "x"], 64, "--limit is no option of “inspect”"),
-        (["x", "--trust-root", "/nonexistent"], 65, "/nonexistent can't be read"),
-        (["x", "--trust-root", "/dev/null"], 65, "/dev/null is not one certificate in DER form"),
-    ] as [([String], Int32, String)])
+    @Test(
+        arguments: [
+            ([], 64, "a file to inspect is missing"), (["--limit", "3", "x"], 64, "--limit is no option of “inspect”"),
+            (["x", "--trust-root", "/nonexistent"], 65, "/nonexistent can't be read"),
+            (["x", "--trust-root", "/dev/null"], 65, "/dev/null is not one certificate in DER form"),
+        ] as [([String], Int32, String)])
     func refusesWhatItCanNotUse(arguments: [String], status: Int32, message: String) async throws {
         let ended = try await ChildProcess.run(program, ["inspect"] + arguments)
         #expect(ended.status == status)
         #expect(ended.output == "")
         #expect(ended.errors.contains(message))
+    }
+
+    @Test(.enabled(if: Fixtures.isPresent, "\(Fixtures.reason)")) func readsSignedTransactions() async throws {
+        let folder = try #require(Fixtures.folder)
+        let names = ["transaction-consumable", "renewal-info-2023-0", "notification-test-2022"].map { "jws/\($0).jws" }
+        let ended = try await ChildProcess.run(program, ["inspect"] + names, directory: folder.path)
+        #expect(ended.status == 0)
+        let lines = ended.output.split(separator: "\n")
+        #expect(lines.allSatisfy { $0.contains(#""signature":"valid""#) })
+        #expect(lines.first?.contains(#""bundle_id":"com.goodheartapp","content":"transaction""#) == true)
+        for part in [
+            #""transaction_id":"2000000847061981""#, #""price_milliunits":230000"#, #""currency":"JPY""#,
+            #""storefront":"JPN""#, #""type":"Consumable""#,
+        ] {
+            #expect(lines.first?.contains(part) == true, "\(part)")
+        }
+        let forged = try await ChildProcess.run(
+            program, ["inspect", "forged/transaction.jws", "forged/app-transaction.jws"], directory: folder.path)
+        #expect(forged.status == 65)
+        #expect(forged.output.matches(of: /"signature":"untrusted"/).count == 2)
+        let trusted = try await ChildProcess.run(
+            program,
+            ["inspect", "forged/transaction.jws", "forged/app-transaction.jws", "--trust-root"]
+                + ["forged/jws-root.der"], directory: folder.path)
+        #expect(trusted.status == 0)
     }
 
     @Test(.enabled(if: Fixtures.isPresent, "\(Fixtures.reason)")) func readsEveryReceiptOfApples() async throws {

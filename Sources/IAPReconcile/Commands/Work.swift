@@ -16,7 +16,7 @@ struct Work {
     private static func secrets(for command: Command) -> Secrets {
         switch command {
         case .run, .doctor: .read(credentials: ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"])
-        case .report, .migrate, .help, .version: .leftAlone
+        case .report, .migrate, .inspect, .help, .version: .leftAlone
         }
     }
 

@@ -7,6 +7,8 @@ public struct Inspection: Encodable, Sendable {
     let file: String
     var error: String?
     var format: String?
+    /// What a JWS holds.
+    var content: String?
     var signature: String?
     /// Why the signature is not valid.
     var reason: String?
@@ -19,7 +21,7 @@ public struct Inspection: Encodable, Sendable {
     var problems: [String]?
 
     enum CodingKeys: String, CodingKey {
-        case file, error, format, signature, reason
+        case file, error, format, content, signature, reason
         case signedAt = "signed_at"
         case bundleID = "bundle_id"
         case environment
@@ -27,7 +29,7 @@ public struct Inspection: Encodable, Sendable {
         case transactions, problems
     }
 
-    /// Whether the signature proves the contents, and all of them could be read.
+    /// Whether the signature proves the contents.
     public var isValid: Bool { signature == "valid" }
 
     /// - Parameter error: why the file can't be read
@@ -39,6 +41,7 @@ public struct Inspection: Encodable, Sendable {
     init(file: String, _ proof: InspectedProof) {
         self.file = file
         format = proof.format.rawValue
+        content = proof.content
         signature = proof.signature.word
         reason = proof.signature.reason
         signedAt = proof.signedAt?.formatted(.iso8601)

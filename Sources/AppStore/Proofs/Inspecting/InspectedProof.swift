@@ -10,6 +10,8 @@ public struct InspectedProof: Sendable {
     }
 
     public var format: Format
+    /// Of a JWS, what was signed: `transaction`, `renewal_info`, `app_transaction` or `notification`.
+    public var content: String?
     /// An answer of `verifyReceipt` has none: who holds only its text has no proof.
     public var signature: SignatureStatus
     /// When the proof was made, as far as it says so.
@@ -41,11 +43,13 @@ public struct InspectedProof: Sendable {
 public struct ProofInspector: Sendable {
     private let appReceipts: AppReceiptVerifier
     private let transactionReceipts: TransactionReceiptVerifier
+    private let jws: JWSVerifier
 
     /// - Parameter roots: in which chains of certificates must end.
     public init(roots: TrustRoots) {
         appReceipts = AppReceiptVerifier(roots: roots)
         transactionReceipts = TransactionReceiptVerifier(roots: roots)
+        jws = JWSVerifier(roots: roots)
     }
 
     /// - Throws: where nothing can be read at all.
@@ -55,7 +59,7 @@ public struct ProofInspector: Sendable {
         case .transactionReceipt(let bytes):
             let checked = try transactionReceipts.check(bytes)
             return InspectedProof(.transactionReceipt, checked.signature, checked.receipt.answer)
-        case .signed: throw .unknownForm
+        case .signed(let text): return try InspectedProof(jws: text, by: jws)
         case .verifyReceiptAnswer(let json): return try Self.proof(answer: json)
         }
     }
