@@ -16,20 +16,33 @@ enum Base64URL {
     /// bits are set that belong to no byte.
     static func decode(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Data? {
         guard text.count % 4 != 1 else { return nil }
-        var bytes = Data(capacity: text.count * 3 / 4)
+        var isText = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { bytes, filled in
+            isText = values.withUnsafeBufferPointer {
+                decode(UnsafeBufferPointer(rebasing: text), by: $0, into: bytes, &filled)
+            }
+        }
+        return isText ? Data(bytes) : nil
+    }
+
+    private static func decode(
+        _ text: UnsafeBufferPointer<UInt8>, by values: UnsafeBufferPointer<UInt8>,
+        into bytes: UnsafeMutableBufferPointer<UInt8>, _ filled: inout Int
+    ) -> Bool {
         var bits: UInt32 = 0
-        var count = 0
+        var count: UInt32 = 0
         for character in text {
             let value = values[Int(character)]
-            guard value != noDigit else { return nil }
+            guard value != noDigit else { return false }
             bits = bits << 6 | UInt32(value)
             count += 6
             if count >= 8 {
                 count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+                bytes[filled] = UInt8(truncatingIfNeeded: bits >> count)
+                filled += 1
             }
         }
-        return bits & (1 << UInt32(count) - 1) == 0 ? bytes : nil
+        return bits & (1 << count - 1) == 0
     }
 
     static func encode(_ bytes: some Sequence<UInt8>) -> String {

@@ -12,7 +12,7 @@ struct CompactJWS: Sendable {
         guard text.count <= limit else { throw .tooLarge(limit: limit) }
         let bytes = Self.trimmed(text)
         guard !bytes.isEmpty else { throw .notCompact("it is empty") }
-        let stops = bytes.indices.filter { bytes[$0] == UInt8(ascii: ".") }
+        let stops = Self.fullStops(bytes)
         guard stops.count == 2 else { throw .notCompact("it has \(stops.count + 1) parts in place of three") }
         firstStop = stops[0]
         secondStop = stops[1]
@@ -46,10 +46,19 @@ struct CompactJWS: Sendable {
         return data
     }
 
+    private static func fullStops(_ bytes: [UInt8]) -> [Int] {
+        bytes.withUnsafeBufferPointer { bytes in
+            var stops: [Int] = []
+            for index in bytes.indices where bytes[index] == UInt8(ascii: ".") { stops.append(index) }
+            return stops
+        }
+    }
+
     /// Without the white space and line ends that files and forms put around a text.
     private static func trimmed(_ text: some Collection<UInt8>) -> [UInt8] {
-        var bytes = Array(text.drop { $0 <= 0x20 })
+        var bytes = Array(text)
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
+        bytes.removeFirst(bytes.prefix { $0 <= 0x20 }.count)
         return bytes
     }
 }
