@@ -1196,6 +1196,7 @@ CREATE TABLE iap.receipts (
     verified_at timestamp with time zone,
     error_code text,
     error_text text,
+    signature text,
     CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
     CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
     CONSTRAINT error_was_met CHECK (((error_code IS NULL) OR (last_attempt_at IS NOT NULL))),
@@ -1205,6 +1206,7 @@ CREATE TABLE iap.receipts (
     CONSTRAINT receipts_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT receipts_bucket_check CHECK (((bucket >= 0) AND (bucket <= 63))),
     CONSTRAINT receipts_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32)),
+    CONSTRAINT receipts_signature_check CHECK ((signature = ANY (ARRAY['valid'::text, 'invalid'::text, 'untrusted'::text, 'absent'::text]))),
     CONSTRAINT receipts_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'watched'::text, 'settled'::text, 'unusable'::text]))),
     CONSTRAINT settled_has_no_error CHECK (((state <> 'settled'::text) OR (error_code IS NULL))),
     CONSTRAINT unusable_has_reason CHECK (((state <> 'unusable'::text) OR (error_code IS NOT NULL))),
@@ -1247,6 +1249,7 @@ CREATE TABLE iap.sightings (
     user_id text,
     order_id text,
     is_named boolean NOT NULL,
+    in_receipt boolean DEFAULT true NOT NULL,
     uploaded_at timestamp with time zone NOT NULL,
     first_run_id bigint
 );
@@ -1254,6 +1257,8 @@ CREATE TABLE iap.sightings (
 COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
 
 COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction.';
+
+COMMENT ON COLUMN iap.sightings.in_receipt IS 'Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.';
 
 CREATE TABLE iap.uploads (
     bucket smallint NOT NULL,
@@ -1276,6 +1281,7 @@ CREATE UNLOGGED TABLE iap.verified (
     user_id text,
     order_id text,
     is_named boolean NOT NULL,
+    in_receipt boolean NOT NULL,
     uploaded_at timestamp with time zone NOT NULL,
     is_best boolean NOT NULL,
     exclusion text,

@@ -7,7 +7,7 @@ import Reconciliation
 enum SightingColumns {
     static let select: SQL =
         """
-        seen.receipt_ids, seen.user_ids, seen.order_ids, seen.named, seen.uploaded,
+        seen.receipt_ids, seen.user_ids, seen.order_ids, seen.named, seen.held, seen.uploaded,
         claimed.outcomes, claimed.claim_user_ids, claimed.claim_order_ids, claimed.attempted
         """
 
@@ -17,9 +17,10 @@ enum SightingColumns {
             SELECT
                 array_agg(receipt_id) AS receipt_ids, array_agg(user_id) AS user_ids,
                 array_agg(order_id) AS order_ids, array_agg(is_named) AS named,
+                array_agg(in_receipt) AS held,
                 array_agg(uploaded_at) AS uploaded
             FROM (
-                SELECT receipt_id, user_id, order_id, is_named, uploaded_at
+                SELECT receipt_id, user_id, order_id, is_named, in_receipt, uploaded_at
                 FROM sightings
                 WHERE sightings.transaction_id = white.transaction_id
                     AND sightings.bundle_id = white.bundle_id
@@ -45,11 +46,12 @@ enum SightingColumns {
         let users = try row.decode("user_ids", as: [String?].self)
         let orders = try row.decode("order_ids", as: [String?].self)
         let named = try row.decode("named", as: [Bool].self)
+        let held = try row.decode("held", as: [Bool].self)
         let uploaded = try row.decode("uploaded", as: [Date].self)
         return receipts.indices.map { index in
             Sighting(
                 receiptID: receipts[index], userID: users[index], orderID: orders[index], isNamed: named[index],
-                uploadedAt: uploaded[index])
+                isInReceipt: held[index], uploadedAt: uploaded[index])
         }
     }
 

@@ -33,7 +33,7 @@ public struct Doctor: Sendable {
 
     /// Examines the database, the apps' secrets and Apple. Changes nothing.
     public func examine() async -> [Finding] {
-        await database() + secrets() + apple()
+        await database() + apps() + apple()
     }
 
     private func database() async -> [Finding] {
@@ -93,43 +93,87 @@ public struct Doctor: Sendable {
                 remedy: "Set both machines' clocks by NTP.")
     }
 
-    private func secrets() -> [Finding] {
+    private func apps() -> [Finding] {
         if settings.apps.isEmpty {
             return [
                 Finding(
                     "apps", .wrong, "no app is configured", remedy: "Add a section [app BUNDLE_ID] for each app.")
             ]
         }
-        return settings.apps.map { app in
-            let name = "app \(app.app.bundleID)"
-            return app.sharedSecret == nil
+        return settings.apps.map(Self.finding)
+    }
+
+    private static func finding(on app: AppSettings) -> Finding {
+        let name = "app \(app.app.bundleID)"
+        if app.asksServerAPI {
+            return app.app.since == nil
                 ? Finding(
-                    name, .warning, "has no shared secret: Apple refuses its receipts with subscriptions",
-                    remedy: "Set shared_secret_file, unless the app sells no subscriptions.")
-                : Finding(name, .fine, "has a shared secret")
+                    name, .warning, "has no “since”: all that its customers ever bought and no claim names is a case",
+                    remedy: "Set since to the day from which iap.claim knows each delivery.")
+                : Finding(name, .fine, "is verified by the App Store Server API")
         }
+        if app.verification == .local {
+            return Finding(
+                name, .warning, "is verified by signature alone: refunds are never noticed",
+                remedy: "Set verification = auto, with a key for the App Store Server API or a shared secret.")
+        }
+        return app.sharedSecret == nil
+            ? Finding(
+                name, .warning, "has no shared secret: Apple refuses its receipts with subscriptions",
+                remedy: "Set shared_secret_file, unless the app sells no subscriptions.")
+            : Finding(name, .fine, "has a shared secret")
     }
 
     /// Apple answers an empty receipt with a status: that it answers at all is what counts.
     private func apple() async -> [Finding] {
         do {
-            let client = try VerifyReceiptClient(settings.apple)
-            switch try await client.verify(receiptData: "AA==", sharedSecret: nil) {
-            case .genuine, .notGenuine, .malformedOrOutage, .accountGone:
-                return [Finding("Apple", .fine, "answers")]
-            case .tryAgain(let why):
-                return [
-                    Finding(
-                        "Apple", why.isTransport ? .wrong : .warning, why.text,
-                        remedy: "Check the way out to \(settings.apple.verifyReceiptProduction).")
-                ]
-            case .needsConfiguration(let what):
-                return [Finding("Apple", .wrong, what, remedy: "Mend the section [apple].")]
-            case .notTried:
-                return [Finding("Apple", .warning, "was not asked")]
-            }
+            let services = try AppleServices(settings)
+            return try await verifyReceipt(services) + serverAPI(services)
         } catch {
-            return [Finding("Apple", .wrong, "\(error)", remedy: "Mend the section [apple].")]
+            return [Finding("Apple", .wrong, "\(error)", remedy: "Mend the section [apple] or that of the app.")]
+        }
+    }
+
+    private func serverAPI(_ services: AppleServices) async -> [Finding] {
+        var findings: [Finding] = []
+        for (bundleID, client) in services.serverAPI.sorted(by: { $0.key < $1.key }) {
+            let name = "App Store Server API of \(bundleID)"
+            switch await client.access {
+            case .found, .notFound: findings.append(Finding(name, .fine, "takes the key"))
+            case .needsConfiguration(let what):
+                findings.append(
+                    Finding(
+                        name, .wrong, what,
+                        remedy:
+                            "Mend server_api_issuer_id, server_api_key_id and server_api_key_file in [app \(bundleID)]."
+                    ))
+            case .tryAgain(let why):
+                findings.append(
+                    Finding(
+                        name, why.isTransport ? .wrong : .warning, why.text,
+                        remedy: "Check the way out to \(settings.apple.serverAPIProduction)."))
+            case .unverified(let payload): findings.append(Finding(name, .wrong, "\(payload)"))
+            case .notTried: findings.append(Finding(name, .warning, "was not asked"))
+            }
+        }
+        return findings
+    }
+
+    private func verifyReceipt(_ services: AppleServices) async throws -> [Finding] {
+        guard settings.apps.contains(where: { !$0.asksServerAPI && $0.verification != .local }) else { return [] }
+        switch try await services.verifyReceipt.verify(receiptData: "AA==", sharedSecret: nil) {
+        case .genuine, .notGenuine, .malformedOrOutage, .accountGone:
+            return [Finding("Apple", .fine, "answers")]
+        case .tryAgain(let why):
+            return [
+                Finding(
+                    "Apple", why.isTransport ? .wrong : .warning, why.text,
+                    remedy: "Check the way out to \(settings.apple.verifyReceiptProduction).")
+            ]
+        case .needsConfiguration(let what):
+            return [Finding("Apple", .wrong, what, remedy: "Mend the section [apple].")]
+        case .notTried:
+            return [Finding("Apple", .warning, "was not asked")]
         }
     }
 }

@@ -49,10 +49,46 @@ public struct AppSettings: Sendable {
     public var app: App
     /// The app's shared secret for `verifyReceipt`; needed for auto-renewable subscriptions.
     public var sharedSecret: Secret?
+    public var verification: VerificationMethod
+    /// The app's key for the App Store Server API.
+    public var serverAPI: ServerAPIAccess?
+    /// Whether what Xcode and local tests sign is accepted, though anyone may sign so.
+    public var allowsXcode: Bool
 
-    public init(app: App, sharedSecret: Secret? = nil) {
+    public init(
+        app: App, sharedSecret: Secret? = nil, verification: VerificationMethod = .auto,
+        serverAPI: ServerAPIAccess? = nil, allowsXcode: Bool = false
+    ) {
         self.app = app
         self.sharedSecret = sharedSecret
+        self.verification = verification
+        self.serverAPI = serverAPI
+        self.allowsXcode = allowsXcode
+    }
+
+    /// Whether the App Store Server API is asked about this app's receipts.
+    var asksServerAPI: Bool {
+        switch verification {
+        case .auto, .serverAPI: serverAPI != nil
+        case .verifyReceipt, .local: false
+        }
+    }
+}
+
+/// By what the App Store Server API lets an app's owner in; all of it is from App Store Connect.
+public struct ServerAPIAccess: Sendable {
+    public var issuerID: String
+    public var keyID: String
+    /// The text of the `.p8` file.
+    public var key: Secret
+    /// The number that the App Store gives the app; if known, what Apple signs is compared with it.
+    public var appAppleID: Int64?
+
+    public init(issuerID: String, keyID: String, key: Secret, appAppleID: Int64? = nil) {
+        self.issuerID = issuerID
+        self.keyID = keyID
+        self.key = key
+        self.appAppleID = appAppleID
     }
 }
 
@@ -75,8 +111,13 @@ public struct AppleSettings: Sendable {
     /// `verifyReceipt` in production and sandbox; other addresses for tests and proxies.
     public var verifyReceiptProduction: String
     public var verifyReceiptSandbox: String
+    /// The App Store Server API in production and sandbox, without the path.
+    public var serverAPIProduction: String
+    public var serverAPISandbox: String
     /// A further file of certificate authorities in PEM, for tests and proxies.
     public var certificateAuthorities: String?
+    /// A file of further root certificates in which Apple's signatures may end, for tests.
+    public var rootCertificates: String?
     /// The most requests in flight.
     public var concurrency: Int
     /// The most requests a second to one endpoint; nothing for no limit.
@@ -90,12 +131,18 @@ public struct AppleSettings: Sendable {
     public init(
         verifyReceiptProduction: String = "https://buy.itunes.apple.com/verifyReceipt",
         verifyReceiptSandbox: String = "https://sandbox.itunes.apple.com/verifyReceipt",
-        certificateAuthorities: String? = nil, concurrency: Int = 64, requestsPerSecond: Double? = nil,
+        serverAPIProduction: String = "https://api.storekit.apple.com",
+        serverAPISandbox: String = "https://api.storekit-sandbox.apple.com",
+        certificateAuthorities: String? = nil, rootCertificates: String? = nil, concurrency: Int = 64,
+        requestsPerSecond: Double? = nil,
         connectTimeout: TimeInterval = 10, timeout: TimeInterval = 30, attempts: Int = 4
     ) {
         self.verifyReceiptProduction = verifyReceiptProduction
         self.verifyReceiptSandbox = verifyReceiptSandbox
+        self.serverAPIProduction = serverAPIProduction
+        self.serverAPISandbox = serverAPISandbox
         self.certificateAuthorities = certificateAuthorities
+        self.rootCertificates = rootCertificates
         self.concurrency = concurrency
         self.requestsPerSecond = requestsPerSecond
         self.connectTimeout = connectTimeout

@@ -33,11 +33,12 @@ public struct NightlyJob: Sendable {
         _ options: RunOptions, stop: StopSignal, findings: inout some FindingsReceiver
     ) async throws -> RunReport {
         do {
-            let client = try VerifyReceiptClient(settings.apple)
+            let services = try AppleServices(settings)
             let session = try await LedgerSession.connect(ledger)
             defer { session.close() }
             try await prepare(session, options)
-            let run = try await Run.begin(self, options, session: session, client: client, stop: stop)
+            try await services.checkAccess()
+            let run = try await Run.begin(self, options, session: session, services: services, stop: stop)
             return try await run.carryOut(to: &findings)
         } catch let error as LedgerError {
             throw JobError(error)

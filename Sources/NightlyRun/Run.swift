@@ -12,7 +12,7 @@ struct Run {
     let due: [Int: Int]
 
     static func begin(
-        _ job: NightlyJob, _ options: RunOptions, session: LedgerSession, client: VerifyReceiptClient,
+        _ job: NightlyJob, _ options: RunOptions, session: LedgerSession, services: AppleServices,
         stop: StopSignal
     ) async throws -> Run {
         let startedAt = Date()
@@ -26,7 +26,7 @@ struct Run {
                 receiptsDue: count))
         let night = Night(
             runID: runID, now: now, options: options, settings: job.settings,
-            verifier: Verifier(settings: job.settings, client: client, stop: stop, now: now),
+            verifier: Verifier(settings: job.settings, services: services, stop: stop, now: now),
             screener: Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue()),
             stop: stop, due: count, log: job.log, progress: job.progress)
         job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))

@@ -16,7 +16,8 @@ struct Screener: Sendable {
     func originals(in verified: [Verifier.Verified]) -> [KnownOriginals.Original: Set<TransactionID>] {
         var found: [KnownOriginals.Original: Set<TransactionID>] = [:]
         for (app, receipt, _) in receipts(in: verified) {
-            for transaction in receipt.transactions where type(of: transaction, in: app) == .nonConsumable {
+            for transaction in receipt.transactions.map(\.transaction)
+            where type(of: transaction, in: app) == .nonConsumable {
                 guard transaction.refundedAt == nil else { continue }
                 found[original(of: transaction, app, receipt), default: []].insert(transaction.id)
             }
@@ -31,7 +32,8 @@ struct Screener: Sendable {
     ) -> [SightedTransaction] {
         var sightings: [SightedTransaction] = []
         for (app, receipt, group) in receipts(in: verified) {
-            for transaction in receipt.transactions {
+            for verified in receipt.transactions {
+                let transaction = verified.transaction
                 let original = original(of: transaction, app, receipt)
                 let subject = ScreeningSubject(
                     transaction: transaction, environment: receipt.environment, foundBundleID: receipt.bundleID,
@@ -41,8 +43,8 @@ struct Screener: Sendable {
                 for holder in group.receipts {
                     sightings.append(
                         SightedTransaction(
-                            subject: subject, receipt: holder, source: receipt.source,
-                            verifiedAt: receipt.verifiedAt))
+                            subject: subject, receipt: holder, source: verified.source,
+                            isInReceipt: verified.isInReceipt, verifiedAt: receipt.verifiedAt))
                 }
             }
         }

@@ -6,7 +6,8 @@ import Testing
     private func genuine(_ transactions: [Transaction], unreadable: [String] = []) -> ReceiptVerdict {
         .verified(
             VerifiedReceipt(
-                environment: .production, bundleID: nil, transactions: transactions, source: .verifyReceipt,
+                environment: .production, bundleID: nil,
+                transactions: transactions.map { VerifiedTransaction($0, source: .verifyReceipt) },
                 verifiedAt: Sample.noon, unreadable: unreadable))
     }
 

@@ -61,6 +61,8 @@ CREATE TABLE iap.receipts (
     verified_at     timestamptz,
     error_code      text,
     error_text      text,
+    -- What the check of its signature on this machine said, where it was looked at.
+    signature       text CHECK (signature IN ('valid', 'invalid', 'untrusted', 'absent')),
     PRIMARY KEY (bucket, receipt_id),
     CONSTRAINT receipt_id_names_bucket CHECK ((receipt_id & 63) = bucket),
     CONSTRAINT payload_chooses_bucket CHECK ((get_byte(payload_sha256, 0) & 63) = bucket),
@@ -100,6 +102,7 @@ CREATE UNLOGGED TABLE iap.verified (
     user_id                 text,
     order_id                text,
     is_named                boolean NOT NULL,
+    in_receipt              boolean NOT NULL,
     uploaded_at             timestamptz NOT NULL,
     -- One row a transaction of the batch is its best: the others only tell in which receipts it was seen.
     is_best                 boolean NOT NULL,
@@ -252,6 +255,8 @@ CREATE TABLE iap.sightings (
     order_id       text,
     -- Whether the receipt was uploaded for this very transaction; false when it only rode along.
     is_named       boolean NOT NULL,
+    -- Whether the receipt holds it; else it came in the history of the customer who is known by the receipt.
+    in_receipt     boolean NOT NULL DEFAULT true,
     uploaded_at    timestamptz NOT NULL,
     first_run_id   bigint,
     PRIMARY KEY (transaction_id, bundle_id, environment, bucket, receipt_id)
@@ -441,6 +446,8 @@ COMMENT ON COLUMN iap.excluded.run_id IS 'The run that found it; NULL if the sup
 
 COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
 COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction.';
+COMMENT ON COLUMN iap.sightings.in_receipt IS
+    'Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.';
 
 COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was committed, and its outcome.';
 

@@ -39,6 +39,6 @@ extension Configuration {
         var parser = ConfigurationParser(
             file: file, isReadableByOthers: isReadableByOthers, secrets: secrets)
         for entry in try IniFile.entries(of: text, file: file) { try parser.take(entry) }
-        return parser.finished
+        return try parser.finished()
     }
 }

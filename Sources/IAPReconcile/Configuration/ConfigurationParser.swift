@@ -18,9 +18,16 @@ struct ConfigurationParser {
         appKeys = AppSection.keys(secrets: secrets)
     }
 
-    var finished: Configuration {
+    func finished() throws(ConfigurationError) -> Configuration {
         var finished = configuration
-        finished.settings.apps = apps.map(\.settings)
+        for app in apps {
+            do {
+                finished.settings.apps.append(try app.settings())
+            } catch {
+                throw ConfigurationError(
+                    file: file, line: seen[["app", app.bundleID.text]], text: "[app \(app.bundleID)]: \(error.text)")
+            }
+        }
         return finished
     }
 

@@ -35,12 +35,17 @@ enum Sections {
             "verify_receipt_sandbox": SettingKey { setting, to throws(ConfigurationError) in
                 to.settings.apple.verifyReceiptSandbox = try setting.address()
             },
+            "server_api_production": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.serverAPIProduction = try setting.address()
+            },
+            "server_api_sandbox": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.serverAPISandbox = try setting.address()
+            },
             "certificate_authorities": SettingKey { setting, to throws(ConfigurationError) in
-                let path = try setting.nonEmpty()
-                guard FileManager.default.isReadableFile(atPath: path) else {
-                    throw setting.error("“\(path)” can't be read")
-                }
-                to.settings.apple.certificateAuthorities = path
+                to.settings.apple.certificateAuthorities = try readable(setting)
+            },
+            "root_certificates": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.apple.rootCertificates = try readable(setting)
             },
             "concurrency": SettingKey { setting, to throws(ConfigurationError) in
                 to.settings.apple.concurrency = try setting.whole(1...1000)
@@ -86,6 +91,14 @@ enum Sections {
                 to.reportDirectory = try setting.nonEmpty()
             }
         ]
+    }
+
+    private static func readable(_ setting: Setting) throws(ConfigurationError) -> String {
+        let path = try setting.nonEmpty()
+        guard FileManager.default.isReadableFile(atPath: path) else {
+            throw setting.error("“\(path)” can't be read")
+        }
+        return path
     }
 
     private static func words<Choice: RawRepresentable<String> & CaseIterable>(_: Choice.Type) -> [String: Choice] {

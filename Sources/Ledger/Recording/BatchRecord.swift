@@ -30,10 +30,13 @@ public struct BatchRecord: Sendable {
 public struct TriedReceipt: Sendable {
     public let id: Int64
     public let outcome: ReceiptOutcome
+    /// What the check of its signature on this machine said, where it was looked at.
+    public let signature: OfflineSignature?
 
-    public init(id: Int64, outcome: ReceiptOutcome) {
+    public init(id: Int64, outcome: ReceiptOutcome, signature: OfflineSignature? = nil) {
         self.id = id
         self.outcome = outcome
+        self.signature = signature
     }
 }
 

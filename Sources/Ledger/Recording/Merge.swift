@@ -204,17 +204,19 @@ struct Merge {
         try await connection.execute(
             """
             INSERT INTO sightings AS known (
-                transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named,
+                transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named, in_receipt,
                 uploaded_at, first_run_id)
             SELECT
-                transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named,
+                transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named, in_receipt,
                 uploaded_at, \(record.runID)
             FROM verified
             WHERE bucket = \(bucket)
             ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
             SET is_named = known.is_named OR EXCLUDED.is_named,
+                in_receipt = known.in_receipt OR EXCLUDED.in_receipt,
                 order_id = coalesce(known.order_id, EXCLUDED.order_id)
             WHERE (EXCLUDED.is_named AND NOT known.is_named)
+                OR (EXCLUDED.in_receipt AND NOT known.in_receipt)
                 OR (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
             """)
     }

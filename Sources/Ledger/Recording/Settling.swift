@@ -39,9 +39,12 @@ extension LedgerSession {
                 last_attempt_at = \(record.now),
                 verified_at = CASE WHEN tried.error_code IS NULL THEN \(record.now) ELSE receipts.verified_at END,
                 error_code = tried.error_code,
-                error_text = tried.error_text
-            FROM unnest(\(record.receipts.map(\.id)), \(states), \(codes), \(texts))
-                AS tried (receipt_id, state, error_code, error_text)
+                error_text = tried.error_text,
+                signature = coalesce(tried.signature, receipts.signature)
+            FROM unnest(
+                \(record.receipts.map(\.id)), \(states), \(codes), \(texts),
+                \(record.receipts.map { $0.signature?.rawValue })
+            ) AS tried (receipt_id, state, error_code, error_text, signature)
             WHERE receipts.bucket = \(Int16(record.bucket)) AND receipts.receipt_id = tried.receipt_id
             """)
         return counts

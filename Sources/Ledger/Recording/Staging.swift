@@ -5,7 +5,8 @@ extension CopyTarget {
     static let verified = CopyTarget(
         table: "verified",
         columns: [
-            "bucket", "receipt_id", "user_id", "order_id", "is_named", "uploaded_at", "is_best", "exclusion",
+            "bucket", "receipt_id", "user_id", "order_id", "is_named", "in_receipt", "uploaded_at", "is_best",
+            "exclusion",
             "transaction_id", "bundle_id", "environment", "original_transaction_id", "product_id", "product_type",
             "quantity", "purchased_at", "original_purchased_at", "expires_at", "refunded_at", "refund_reason",
             "ownership", "is_trial", "web_order_line_item_id", "app_account_token", "price_milliunits", "currency",
@@ -33,6 +34,7 @@ extension SightedTransaction {
         row.append(userID)
         row.append(orderID)
         row.append(isNamed)
+        row.append(isInReceipt)
         row.append(uploadedAt)
         row.append(isBest)
         row.append(exclusion?.rawValue)

@@ -4,6 +4,8 @@ public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     case neverClaimed = "never_claimed"
     /// It came in receipts that were uploaded for something else.
     case rodeAlong = "rode_along"
+    /// It is in the customer's history with Apple, and no receipt ever held it.
+    case noReceipt = "no_receipt"
     /// The app's server tried to claim it and was refused.
     case claimFailed = "claim_failed"
     /// More than one user presented it.

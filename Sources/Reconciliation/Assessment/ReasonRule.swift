@@ -10,5 +10,7 @@ struct ReasonRule: Sendable {
 
     /// Every rule, in the order in which support staff should read the reasons. `neverClaimed` and `claimFailed`
     /// are each other's opposite, so a case always has a reason.
-    static let all: [ReasonRule] = [.claimFailed, .neverClaimed, .rodeAlong, .ownerAmbiguous, .unknownProduct]
+    static let all: [ReasonRule] = [
+        .claimFailed, .neverClaimed, .noReceipt, .rodeAlong, .ownerAmbiguous, .unknownProduct,
+    ]
 }

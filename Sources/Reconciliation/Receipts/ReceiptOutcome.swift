@@ -44,7 +44,7 @@ extension ReceiptProblem {
     fileprivate var nights: Int {
         switch self {
         case .empty, .notGenuine, .accountGone: 1
-        case .malformed: Patience.nightsOfMalformed
+        case .malformed, .contradicted: Patience.nightsOfMalformed
         case .noTransactions: Patience.nightsWithoutTransactions
         case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp: .max
         }

@@ -14,21 +14,33 @@ public struct VerifiedReceipt: Hashable, Sendable {
     public var environment: Environment
     /// The app that the receipt names; nothing where the answer has none.
     public var bundleID: BundleID?
-    public var transactions: [Transaction]
-    public var source: Source
+    public var transactions: [VerifiedTransaction]
     public var verifiedAt: Date
     /// What in it could not be read, a sentence each; the rest is used.
     public var unreadable: [String]
 
     public init(
-        environment: Environment, bundleID: BundleID?, transactions: [Transaction], source: Source,
+        environment: Environment, bundleID: BundleID?, transactions: [VerifiedTransaction],
         verifiedAt: Date, unreadable: [String] = []
     ) {
         self.environment = environment
         self.bundleID = bundleID
         self.transactions = transactions
-        self.source = source
         self.verifiedAt = verifiedAt
         self.unreadable = unreadable
+    }
+}
+
+/// A transaction and who vouches for it.
+public struct VerifiedTransaction: Hashable, Sendable {
+    public var transaction: Transaction
+    public var source: Source
+    /// Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.
+    public var isInReceipt: Bool
+
+    public init(_ transaction: Transaction, source: Source, isInReceipt: Bool = true) {
+        self.transaction = transaction
+        self.source = source
+        self.isInReceipt = isInReceipt
     }
 }

@@ -14,9 +14,13 @@ public struct SightedTransaction: Hashable, Sendable {
     public let userID: String?
     public let orderID: String?
     public let isNamed: Bool
+    /// Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.
+    public let isInReceipt: Bool
     public let uploadedAt: Date
 
-    public init(subject: ScreeningSubject, receipt: InboxReceipt, source: Source, verifiedAt: Date) {
+    public init(
+        subject: ScreeningSubject, receipt: InboxReceipt, source: Source, isInReceipt: Bool = true, verifiedAt: Date
+    ) {
         let transaction = subject.transaction
         self.key = TransactionKey(
             id: transaction.id, bundleID: subject.app.bundleID, environment: subject.environment)
@@ -30,6 +34,7 @@ public struct SightedTransaction: Hashable, Sendable {
         self.userID = receipt.userID
         self.orderID = receipt.orderID(for: transaction.id)
         self.isNamed = receipt.isNamed(transaction.id)
+        self.isInReceipt = isInReceipt
         self.uploadedAt = receipt.submittedAt
     }
 

@@ -43,6 +43,8 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     case notGenuine = "not_genuine"
     case noTransactions = "no_transactions"
     case accountGone = "account_gone"
+    /// Apple says it is not genuine, and Apple's own signature holds.
+    case contradicted
     // Not verified yet.
     case tryAgain = "try_again"
     case appleUnreachable = "apple_unreachable"
@@ -53,7 +55,7 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     /// Whether asking again may still make the receipt usable.
     public var mayPass: Bool {
         switch self {
-        case .empty, .malformed, .notGenuine, .noTransactions, .accountGone: false
+        case .empty, .malformed, .notGenuine, .noTransactions, .accountGone, .contradicted: false
         case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp: true
         }
     }

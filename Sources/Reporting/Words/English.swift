@@ -8,6 +8,7 @@ struct English: Wording {
     func name(of reason: Reason) -> String {
         switch reason {
         case .neverClaimed: "never claimed"
+        case .noReceipt: "no receipt"
         case .rodeAlong: "rode along"
         case .claimFailed: "claim failed"
         case .ownerAmbiguous: "owner ambiguous"
@@ -18,6 +19,7 @@ struct English: Wording {
     func sentence(_ reason: Reason) -> String {
         switch reason {
         case .neverClaimed: "Paid and verified, and the app's server never tried to claim it."
+        case .noReceipt: "It is in the customer's history with Apple, and no receipt ever held it."
         case .rodeAlong: "It came in a receipt that was not uploaded for it: the client never came to this purchase."
         case .claimFailed: "The app's server tried to claim it and was refused."
         case .ownerAmbiguous: "More than one user presented it."
@@ -32,6 +34,7 @@ struct English: Wording {
         case .notGenuine: "Apple says it is not genuine."
         case .noTransactions: "It is genuine, but holds no purchase."
         case .accountGone: "The customer's account at Apple is gone."
+        case .contradicted: "Apple says it is not genuine, though Apple's own signature holds."
         case .tryAgain: "Apple asked to try again."
         case .appleUnreachable: "Apple could not be reached."
         case .unreadableAnswer: "Apple's answer could not be read."
@@ -43,7 +46,7 @@ struct English: Wording {
     func action(_ problem: ReceiptProblem) -> String {
         switch problem {
         case .empty, .malformed, .noTransactions: "Ask the user to open the app and refresh the receipt."
-        case .notGenuine: "Look out for fraud; ask the user for Apple's invoice."
+        case .notGenuine, .contradicted: "Look out for fraud; ask the user for Apple's invoice."
         case .accountGone: "Nothing can be verified any more; ask the user for Apple's invoice."
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "Wait: it is tried again each night."
         case .needsConfiguration: "Run “iap-reconcile doctor”."

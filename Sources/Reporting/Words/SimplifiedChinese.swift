@@ -14,6 +14,7 @@ struct SimplifiedChinese: Wording {
     func name(of reason: Reason) -> String {
         switch reason {
         case .neverClaimed: "从未领取"
+        case .noReceipt: "没有票据"
         case .rodeAlong: "随票带出"
         case .claimFailed: "领取被拒"
         case .ownerAmbiguous: "归属不明"
@@ -24,6 +25,7 @@ struct SimplifiedChinese: Wording {
     func sentence(_ reason: Reason) -> String {
         switch reason {
         case .neverClaimed: "已付款并通过验证，但应用服务器从未领取。"
+        case .noReceipt: "它在 Apple 的顾客购买记录中，但从未有票据包含它。"
         case .rodeAlong: "它出现在为其他购买上传的票据里：客户端没有处理到这笔购买。"
         case .claimFailed: "应用服务器曾领取，但被拒绝。"
         case .ownerAmbiguous: "不止一个用户提交过它。"
@@ -38,6 +40,7 @@ struct SimplifiedChinese: Wording {
         case .notGenuine: "Apple 判定票据不是真的。"
         case .noTransactions: "票据是真的，但没有任何购买。"
         case .accountGone: "该顾客的 Apple 账户已不存在。"
+        case .contradicted: "Apple 判定票据不是真的，但 Apple 自己的签名有效。"
         case .tryAgain: "Apple 要求稍后再试。"
         case .appleUnreachable: "无法连接 Apple。"
         case .unreadableAnswer: "Apple 的回答无法读取。"
@@ -49,7 +52,7 @@ struct SimplifiedChinese: Wording {
     func action(_ problem: ReceiptProblem) -> String {
         switch problem {
         case .empty, .malformed, .noTransactions: "请用户打开应用并刷新票据。"
-        case .notGenuine: "留意欺诈；请用户提供 Apple 的收据邮件。"
+        case .notGenuine, .contradicted: "留意欺诈；请用户提供 Apple 的收据邮件。"
         case .accountGone: "已无法再验证；请用户提供 Apple 的收据邮件。"
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "等待：每晚会自动重试。"
         case .needsConfiguration: "运行 “iap-reconcile doctor”。"

@@ -21,15 +21,34 @@ extension ReceiptVerdict {
     }
 
     private static func verdict(on answer: VerifiedReceiptAnswer, now: Date) -> ReceiptVerdict {
+        switch VerifiedReceipt.reading(answer, source: .verifyReceipt, now: now) {
+        case .success(let receipt): .verified(receipt)
+        case .failure(let flaw): .problem(.unreadableAnswer, flaw.text)
+        }
+    }
+}
+
+/// Why what a proof says can't be used, in a sentence.
+struct ProofFlaw: Error, CustomStringConvertible {
+    let text: String
+
+    var description: String { text }
+}
+
+extension VerifiedReceipt {
+    /// What an answer of Apple's, or a receipt in the shape of one, says.
+    static func reading(
+        _ answer: VerifiedReceiptAnswer, source: Source, now: Date
+    ) -> Result<VerifiedReceipt, ProofFlaw> {
         guard let environment = Environment(rawValue: answer.environment) else {
-            return .problem(.unreadableAnswer, "Apple's answer names an environment that is not known")
+            return .failure(ProofFlaw(text: "it names an environment that is not known"))
         }
         var receipt = VerifiedReceipt(
-            environment: environment, bundleID: nil, transactions: [], source: .verifyReceipt, verifiedAt: now,
+            environment: environment, bundleID: nil, transactions: [], verifiedAt: now,
             unreadable: answer.unusableRows)
         if let found = answer.bundleID {
             guard let bundleID = BundleID(found) else {
-                return .problem(.unreadableAnswer, "Apple's answer names a bundle id that can't be one")
+                return .failure(ProofFlaw(text: "it names a bundle id that can't be one"))
             }
             receipt.bundleID = bundleID
         }
@@ -38,14 +57,26 @@ extension ReceiptVerdict {
                 receipt.unreadable.append("a transaction has an id or a product id that can't be one")
                 continue
             }
-            receipt.transactions.append(transaction)
+            receipt.transactions.append(VerifiedTransaction(transaction, source: source))
         }
-        return .verified(receipt)
+        return .success(receipt)
+    }
+
+    /// What one signed transaction says. What Xcode and local tests sign counts as sandbox: nobody paid.
+    init(_ signed: SignedTransaction, source: Source, now: Date) throws {
+        let bundleID = try signed.bundleID.map { text in
+            guard let bundleID = BundleID(text) else { throw ProofFlaw(text: "it names a bundle id that can't be one") }
+            return bundleID
+        }
+        self.init(
+            environment: signed.environment == Environment.production.rawValue ? .production : .sandbox,
+            bundleID: bundleID,
+            transactions: [VerifiedTransaction(try Transaction(signed), source: source)], verifiedAt: now)
     }
 }
 
 extension ReceiptProblem {
-    fileprivate init(_ why: TryAgain) {
+    init(_ why: TryAgain) {
         self =
             switch why {
             case .unreadable: .unreadableAnswer
@@ -56,8 +87,16 @@ extension ReceiptProblem {
 }
 
 extension Transaction {
+    /// - Throws: `ProofFlaw`, or AppStore's `UnusableTransaction`, when it can't be used.
+    init(_ signed: SignedTransaction) throws {
+        guard let transaction = Transaction(try signed.transaction()) else {
+            throw ProofFlaw(text: "the transaction has an id or a product id that can't be one")
+        }
+        self = transaction
+    }
+
     /// Nothing when an id is none of Apple's.
-    fileprivate init?(_ row: AppStoreTransaction) {
+    init?(_ row: AppStoreTransaction) {
         guard let id = TransactionID(row.transactionID), let productID = ProductID(row.productID) else { return nil }
         var originalID: TransactionID?
         if let text = row.originalTransactionID {
@@ -77,8 +116,22 @@ extension Transaction {
         webOrderLineItemID = row.webOrderLineItemID
         appAccountToken = row.appAccountToken
         storefront = row.storefront
+        productType = row.productType.flatMap(ProductType.init(applesWord:))
         if let milliunits = row.priceMilliunits, let currency = row.currency.flatMap(CurrencyCode.init) {
             price = Money(milliunits: milliunits, currency: currency)
+        }
+    }
+}
+
+extension ProductType {
+    /// In the words of signed transactions; nothing for a word that Apple may add.
+    fileprivate init?(applesWord word: String) {
+        switch word {
+        case "Consumable": self = .consumable
+        case "Non-Consumable": self = .nonConsumable
+        case "Auto-Renewable Subscription": self = .autoRenewable
+        case "Non-Renewing Subscription": self = .nonRenewing
+        default: return nil
         }
     }
 }

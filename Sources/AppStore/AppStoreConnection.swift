@@ -1,0 +1,32 @@
+public import Foundation
+public import HTTP
+
+/// The connections over which a run asks Apple, shared by the clients of all its endpoints and apps.
+public struct AppStoreConnection: Sendable {
+    private let http: HTTPClient
+
+    /// - Parameters:
+    ///   - concurrency: the most requests in flight.
+    ///   - connectTimeout: seconds until a connection must stand.
+    ///   - timeout: seconds for a request, where an endpoint's settings name none.
+    ///   - certificateAuthorities: a further file of certificate authorities in PEM, for tests and proxies.
+    public init(
+        concurrency: Int, connectTimeout: TimeInterval, timeout: TimeInterval, certificateAuthorities: String?
+    ) throws(HTTPError) {
+        http = try HTTPClient(
+            HTTPClient.Configuration(
+                maximumTransfers: concurrency, connectTimeout: connectTimeout, timeout: timeout,
+                certificateAuthorities: certificateAuthorities))
+    }
+
+    public func verifyReceipt(_ settings: VerifyReceiptSettings) -> VerifyReceiptClient {
+        VerifyReceiptClient(http: http, settings: settings)
+    }
+
+    /// - Parameter verifier: of what Apple signs in its answers.
+    public func serverAPI(
+        _ settings: ServerAPISettings, credentials: ServerAPICredentials, verifier: JWSVerifier
+    ) -> ServerAPIClient {
+        ServerAPIClient(http: http, settings: settings, credentials: credentials, verifier: verifier)
+    }
+}

@@ -1,0 +1,150 @@
+import AppStore
+import Foundation
+import Reconciliation
+
+/// Verifies the payloads of one app, by the method that its configuration chose.
+struct AppVerifier: Sendable {
+    let settings: AppSettings
+    let offline: OfflineVerifier
+    let verifyReceipt: VerifyReceiptClient
+    /// Where the app has a key and its method uses it.
+    let serverAPI: ServerAPIClient?
+    /// The moment that the run takes for the present.
+    let now: Date
+
+    /// What verification says of a payload.
+    struct Judgement: Sendable {
+        var verdict: ReceiptVerdict
+        /// What the check of its signature on this machine said, where it was looked at.
+        var signature: OfflineSignature?
+
+        init(_ verdict: ReceiptVerdict, _ signature: OfflineSignature? = nil) {
+            self.verdict = verdict
+            self.signature = signature
+        }
+    }
+
+    /// - Throws: `CancellationError` when the run was asked to stop.
+    func judge(_ payload: String) async throws(CancellationError) -> Judgement {
+        switch settings.verification {
+        case .local:
+            let proof = offline.check(payload, for: settings)
+            return Judgement(proof.verdict, proof.signature)
+        case .verifyReceipt:
+            return try await askVerifyReceipt(payload)
+        case .auto, .serverAPI:
+            guard let serverAPI else { return try await askVerifyReceipt(payload) }
+            return try await ask(serverAPI, payload)
+        }
+    }
+}
+
+// MARK: verifyReceipt
+
+extension AppVerifier {
+    /// Asks Apple about a receipt; a signed transaction, which `verifyReceipt` doesn't take, stands by its signature.
+    private func askVerifyReceipt(_ payload: String) async throws(CancellationError) -> Judgement {
+        let receiptData: String
+        switch try? ReceiptText(payload.utf8) {
+        case .signed:
+            let proof = offline.check(payload, for: settings)
+            return Judgement(proof.verdict, proof.signature)
+        case .appReceipt(let bytes), .transactionReceipt(let bytes):
+            receiptData = Data(bytes).base64EncodedString()
+        case .verifyReceiptAnswer, nil:
+            receiptData = payload
+        }
+        let outcome = try await verifyReceipt.verify(
+            receiptData: receiptData, sharedSecret: settings.sharedSecret?.plainText)
+        return heardWithWitness(ReceiptVerdict(outcome, now: now), payload)
+    }
+
+    /// Where Apple refuses a receipt, its signature is the second witness: what Apple signed is not malformed, and an
+    /// answer that it isn't genuine contradicts Apple's own hand.
+    private func heardWithWitness(_ verdict: ReceiptVerdict, _ payload: String) -> Judgement {
+        guard case .problem(let problem, let text) = verdict, problem == .malformed || problem == .notGenuine else {
+            return Judgement(verdict)
+        }
+        let proof = offline.check(payload, for: settings)
+        switch (problem, proof.signature) {
+        case (.malformed, .valid):
+            let found = "\(text); but Apple's signature holds, so the trouble is Apple's"
+            return Judgement(.problem(.tryAgain, found), .valid)
+        case (.notGenuine, .valid):
+            return Judgement(.problem(.contradicted, "\(text), though Apple's own signature holds"), .valid)
+        default:
+            let found = proof.flaw.map { "\(text); \($0)" } ?? text
+            return Judgement(.problem(problem, found), proof.signature)
+        }
+    }
+}
+
+// MARK: App Store Server API
+
+extension AppVerifier {
+    /// The signature says which purchases are in the proof, and Apple says how they, and the customer's others, stand.
+    private func ask(_ client: ServerAPIClient, _ payload: String) async throws(CancellationError) -> Judgement {
+        let proof = offline.check(payload, for: settings)
+        guard proof.signature == .valid, let contents = proof.contents, let known = contents.transactions.first else {
+            return try await withoutTransaction(proof, payload)
+        }
+        // This app's key opens nothing of another's: screening tells it apart.
+        guard contents.bundleID == nil || contents.bundleID == settings.app.bundleID else {
+            return Judgement(.verified(contents), .valid)
+        }
+        return Judgement(try await history(of: known.transaction.id, client, contents), .valid)
+    }
+
+    /// A proof that names no transaction to ask about, or that nobody vouches for.
+    private func withoutTransaction(
+        _ proof: OfflineProof, _ payload: String
+    ) async throws(CancellationError) -> Judgement {
+        let mayAskOtherwise = settings.verification == .auto && !proof.isEmpty && !proof.isSignedTransaction
+        return mayAskOtherwise
+            ? try await askVerifyReceipt(payload) : Judgement(proof.verdict, proof.signature)
+    }
+
+    /// Everything that the customer of a transaction bought: what the proof holds as Apple sees it now, and what no
+    /// proof ever held.
+    private func history(
+        of id: TransactionID, _ client: ServerAPIClient, _ contents: VerifiedReceipt
+    ) async throws(CancellationError) -> ReceiptVerdict {
+        let environment: ServerEnvironment = contents.environment == .production ? .production : .sandbox
+        var told = contents
+        told.unreadable = []
+        var places: [TransactionID: Int] = [:]
+        for (place, verified) in told.transactions.enumerated() { places[verified.transaction.id] = place }
+        for try await outcome in client.history(ofCustomerWith: id.text, in: environment) {
+            switch outcome {
+            case .found(let page): told.take(page, places: &places)
+            // Seen for hours after a purchase: until Apple knows it, its signature stands.
+            case .notFound: return .verified(contents)
+            case .unverified(let payload): return .problem(.unreadableAnswer, "\(payload)")
+            case .tryAgain(let why): return .problem(ReceiptProblem(why), why.text)
+            case .needsConfiguration(let what): return .problem(.needsConfiguration, what)
+            case .notTried: return .notTried
+            }
+        }
+        return .verified(told)
+    }
+}
+
+extension VerifiedReceipt {
+    /// Takes over a page of the customer's history; `places` says where each known transaction stands.
+    fileprivate mutating func take(_ page: TransactionPage, places: inout [TransactionID: Int]) {
+        for signed in page.transactions {
+            do {
+                let transaction = try Transaction(signed)
+                if let place = places[transaction.id] {
+                    transactions[place].transaction = transaction
+                    transactions[place].source = .serverAPI
+                } else {
+                    places[transaction.id] = transactions.count
+                    transactions.append(VerifiedTransaction(transaction, source: .serverAPI, isInReceipt: false))
+                }
+            } catch {
+                unreadable.append("\(error)")
+            }
+        }
+    }
+}

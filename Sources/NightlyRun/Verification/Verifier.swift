@@ -1,0 +1,80 @@
+import Foundation
+import Ledger
+import Reconciliation
+
+/// The verify stage: each payload of a batch is verified once, however many receipts hold it.
+struct Verifier: Sendable {
+    /// A payload's receipts and what verification said of them.
+    struct Verified: Sendable {
+        let group: PayloadGroup
+        let verdict: ReceiptVerdict
+        /// What the check of its signature on this machine said, where it was looked at.
+        let signature: OfflineSignature?
+    }
+
+    private let apps: [String: AppVerifier]
+    private let services: AppleServices
+    private let stop: StopSignal
+
+    init(settings: JobSettings, services: AppleServices, stop: StopSignal, now: Date) {
+        let offline = OfflineVerifier(roots: services.roots, signed: services.signed, now: now)
+        let verifiers = settings.apps.map { app in
+            AppVerifier(
+                settings: app, offline: offline, verifyReceipt: services.verifyReceipt,
+                serverAPI: services.serverAPI[app.app.bundleID], now: now)
+        }
+        apps = Dictionary(
+            verifiers.map { ($0.settings.app.bundleID.text, $0) }, uniquingKeysWith: { first, _ in first })
+        self.services = services
+        self.stop = stop
+    }
+
+    /// Whether Apple counts as down, so that nothing more is sent tonight.
+    var isAppleDown: Bool { services.isDown }
+
+    /// Verifies a batch. When Apple went down meanwhile, what failed for that reason counts as not tried: those
+    /// receipts stay as they were, due at once.
+    func verify(_ batch: InboxBatch) async -> [Verified] {
+        let judgements = await stop.cancelling {
+            await withTaskGroup(of: (Int, AppVerifier.Judgement).self) { tasks in
+                for (index, group) in batch.groups.enumerated() {
+                    tasks.addTask { (index, await self.judgement(on: group)) }
+                }
+                var judgements = batch.groups.map { _ in AppVerifier.Judgement(.notTried) }
+                for await (index, judgement) in tasks { judgements[index] = judgement }
+                return judgements
+            }
+        }
+        let isAppleDown = isAppleDown
+        return zip(batch.groups, judgements).map { group, judgement in
+            let isInVain = isAppleDown && judgement.verdict.isForWantOfApple
+            return Verified(
+                group: group, verdict: isInVain ? .notTried : judgement.verdict, signature: judgement.signature)
+        }
+    }
+
+    private func judgement(on group: PayloadGroup) async -> AppVerifier.Judgement {
+        guard let app = apps[group.bundleID] else {
+            let problem = "no section [app \(group.bundleID)] in the configuration"
+            return AppVerifier.Judgement(.problem(.unknownApp, problem))
+        }
+        let payload = group.payload.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !payload.isEmpty else {
+            return AppVerifier.Judgement(.problem(.empty, "the client uploaded nothing"))
+        }
+        do {
+            return try await app.judge(payload)
+        } catch {
+            return AppVerifier.Judgement(.notTried)
+        }
+    }
+}
+
+extension ReceiptVerdict {
+    /// Whether Apple could not be reached or asked to try again: in an outage no fault of the receipt.
+    fileprivate var isForWantOfApple: Bool {
+        if case .problem(.appleUnreachable, _) = self { return true }
+        if case .problem(.tryAgain, _) = self { return true }
+        return false
+    }
+}
