@@ -146,8 +146,24 @@ import Testing
             #expect(text.contains("\n;\(key) = ") || text.contains("\n\(key) = "), "\(key) is missing")
         }
         let uncommented = text.split(separator: "\n").map { $0.hasPrefix(";") ? $0.dropFirst() : $0 }
-            .filter { !$0.hasPrefix("shared_secret") && !$0.hasPrefix("certificate_authorities") }
+            // Of a secret in a file and the same as a credential, one may be given.
+            .filter { !$0.contains("_credential = ") && !$0.hasPrefix("certificate_authorities") }
             .joined(separator: "\n")
-        #expect(try Configuration.parse(uncommented, file: "example").settings.apple.requestsPerSecond == 200)
+        let whole = try Configuration.parse(uncommented, file: "example", secrets: .leftAlone)
+        #expect(whole.settings.apple.requestsPerSecond == 200)
+    }
+
+    @Test(arguments: [
+        ("verification = server-api", "server_api_issuer_id, server_api_key_id, server_api_key_file"),
+        ("server_api_key_id = 2X9R4HXF34", "server_api_issuer_id, server_api_key_file"),
+        ("server_api_issuer_id = x\nserver_api_key_file = x", "server_api_key_id"),
+    ])
+    func aKeyForTheServerAPINeedsAllItsParts(lines: String, missing: String) throws {
+        let error = try #require(throws: ConfigurationError.self) {
+            try Configuration.parse("[database]\n[app com.a]\n\(lines)", file: "x", secrets: .leftAlone)
+        }
+        #expect(error.line == 2)
+        #expect(error.text.hasPrefix("[app com.a]: "))
+        #expect(error.text.hasSuffix(missing))
     }
 }
