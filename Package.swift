@@ -71,7 +71,7 @@ let package = Package(
         tests("Ledger", ["PostgreSQL", "Reconciliation"]),
         tests("NightlyRun", ["Ledger", "AppStore", "AppStoreSimulator", "PostgreSQL", "Reconciliation"]),
         tests("Reporting", ["Reconciliation"]),
-        tests("AppStoreSimulator", ["AppStore", "PostgreSQL"]),
+        tests("AppStoreSimulator", ["AppStore", "HTTP", "PostgreSQL"]),
         tests(
             "IAPReconcile",
             ["NightlyRun", "Reporting", "Reconciliation", "AppStoreSimulator", "PostgreSQL"]),

@@ -1,8 +1,8 @@
 public import Foundation
 import Synchronization
 
-/// Apple's side: the endpoint `verifyReceipt` of production and sandbox over HTTP on 127.0.0.1, with faults.
-/// What it answers depends on the seed, the receipt, the records and the clock alone.
+/// Apple's side: `verifyReceipt` and the App Store Server API of production and sandbox over HTTP on 127.0.0.1, with
+/// faults. What it answers depends on the seed, the request, the records and the clock alone.
 public final class SimulatedAppStore: Sendable {
     /// Where the store answers.
     public struct Addresses: Hashable, Sendable {
@@ -16,11 +16,14 @@ public final class SimulatedAppStore: Sendable {
 
         public var productionVerifyReceipt: String { "\(base)/production/verifyReceipt" }
         public var sandboxVerifyReceipt: String { "\(base)/sandbox/verifyReceipt" }
+        /// What stands before `/inApps/…`.
+        public var productionServerAPI: String { "\(base)/production" }
+        public var sandboxServerAPI: String { "\(base)/sandbox" }
         public var tlsProductionVerifyReceipt: String? { tlsBase.map { "\($0)/production/verifyReceipt" } }
         public var tlsSandboxVerifyReceipt: String? { tlsBase.map { "\($0)/sandbox/verifyReceipt" } }
     }
 
-    private struct State {
+    struct State {
         var records: StoreRecords
         var counts = RequestCounts()
         var isOut = false
@@ -29,28 +32,35 @@ public final class SimulatedAppStore: Sendable {
         var listeners: [Listener] = []
     }
 
-    private let seed: UInt64
-    private let faults: Faults
-    private let latency: Latency?
-    private let outageAfter: Int?
-    private let now: @Sendable () -> Date
-    private let signer: ReceiptSigner
-    private let state: Mutex<State>
+    let seed: UInt64
+    let faults: Faults
+    let latency: Latency?
+    let outageAfter: Int?
+    let rateGate: RateGate
+    let now: @Sendable () -> Date
+    let signer: ReceiptSigner
+    let state: Mutex<State>
+    /// The only key that the App Store Server API accepts.
+    public let apiKey: APIKey
 
     /// - Parameters:
     ///   - seed: makes receipts, faults and delays what they are; a store reads only receipts of its own seed.
     ///   - outageAfter: so many requests are answered, and every later one with 503.
-    ///   - now: the moment that the store takes for the present.
+    ///   - rateLimits: of the App Store Server API.
+    ///   - now: the moment that the store takes for the present. Tokens and rate limits go by the real time, as the
+    ///     client's do.
     public init(
         seed: UInt64, records: StoreRecords = StoreRecords(), faults: Faults = .none, latency: Latency? = nil,
-        outageAfter: Int? = nil, now: @escaping @Sendable () -> Date = { Date() }
+        outageAfter: Int? = nil, rateLimits: RateLimits = .none, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.seed = seed
         self.faults = faults
         self.latency = latency
         self.outageAfter = outageAfter
         self.now = now
+        rateGate = RateGate(rateLimits)
         signer = ReceiptSigner(seed: seed)
+        apiKey = APIKey(seed: seed)
         state = Mutex(State(records: records))
     }
 
@@ -102,62 +112,4 @@ public final class SimulatedAppStore: Sendable {
 
     /// What was asked so far.
     public var counts: RequestCounts { state.withLock { $0.counts } }
-
-    // MARK: Answering
-
-    /// A request that was counted, with what decides its answer.
-    private struct Admitted {
-        let records: StoreRecords
-        let isOut: Bool
-        /// Says which request it is: the same receipt to the same endpoint has the same.
-        let hash: UInt64
-        /// How often it came before.
-        let attempt: UInt64
-    }
-
-    private func respond(to request: Request) -> Answer {
-        guard let endpoint = StoreEnvironment(verifyReceiptPath: request.path) else { return .page(404, "Not Found") }
-        let question = VerifyReceipt.Request(body: request.body)
-        let admitted = admit(StableHash.of((question?.receiptData ?? "").utf8), at: endpoint)
-        if admitted.isOut { return .page(503, "Service Unavailable") }
-        guard request.method == "POST" else { return Answer(body: VerifyReceipt.refusal(.notPosted)) }
-        let endpointFunction = VerifyReceipt(signer: signer)
-        var answer = Answer(
-            body: endpointFunction.answer(to: question, at: endpoint, records: admitted.records, now: now()))
-        if let latency { answer.delay = latency.delay(Mix.value(seed, admitted.hash, admitted.attempt, 1)) }
-        return meetingFault(answer, admitted)
-    }
-
-    private func meetingFault(_ answer: Answer, _ admitted: Admitted) -> Answer {
-        guard let fault = faults.fault(seed: seed, request: admitted.hash, attempt: admitted.attempt) else {
-            return answer
-        }
-        state.withLock { $0.counts.byFault[fault, default: 0] += 1 }
-        let random = Mix.value(seed, admitted.hash, admitted.attempt, 2)
-        return answer.meeting(fault, random: random, timeoutSeconds: faults.timeoutSeconds, now: Date())
-    }
-
-    private func admit(_ receiptHash: UInt64, at endpoint: StoreEnvironment) -> Admitted {
-        let isAttemptKept = !faults.isNone || latency != nil
-        let hash = Mix.value(receiptHash, StableHash.of(endpoint.rawValue.utf8))
-        return state.withLock { state in
-            state.counts.byEndpoint[endpoint, default: 0] += 1
-            let isOut = state.isOut || outageAfter.map { state.counts.total > $0 } ?? false
-            if isOut { state.counts.duringOutage += 1 }
-            let attempt = state.attempts[hash, default: 0]
-            if isAttemptKept, !isOut { state.attempts[hash] = attempt + 1 }
-            return Admitted(records: state.records, isOut: isOut, hash: hash, attempt: attempt)
-        }
-    }
-}
-
-extension StoreEnvironment {
-    /// The environment whose `verifyReceipt` has this path.
-    fileprivate init?(verifyReceiptPath path: String) {
-        switch path {
-        case "/production/verifyReceipt": self = .production
-        case "/sandbox/verifyReceipt": self = .sandbox
-        default: return nil
-        }
-    }
 }

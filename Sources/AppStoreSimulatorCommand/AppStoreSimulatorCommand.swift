@@ -8,7 +8,7 @@ enum AppStoreSimulatorCommand {
         Usage: appstore-simulator COMMAND [options]
         Plays Apple's side and a world of customers for iap-reconcile.
 
-          serve       answer as verifyReceipt does, over HTTP and HTTPS on 127.0.0.1
+          serve       answer as verifyReceipt and the App Store Server API do, over HTTP and HTTPS on 127.0.0.1
           populate    play a world of customers on a database, and tell which orders were truly lost
           compare     compare a report of iap-reconcile with that truth
           fill        fill the inbox with many receipts, for tests of speed

@@ -17,7 +17,8 @@ enum Populate {
 
     static func run(_ arguments: [String]) async throws {
         let options = try Options(
-            arguments, values: WorldOptions.names.union(["database", "truth", "secrets-dir"]))
+            arguments, values: WorldOptions.names.union(["database", "truth", "secrets-dir"]),
+            switches: WorldOptions.switches)
         let database = try options.required("database")
         let world = World(try WorldOptions.settings(options))
         let truth = world.truth()
@@ -27,6 +28,9 @@ enum Populate {
             try Files.write(String(decoding: truth.json(), as: UTF8.self) + "\n", to: file)
         }
         print("\(populated)")
-        print("\(truth.lost.count) truly lost, \(truth.pending) pending, \(truth.refunded) refunded")
+        let hidden = truth.lostWithoutReceipt.count
+        print(
+            "\(truth.lost.count) truly lost, \(hidden) more without any receipt, \(truth.pending) pending, \(truth.refunded) refunded"
+        )
     }
 }

@@ -5,8 +5,9 @@ import Foundation
 enum Serve {
     static let help = """
         Usage: appstore-simulator serve [options]
-        Answers as Apple's verifyReceipt does, on 127.0.0.1, until SIGTERM or SIGINT. The first line on standard output
-        is the URL; under it are /production/verifyReceipt and /sandbox/verifyReceipt.
+        Answers as Apple's verifyReceipt and App Store Server API do, on 127.0.0.1, until SIGTERM or SIGINT. The first
+        line on standard output is the URL; under it are /production/verifyReceipt, /sandbox/verifyReceipt,
+        /production/inApps/… and /sandbox/inApps/….
 
           --port N               port for HTTP; 0, the default, takes a free one
           --port-file FILE       write the port there
@@ -15,6 +16,8 @@ enum Serve {
           --tls-port N           port for HTTPS; 0, the default, takes a free one
           --ca-out FILE          write the certificate authority there, in PEM
           --root-out FILE        write the root certificates of what it signs there, in PEM
+          --key-out FILE         write the key of the App Store Server API there (.p8, mode 0600); its key id is
+                                 \(APIKey.keyID), its issuer id \(APIKey.issuerID)
           --secrets-dir DIR      write the apps' shared secrets there, a file (mode 0600) named after each bundle id
           --clock MOMENT         Apple's present: later than --now for later nights (default: --now if given, else
                                  the present)
@@ -28,23 +31,28 @@ enum Serve {
           --timeout-seconds S    how long a timeout holds its answer back (default 60)
           --latency-ms MS        median of the time that answers take
           --latency-p99-ms MS    its 99th percentile (default: four times the median)
+          --rate-limits LIST     of the App Store Server API, a second and app: such as history=50,lookup=10, of
+                                 transaction, history, subscriptions, lookup, refunds, notifications; or apple for
+                                 those that Apple publishes (default: none)
           --outage-after N       answer everything after the first N requests with 503
 
         """
 
+    private static let values: Set<String> = [
+        "port", "port-file", "tls-port", "ca-out", "root-out", "key-out", "secrets-dir", "clock", "faults",
+        "faults-sticky", "timeout-seconds", "latency-ms", "latency-p99-ms", "rate-limits", "outage-after",
+    ]
+
     static func run(_ arguments: [String]) throws {
         let options = try Options(
             arguments,
-            values: WorldOptions.names.union([
-                "port", "port-file", "root-out", "tls-port", "ca-out", "secrets-dir", "faults", "faults-sticky",
-                "timeout-seconds",
-                "latency-ms", "latency-p99-ms", "outage-after", "clock",
-            ]), switches: ["tls"])
+            values: WorldOptions.names.union(values), switches: WorldOptions.switches.union(["tls"]))
         // Before any thread begins, so that all of them leave the signals to `StopSignals.wait`.
         StopSignals.block()
         let store = try store(options)
         try WorldOptions.writeSecrets(options)
         if let file = options.text("root-out") { try Files.write(store.rootCertificatesPEM, to: file) }
+        if let file = options.text("key-out") { try Files.write(store.apiKey.privateKeyPEM, to: file, mode: 0o600) }
         let addresses = try store.start(
             port: options.number("port", in: 0...UInt16.max) ?? 0,
             tlsPort: options.has("tls") ? options.number("tls-port", in: 0...UInt16.max) ?? 0 : nil)
@@ -60,6 +68,7 @@ enum Serve {
         return SimulatedAppStore(
             seed: settings.seed, records: World(settings).records, faults: try faults(options),
             latency: try latency(options), outageAfter: try options.number("outage-after", in: 0...Int.max),
+            rateLimits: try options.text("rate-limits").map { try RateLimits(parsing: $0) } ?? .none,
             now: { clock ?? Date() })
     }
 

@@ -37,4 +37,15 @@ import Testing
                 == "missed: \(first.transactionID) of \(first.bundleID), lost as \(first.scenario)")
         #expect(comparison.differences.contains("false alarm: 42 of com.example.game, Production"))
     }
+
+    @Test func expectsWhatCameInNoReceiptOnlyOfWhoHasTheServerAPI() throws {
+        let lost = truth.lost.map { ($0.transactionID, $0.bundleID, "Production") }
+        let hidden = truth.lostWithoutReceipt.map { ($0.transactionID, $0.bundleID, "Production") }
+        #expect(!hidden.isEmpty)
+        let without = try Comparison(truth: truth, report: report(lost), usesServerAPI: true)
+        #expect(without.summary == "truly lost \(lost.count + hidden.count), found \(lost.count), false alarms 0")
+        let with = try Comparison(truth: truth, report: report(lost + hidden), usesServerAPI: true)
+        #expect(with.isEqual)
+        #expect(try Comparison(truth: truth, report: report(lost + hidden)).isEqual)
+    }
 }

@@ -18,8 +18,9 @@ import Testing
 
     @Test func hasEveryScenario() throws {
         let world = try world()
-        let scenarios = Set((0..<400).map(Scenario.of(customer:)))
+        let scenarios = Set((0..<400).map { Scenario.of(customer: $0, hasSignedTransactions: true) })
         #expect(scenarios == Set(Scenario.allCases))
+        #expect(!(0..<400).contains { Scenario.of(customer: $0) == .signedTransaction })
         let losing: Set = ["S01", "S02", "S08", "S11", "S12", "S16", "S17 later", "S19", "S20", "S22", "S24"]
         #expect(Set(world.truth().lost.map(\.scenario)) == losing)
         #expect(world.truth().lost.count { $0.scenario == "S12" } % 2 == 0)
@@ -60,6 +61,21 @@ import Testing
         #expect(try Truth(json: truth.json()) == truth)
     }
 
+    @Test func someClientsHandInSignedTransactionsWhereAskedTo() throws {
+        let world = World(
+            try WorldSettings(seed: 7, customers: 400, days: 5, now: testNow, hasSignedTransactions: true))
+        let payloads = world.payloads()
+        let signed = world.events.uploads.compactMap { payloads[$0.content] }.filter { $0.contains(".") }
+        #expect(!signed.isEmpty)
+        #expect(world.truth().lost.count { $0.scenario == "S25" } == signed.count)
+        let endpoint = VerifyReceipt(signer: ReceiptSigner(seed: 7))
+        for payload in signed {
+            let request = VerifyReceipt.Request(body: Array(#"{"receipt-data":"\#(payload)"}"#.utf8))
+            let answer = endpoint.answer(to: request, at: .production, records: world.records, now: testNow)
+            #expect(answer == VerifyReceipt.refusal(.malformed))
+        }
+    }
+
     /// Asks the store for every receipt of the world, as the job would, and finds the lost ones by what it answers.
     @Test func theStoreAnswersForTheWholeWorld() throws {
         let world = try world()
@@ -90,5 +106,12 @@ import Testing
             }
         }
         #expect(owed == Set(world.truth().lost.map(\.transactionID)))
+    }
+}
+
+extension World {
+    /// Another transaction of the customer who lost this order.
+    func otherPurchase(than order: Truth.LostOrder) -> String? {
+        events.purchases.first { $0.userID == order.userID && $0.transaction.id != order.transactionID }?.transaction.id
     }
 }

@@ -1,22 +1,38 @@
 import Foundation
 
+/// Which of Apple's services fails: each has its own words for it.
+enum Service {
+    case verifyReceipt
+    case serverAPI
+}
+
 extension Answer {
     /// What becomes of a good answer that meets a fault. `random` chooses among a fault's variants; `now` is the
     /// real time, by which clients read `Retry-After`.
-    func meeting(_ fault: Fault, random: UInt64, timeoutSeconds: Double, now: Date) -> Answer {
+    func meeting(
+        _ fault: Fault, of service: Service, random: UInt64, timeoutSeconds: Double, now: Date
+    ) -> Answer {
         switch fault {
         case .timeout: delayed(by: timeoutSeconds)
         case .http500: Self.serverError(random)
-        case .rateLimited: Self.rateLimited(inMilliseconds: random & 1 == 1, now: now)
-        case .unavailable: Answer(body: VerifyReceipt.refusal(.unavailable))
-        case .internalError: Self.internalError(random)
+        case .rateLimited: Self.rateLimited(service, inMilliseconds: random & 1 == 1, now: now)
+        case .unavailable: Self.unavailable(service, random)
+        case .internalError: service == .verifyReceipt ? Self.internalError(random) : Answer(ServerAPIError.unknown)
         case .truncated: truncated()
         case .html: Self.page(200, "Your request could not be completed")
         case .cut: cut()
         }
     }
 
-    static func rateLimited(inMilliseconds: Bool, now: Date) -> Answer {
+    private static func unavailable(_ service: Service, _ random: UInt64) -> Answer {
+        switch service {
+        case .verifyReceipt: Answer(body: VerifyReceipt.refusal(.unavailable))
+        case .serverAPI: Answer(ServerAPIError.retryable[Int(random % 3)])
+        }
+    }
+
+    private static func rateLimited(_ service: Service, inMilliseconds: Bool, now: Date) -> Answer {
+        guard service == .verifyReceipt else { return .rateLimited(until: now.unixMilliseconds + 1000) }
         var answer = Answer.page(429, "Too Many Requests")
         answer.retryAfter = inMilliseconds ? String(now.unixMilliseconds + 1000) : "1"
         return answer

@@ -8,9 +8,9 @@ public enum Fault: String, Hashable, Sendable, CaseIterable {
     case http500
     /// An HTTP status of 429 with `Retry-After`, in seconds or, as Apple does, in UNIX milliseconds.
     case rateLimited = "429"
-    /// Status 21005: unable to answer for now.
+    /// Status 21005: unable to answer for now; from the App Store Server API an error that asks to try again.
     case unavailable = "21005"
-    /// Status 21009 or 21100–21199 with `is-retryable` or `is_retryable`.
+    /// Status 21009 or 21100–21199 with `is-retryable` or `is_retryable`; from the App Store Server API 5000001.
     case internalError = "21009"
     /// JSON that ends in the middle.
     case truncated

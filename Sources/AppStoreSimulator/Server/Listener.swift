@@ -4,7 +4,11 @@ import Synchronization
 /// A request as it came over HTTP.
 struct Request: Sendable {
     let method: String
+    /// Without the query.
     let path: String
+    let query: [(name: String, value: String)]
+    /// The header of that name.
+    let authorization: String?
     let body: [UInt8]
 }
 
@@ -66,15 +70,22 @@ private final class Exchange {
     private static let mostBytes = 16 * 1024 * 1024
     private let method: String
     private let path: String
+    private let query: [(name: String, value: String)]
+    private let authorization: String?
     private var body: [UInt8] = []
     var answer: Answer?
 
-    init(method: String, path: String) {
+    init(method: String, path: String, connection: OpaquePointer?) {
         self.method = method
         self.path = path
+        query = connection.map(QueryArguments.of) ?? []
+        authorization = MHD_lookup_connection_value(connection, .HEADER_KIND, "Authorization")
+            .map { String(cString: $0) }
     }
 
-    var request: Request { Request(method: method, path: path, body: body) }
+    var request: Request {
+        Request(method: method, path: path, query: query, authorization: authorization, body: body)
+    }
 
     /// Adds a part of the body; false when it grows beyond reason.
     func add(_ part: UnsafeRawBufferPointer) -> Bool {
@@ -83,10 +94,29 @@ private final class Exchange {
     }
 }
 
+/// The arguments of a request's query, decoded by libmicrohttpd.
+private final class QueryArguments {
+    private var arguments: [(name: String, value: String)] = []
+
+    static func of(_ connection: OpaquePointer) -> [(name: String, value: String)] {
+        let collected = QueryArguments()
+        MHD_get_connection_values(
+            connection, .GET_ARGUMENT_KIND,
+            { context, _, name, value in
+                guard let context, let name else { return .NO }
+                Unmanaged<QueryArguments>.fromOpaque(context).takeUnretainedValue().arguments
+                    .append((String(cString: name), value.map { String(cString: $0) } ?? ""))
+                return .YES
+            }, Unmanaged.passUnretained(collected).toOpaque())
+        return collected.arguments
+    }
+}
+
 private let handleRequest: MHD_AccessHandlerCallback = { context, connection, path, method, _, part, size, slot in
     guard let context, let path, let method, let size, let slot else { return .NO }
     guard let known = slot.pointee else {
-        let exchange = Exchange(method: String(cString: method), path: String(cString: path))
+        let exchange = Exchange(
+            method: String(cString: method), path: String(cString: path), connection: connection)
         slot.pointee = Unmanaged.passRetained(exchange).toOpaque()
         return .YES
     }

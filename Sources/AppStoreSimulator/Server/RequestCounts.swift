@@ -1,11 +1,18 @@
 /// What a store was asked, and how often it failed on purpose.
 public struct RequestCounts: Hashable, Sendable {
+    /// Of `verifyReceipt`.
     public internal(set) var byEndpoint: [StoreEnvironment: Int] = [:]
+    /// Of the App Store Server API, in both environments.
+    public internal(set) var byServerAPIEndpoint: [ServerAPIEndpoint: Int] = [:]
+    /// Requests to the App Store Server API that were answered with 401.
+    public internal(set) var unauthenticated = 0
+    /// Requests to the App Store Server API that came too fast.
+    public internal(set) var rateLimited = 0
     public internal(set) var byFault: [Fault: Int] = [:]
-    /// Requests that came during an outage; `byEndpoint` has them too.
+    /// Requests that came during an outage; the other numbers have them too.
     public internal(set) var duringOutage = 0
 
-    public var total: Int { byEndpoint.values.reduce(0, +) }
+    public var total: Int { byEndpoint.values.reduce(0, +) + byServerAPIEndpoint.values.reduce(0, +) }
     public var faults: Int { byFault.values.reduce(0, +) }
 }
 
@@ -14,9 +21,11 @@ extension RequestCounts: CustomStringConvertible {
     public var description: String {
         let endpoints = byEndpoint.sorted { $0.key.rawValue < $1.key.rawValue }
             .map { "\($0.key.rawValue) \($0.value)" }
+        let serverAPI = byServerAPIEndpoint.sorted { $0.key.rawValue < $1.key.rawValue }
+            .map { "\($0.key.rawValue) \($0.value)" }
         let faults = byFault.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue) \($0.value)" }
         return """
-            \(total) requests (\(endpoints.joined(separator: ", "))), \(self.faults) faults \
+            \(total) requests (\((endpoints + serverAPI).joined(separator: ", "))), \(self.faults) faults \
             (\(faults.joined(separator: ", "))), \(duringOutage) during an outage
             """
     }

@@ -23,6 +23,12 @@ struct JSONText {
         bytes.append(UInt8(ascii: "]"))
     }
 
+    /// A text as an element of an array.
+    mutating func string(_ text: String) {
+        begin(nil)
+        append(quoted: text)
+    }
+
     mutating func field(_ name: String, _ text: String) {
         begin(name)
         append(quoted: text)

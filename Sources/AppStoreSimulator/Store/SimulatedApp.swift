@@ -6,10 +6,15 @@ public struct SimulatedApp: Hashable, Sendable {
     /// What `verifyReceipt` wants as `password` where a receipt holds auto-renewables; nothing asks for none.
     public var sharedSecret: String?
 
-    public init(bundleID: String, adamID: Int64, sharedSecret: String? = nil) {
+    /// Whether the store sells it. The App Store Server API of production answers 401 for an app that was never
+    /// released, and only the sandbox's knows it.
+    public var isReleased: Bool
+
+    public init(bundleID: String, adamID: Int64, sharedSecret: String? = nil, isReleased: Bool = true) {
         self.bundleID = bundleID
         self.adamID = adamID
         self.sharedSecret = sharedSecret
+        self.isReleased = isReleased
     }
 
     /// The group of all subscriptions of an app.

@@ -26,15 +26,13 @@ public struct Subscription: Hashable, Sendable {
 
 /// What the store knows beside what receipts say of themselves: what happened after they were made.
 public struct StoreRecords: Sendable {
-    private struct TransactionKey: Hashable {
-        let environment: StoreEnvironment
-        let id: String
-    }
+    private typealias TransactionKey = PurchaseBooks.ID
 
     public private(set) var apps: [String: SimulatedApp]
     private var refunds: [TransactionKey: Refund] = [:]
     private var subscriptions: [TransactionKey: Subscription] = [:]
     private var deletedAccounts: Set<String> = []
+    private var books = PurchaseBooks()
 
     public init(apps: [SimulatedApp] = []) {
         self.apps = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { $1 })
@@ -48,26 +46,49 @@ public struct StoreRecords: Sendable {
     public mutating func refund(
         _ transactionID: String, _ refund: Refund, in environment: StoreEnvironment = .production
     ) {
-        refunds[TransactionKey(environment: environment, id: transactionID)] = refund
+        refunds[TransactionKey(environment: environment, transactionID: transactionID)] = refund
     }
 
     /// Answers for any receipt that holds one of the subscription's periods tell those that have begun.
     public mutating func add(_ subscription: Subscription, in environment: StoreEnvironment = .production) {
         guard let first = subscription.periods.first else { return }
-        subscriptions[TransactionKey(environment: environment, id: first.originalID)] = subscription
+        subscriptions[TransactionKey(environment: environment, transactionID: first.originalID)] = subscription
     }
 
-    /// Receipts of this account are answered with 21010 from now on.
+    /// The App Store Server API tells of the purchase once it was made.
+    public mutating func add(_ purchase: StoredPurchase) {
+        books.add(purchase)
+    }
+
+    /// Receipts of this account are answered with 21010 from now on, and the App Store Server API knows it no more.
     public mutating func delete(account: String) {
         deletedAccounts.insert(account)
     }
 
     func refund(of transactionID: String, in environment: StoreEnvironment, at now: Date) -> Refund? {
-        refunds[TransactionKey(environment: environment, id: transactionID)].flatMap { $0.at <= now ? $0 : nil }
+        let key = TransactionKey(environment: environment, transactionID: transactionID)
+        return refunds[key].flatMap { $0.at <= now ? $0 : nil }
     }
 
     func subscription(_ originalID: String, in environment: StoreEnvironment) -> Subscription? {
-        subscriptions[TransactionKey(environment: environment, id: originalID)]
+        subscriptions[TransactionKey(environment: environment, transactionID: originalID)]
+    }
+
+    func purchase(_ transactionID: String, in environment: StoreEnvironment) -> StoredPurchase? {
+        books[TransactionKey(environment: environment, transactionID: transactionID)]
+    }
+
+    func purchases(of account: String, in environment: StoreEnvironment, bundleID: String) -> [StoredPurchase] {
+        books.of(account, in: environment, bundleID: bundleID)
+    }
+
+    func purchases(in environment: StoreEnvironment, bundleID: String) -> [StoredPurchase] {
+        books.all(in: environment, bundleID: bundleID)
+    }
+
+    /// Of production: in the sandbox there are no invoices.
+    func purchases(ofOrder orderID: String) -> [StoredPurchase] {
+        books.ofOrder(orderID).filter { $0.environment == .production }
     }
 
     func isDeleted(_ account: String) -> Bool {

@@ -12,6 +12,18 @@ struct CatalogProduct: Hashable, Sendable {
     let name: String
     let milliunits: Int64
     let currency: String
+
+    var price: SimulatedTransaction.Price {
+        SimulatedTransaction.Price(milliunits: milliunits, currency: currency)
+    }
+
+    var type: SimulatedTransaction.ProductType {
+        switch kind {
+        case .consumable: .consumable
+        case .nonConsumable: .nonConsumable
+        case .autoRenewable: .autoRenewable
+        }
+    }
 }
 
 /// What one app of the world sells.

@@ -26,23 +26,33 @@ public struct Comparison: Sendable {
     public let differences: [String]
 
     /// Compares with the text of `report.json`.
-    public init(truth: Truth, report json: Data) throws {
+    ///
+    /// - Parameter usesServerAPI: whether the job could read transaction histories. Without, what was lost and came in
+    ///   no receipt is not missed.
+    public init(truth: Truth, report json: Data, usesServerAPI: Bool = false) throws {
         let cases = Set(try JSONDecoder().decode(Report.self, from: json).cases)
-        let lost = Dictionary(
-            truth.lost.map { order in
-                let name = Case(
-                    transactionID: order.transactionID, bundleID: order.bundleID,
-                    environment: StoreEnvironment.production.rawValue)
-                return (name, order)
-            }, uniquingKeysWith: { first, _ in first })
+        let lost = Self.named(truth.lost + (usesServerAPI ? truth.lostWithoutReceipt : []))
+        let hidden = Self.named(truth.lostWithoutReceipt)
         let missed = lost.filter { !cases.contains($0.key) }.values.sorted { $0.transactionID < $1.transactionID }
-        let falseCases = cases.filter { lost[$0] == nil }.sorted { $0.transactionID < $1.transactionID }
+        let falseCases = cases.filter { lost[$0] == nil && hidden[$0] == nil }.sorted {
+            $0.transactionID < $1.transactionID
+        }
         trulyLost = lost.count
         found = lost.count - missed.count
         falseAlarms = falseCases.count
         differences =
             missed.map { "missed: \($0.transactionID) of \($0.bundleID), lost as \($0.scenario)" }
             + falseCases.map { "false alarm: \($0.transactionID) of \($0.bundleID), \($0.environment)" }
+    }
+
+    private static func named(_ orders: [Truth.LostOrder]) -> [Case: Truth.LostOrder] {
+        let named = orders.map { order in
+            let name = Case(
+                transactionID: order.transactionID, bundleID: order.bundleID,
+                environment: StoreEnvironment.production.rawValue)
+            return (name, order)
+        }
+        return Dictionary(named, uniquingKeysWith: { first, _ in first })
     }
 
     public var isEqual: Bool { differences.isEmpty }

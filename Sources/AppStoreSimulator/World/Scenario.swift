@@ -25,11 +25,17 @@ enum Scenario: String, Sendable, CaseIterable {
     case pending = "S21"
     case familyShared = "S26"
     case accountGone = "account gone"
+    // Lost, and only the App Store Server API tells of it.
+    case overwrittenReceipt = "S09"
+    // Lost, and handed in as what `verifyReceipt` can't read.
+    case signedTransaction = "S25"
 
     /// Every fifteenth customer meets with something; all of it comes in turn, so that no world lacks any.
-    static func of(customer number: Int) -> Scenario {
+    ///
+    /// - Parameter hasSignedTransactions: whether some customers have clients of StoreKit 2 (S25).
+    static func of(customer number: Int, hasSignedTransactions: Bool = false) -> Scenario {
         guard number % 15 == 7 else { return .ordinary }
-        let special = allCases.dropFirst()
+        let special = allCases.dropFirst().filter { hasSignedTransactions || $0 != .signedTransaction }
         return special[special.startIndex + number / 15 % special.count]
     }
 }

@@ -91,6 +91,25 @@ extension Story {
         upload(receipt, for: transaction, at: moment.addingTimeInterval(3))
     }
 
+    /// S09: a second purchase overwrites the receipt that the client kept of the first one, before it was uploaded;
+    /// the client finished the first one all the same.
+    mutating func playOverwrittenReceipt() {
+        let moment = moment(leaving: 1.5 * Self.day)
+        let first = buy(random.pick(catalog.consumables), at: moment)
+        finish(first)
+        receive(random.pick(catalog.consumables), at: moment.addingTimeInterval(3_600))
+    }
+
+    /// S25: a client of StoreKit 2 hands in the signed transaction.
+    mutating func playSignedTransaction() {
+        let moment = moment(leaving: 1.5 * Self.day)
+        let transaction = buy(random.pick(catalog.consumables), at: moment)
+        var proof = receipt(at: moment.addingTimeInterval(2))
+        proof.style = .signedTransaction
+        proof.transactions = [transaction]
+        upload(proof, for: transaction, at: moment.addingTimeInterval(3))
+    }
+
     /// S17: lost as S02 is, until Apple refunds it some hours after the world's end.
     mutating func playRefundedTomorrow() {
         let moment = moment(leaving: 1.5 * Self.day)

@@ -3,7 +3,7 @@ import Foundation
 extension Story {
     /// Tells the whole story.
     mutating func play() {
-        scenario = Scenario.of(customer: customer.number)
+        scenario = Scenario.of(customer: customer.number, hasSignedTransactions: settings.hasSignedTransactions)
         switch scenario {
         case .ordinary: playOrdinary()
         case .rodeAlong: playRodeAlong()
@@ -16,6 +16,8 @@ extension Story {
         case .twentyCopies: playTwentyCopies()
         case .rolledBack: playRolledBack()
         case .oldReceipt: playOldReceipt()
+        case .overwrittenReceipt: playOverwrittenReceipt()
+        case .signedTransaction: playSignedTransaction()
         case .refundedTomorrow: playRefundedTomorrow()
         case .unreadable: playUnreadable()
         case .noTransactions: playNoTransactions()

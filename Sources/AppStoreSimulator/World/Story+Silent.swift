@@ -32,6 +32,7 @@ extension Story {
             id: "2000000\(nextID().prefix(15).suffix(9))", productID: random.pick(catalog.consumables).id,
             purchasedAt: moment)
         var receipt = receipt(at: moment.addingTimeInterval(2))
+        store(transaction, environment: .sandbox)
         receipt.environment = .sandbox
         receipt.transactions = [transaction]
         upload(receipt, for: transaction, at: moment.addingTimeInterval(3))
@@ -45,6 +46,7 @@ extension Story {
         receipt.transactions = [
             SimulatedTransaction(id: nextID(), productID: "com.example.puzzle.hints", purchasedAt: moment)
         ]
+        store(receipt.transactions[0], bundleID: receipt.bundleID)
         upload(receipt, for: receipt.transactions[0], at: moment.addingTimeInterval(3))
     }
 
@@ -84,7 +86,8 @@ extension Story {
         let moment = moment(leaving: 7_200)
         hold(
             SimulatedTransaction(
-                id: nextID(), productID: catalog.nonConsumable.id, purchasedAt: moment, isFamilyShared: true))
+                id: nextID(), productID: catalog.nonConsumable.id, productType: .nonConsumable, purchasedAt: moment,
+                isFamilyShared: true))
         upload(receipt(at: moment.addingTimeInterval(2)), at: moment.addingTimeInterval(20))
     }
 

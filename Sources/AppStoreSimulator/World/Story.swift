@@ -36,8 +36,9 @@ struct Story {
     /// Pays for a product. A consumable stays in receipts until it is finished, all else for ever.
     mutating func buy(_ product: CatalogProduct, at moment: Date) -> SimulatedTransaction {
         let transaction = SimulatedTransaction(
-            id: nextID(), productID: product.id, quantity: product.kind == .consumable && random.happens(0.05) ? 2 : 1,
-            purchasedAt: moment, originalPurchasedAt: moment.addingTimeInterval(Double(random.next() % 3)))
+            id: nextID(), productID: product.id, productType: product.type,
+            quantity: product.kind == .consumable && random.happens(0.05) ? 2 : 1, purchasedAt: moment,
+            originalPurchasedAt: moment.addingTimeInterval(Double(random.next() % 3)), price: product.price)
         record(transaction)
         return transaction
     }
@@ -52,8 +53,9 @@ struct Story {
                 SimulatedTransaction(
                     id: week == 0 ? originalID : nextID(), originalID: originalID, productID: catalog.subscription.id,
                     purchasedAt: moment, originalPurchasedAt: begin,
-                    expiresAt: moment.addingTimeInterval(7 * Self.day)))
+                    expiresAt: moment.addingTimeInterval(7 * Self.day), price: catalog.subscription.price))
         }
+        for period in periods { store(period) }
         for period in periods where period.purchasedAt <= now { note(period) }
         held += periods.prefix(1)
         let subscription = Subscription(periods: periods, renews: renews)
@@ -64,15 +66,30 @@ struct Story {
     /// Restores a non-consumable: the store gives the same purchase a new transaction id.
     mutating func restore(_ transaction: SimulatedTransaction, at moment: Date) -> SimulatedTransaction {
         let restored = SimulatedTransaction(
-            id: nextID(), originalID: transaction.id, productID: transaction.productID, purchasedAt: moment,
-            originalPurchasedAt: transaction.purchasedAt)
+            id: nextID(), originalID: transaction.id, productID: transaction.productID,
+            productType: transaction.productType, purchasedAt: moment, originalPurchasedAt: transaction.purchasedAt,
+            price: transaction.price)
+        store(restored)
         held.removeAll { $0.id == transaction.id }
         held.append(restored)
         return restored
     }
 
     /// What is in receipts without this customer having paid.
-    mutating func hold(_ transaction: SimulatedTransaction) { held.append(transaction) }
+    mutating func hold(_ transaction: SimulatedTransaction) {
+        store(transaction)
+        held.append(transaction)
+    }
+
+    /// Writes a transaction into Apple's books.
+    mutating func store(
+        _ transaction: SimulatedTransaction, bundleID: String? = nil, environment: StoreEnvironment = .production
+    ) {
+        events.stored.append(
+            StoredPurchase(
+                transaction, bundleID: bundleID ?? catalog.bundleID, environment: environment,
+                account: customer.account))
+    }
 
     mutating func finish(_ transaction: SimulatedTransaction) {
         held.removeAll { $0.id == transaction.id && !$0.isAutoRenewable }
@@ -86,13 +103,15 @@ struct Story {
 
     private mutating func record(_ transaction: SimulatedTransaction) {
         note(transaction)
+        store(transaction)
         held.append(transaction)
     }
 
     private mutating func note(_ transaction: SimulatedTransaction) {
         events.purchases.append(
             Purchase(
-                bundleID: catalog.bundleID, transaction: transaction, userID: customer.userID, scenario: scenario))
+                bundleID: catalog.bundleID, transaction: transaction, userID: customer.userID,
+                account: customer.account, scenario: scenario))
     }
 
     /// 15 digits, for some customers 18; no two of a world are the same, since the factor has no divisor in common

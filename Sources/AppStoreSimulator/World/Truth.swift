@@ -25,12 +25,21 @@ public struct Truth: Codable, Hashable, Sendable {
 
     public let now: Date
     public let lost: [LostOrder]
+    /// Lost as well, but no receipt with it ever came (S09): only the customer's transaction history in the App Store
+    /// Server API tells of it.
+    public let lostWithoutReceipt: [LostOrder]
     public let delivered: Int
     /// Refunded by now, whether delivered or not.
     public let refunded: Int
     /// Paid, not delivered, and still within the grace.
     public let pending: Int
     public let purchases: Int
+
+    enum CodingKeys: String, CodingKey {
+        case now, lost
+        case lostWithoutReceipt = "lost_without_receipt"
+        case delivered, refunded, pending, purchases
+    }
 
     /// As JSON with ISO 8601 dates.
     public func json() throws -> Data {
@@ -56,24 +65,28 @@ extension World {
     public func truth(grace: TimeInterval = 3_600) -> Truth {
         let delivered = Set(events.deliveries.filter { !$0.isRolledBack }.map(\.transaction.id))
         let refunded = Set(events.refunds.filter { $0.refund.at <= settings.now }.map(\.transactionID))
-        let evident = evidentOriginalIDs
-        let open = events.purchases.filter {
+        let receipts = evidentReceipts
+        // A subscription's later periods are evident from any of them.
+        let evident = Set(receipts.flatMap(\.transactions).map(\.originalID))
+        let accounts = Set(receipts.map(\.account))
+        let unserved = events.purchases.filter {
             !delivered.contains($0.transaction.id) && !refunded.contains($0.transaction.id)
-                && evident.contains($0.transaction.originalID)
         }
+        let open = unserved.filter { evident.contains($0.transaction.originalID) }
+        let hidden = unserved.filter { !evident.contains($0.transaction.originalID) && accounts.contains($0.account) }
         let graceBegin = settings.now.addingTimeInterval(-grace)
         let lost = open.filter { $0.transaction.purchasedAt <= graceBegin }
         return Truth(
-            now: settings.now, lost: lost.map(Truth.LostOrder.init), delivered: delivered.count,
-            refunded: refunded.count, pending: open.count - lost.count, purchases: events.purchases.count)
+            now: settings.now, lost: lost.map(Truth.LostOrder.init),
+            lostWithoutReceipt: hidden.filter { $0.transaction.purchasedAt <= graceBegin }.map(Truth.LostOrder.init),
+            delivered: delivered.count, refunded: refunded.count, pending: open.count - lost.count,
+            purchases: events.purchases.count)
     }
 
-    /// The purchases of which a receipt that Apple answers for was uploaded. A subscription's later periods are
-    /// evident from any of them.
-    private var evidentOriginalIDs: Set<String> {
+    /// The receipts that were uploaded and that Apple answers for.
+    private var evidentReceipts: [SimulatedReceipt] {
         let gone = Set(events.deletedAccounts)
-        let receipts = events.uploads.compactMap(\.receipt).filter { !gone.contains($0.account) }
-        return Set(receipts.flatMap(\.transactions).map(\.originalID))
+        return events.uploads.compactMap(\.receipt).filter { !gone.contains($0.account) }
     }
 }
 

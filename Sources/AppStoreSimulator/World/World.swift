@@ -28,6 +28,7 @@ public struct World: Sendable {
         var records = StoreRecords(apps: Self.apps(seed: settings.seed))
         for (transactionID, refund) in events.refunds { records.refund(transactionID, refund) }
         for subscription in events.subscriptions { records.add(subscription) }
+        for purchase in events.stored { records.add(purchase) }
         for account in events.deletedAccounts { records.delete(account: account) }
         return records
     }

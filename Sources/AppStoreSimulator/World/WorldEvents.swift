@@ -53,6 +53,7 @@ struct Purchase: Sendable {
     let transaction: SimulatedTransaction
     /// Who paid.
     let userID: String
+    let account: String
     let scenario: Scenario
 }
 
@@ -61,6 +62,8 @@ struct WorldEvents: Sendable {
     var uploads: [Upload] = []
     var deliveries: [Delivery] = []
     var purchases: [Purchase] = []
+    /// All that Apple has in its books, whether it was paid for or not.
+    var stored: [StoredPurchase] = []
     var refunds: [(transactionID: String, refund: Refund)] = []
     var subscriptions: [Subscription] = []
     var deletedAccounts: [String] = []
@@ -75,6 +78,7 @@ struct WorldEvents: Sendable {
             return delivery
         }
         purchases += other.purchases
+        stored += other.stored
         refunds += other.refunds
         subscriptions += other.subscriptions
         deletedAccounts += other.deletedAccounts

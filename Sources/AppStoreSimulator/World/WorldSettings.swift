@@ -8,9 +8,13 @@ public struct WorldSettings: Hashable, Sendable {
     public let days: Int
     /// The end of the world, in whole seconds.
     public let now: Date
+    /// Whether some clients hand in signed transactions of StoreKit 2 (S25), which `verifyReceipt` can't read.
+    public let hasSignedTransactions: Bool
 
     /// Throws when there are fewer than three days: some losses take two to happen.
-    public init(seed: UInt64, customers: Int, days: Int, now: Date) throws(SimulatorError) {
+    public init(
+        seed: UInt64, customers: Int, days: Int, now: Date, hasSignedTransactions: Bool = false
+    ) throws(SimulatorError) {
         guard customers >= 0, customers <= 10_000_000 else {
             throw .invalidOption("a world has from 0 to 10000000 customers")
         }
@@ -18,6 +22,7 @@ public struct WorldSettings: Hashable, Sendable {
         self.seed = seed
         self.customers = customers
         self.days = days
+        self.hasSignedTransactions = hasSignedTransactions
         self.now = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
     }
 }

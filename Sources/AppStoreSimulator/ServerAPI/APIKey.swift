@@ -1,0 +1,31 @@
+import Foundation
+
+/// A key of the App Store Server API, which follows from a seed: as the App Store Connect of the simulator's team
+/// gives it out.
+public struct APIKey: Sendable {
+    /// Of the team, whatever the seed.
+    public static let issuerID = "69a6de7e-8b3c-47e3-a053-5b8c7c11a4d1"
+    /// Of the key, whatever the seed.
+    public static let keyID = "SIMKEY2026"
+    private let key: SigningKey
+
+    public init(seed: UInt64) {
+        key = SigningKey(.p256, SeededRandom(seed: seed, part: "API key"))
+    }
+
+    /// The private key in PEM form, as the `.p8` file holds it.
+    public var privateKeyPEM: String { key.pem }
+
+    func isGenuine(_ signature: [UInt8], over bytes: [UInt8]) -> Bool {
+        key.isGenuine(raw: signature, over: bytes)
+    }
+}
+
+extension UUID {
+    /// An id of version 4 from random numbers.
+    init(random: inout SeededRandom) {
+        let high = random.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
+        let low = random.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        self = withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { UUID(uuid: $0.load(as: uuid_t.self)) }
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Synchronization
+
+extension SimulatedAppStore {
+    /// A request that was counted, with what decides its answer.
+    private struct Admitted {
+        let records: StoreRecords
+        let isOut: Bool
+        /// Says which request it is: the same question to the same endpoint has the same.
+        let hash: UInt64
+        /// How often it came before.
+        let attempt: UInt64
+    }
+
+    func respond(to request: Request) -> Answer {
+        for environment in StoreEnvironment.allCases where request.path.hasPrefix(environment.pathPrefix) {
+            let path = request.path.dropFirst(environment.pathPrefix.count)
+            if path == "/verifyReceipt" { return verifyReceipt(request, environment) }
+            guard let question = ServerAPIRequest(request, path: path) else { break }
+            return serverAPI(question, environment)
+        }
+        return .page(404, "Not Found")
+    }
+
+    private func verifyReceipt(_ request: Request, _ environment: StoreEnvironment) -> Answer {
+        let question = VerifyReceipt.Request(body: request.body)
+        let hash = StableHash.of((question?.receiptData ?? "").utf8)
+        let admitted = admit(hash, environment) { $0.byEndpoint[environment, default: 0] += 1 }
+        if admitted.isOut { return .page(503, "Service Unavailable") }
+        guard request.method == "POST" else { return Answer(body: VerifyReceipt.refusal(.notPosted)) }
+        let body = VerifyReceipt(signer: signer)
+            .answer(to: question, at: environment, records: admitted.records, now: now())
+        return meetingFault(Answer(body: body), of: .verifyReceipt, admitted)
+    }
+
+    private func serverAPI(_ request: ServerAPIRequest, _ environment: StoreEnvironment) -> Answer {
+        let admitted = admit(request.hash, environment) { $0.byServerAPIEndpoint[request.endpoint, default: 0] += 1 }
+        if admitted.isOut { return .page(503, "Service Unavailable") }
+        let realNow = Date()
+        guard let token = APIToken(authorization: request.authorization, key: apiKey, now: realNow),
+            let app = admitted.records.apps[token.bundleID], environment == .sandbox || app.isReleased
+        else {
+            state.withLock { $0.counts.unauthenticated += 1 }
+            return .unauthenticated
+        }
+        let line = RateGate.Line(bundleID: app.bundleID, endpoint: request.endpoint, environment: environment)
+        if let until = rateGate.pass(line, at: realNow) {
+            state.withLock { $0.counts.rateLimited += 1 }
+            return .rateLimited(until: until.unixMilliseconds)
+        }
+        let api = ServerAPI(
+            signer: PayloadSigner(signer.chains.payloads), records: admitted.records, app: app,
+            environment: environment, now: now())
+        return meetingFault(api.answer(to: request), of: .serverAPI, admitted)
+    }
+
+    private func meetingFault(_ answer: Answer, of service: Service, _ admitted: Admitted) -> Answer {
+        var answer = answer
+        if let latency { answer.delay = latency.delay(Mix.value(seed, admitted.hash, admitted.attempt, 1)) }
+        guard let fault = faults.fault(seed: seed, request: admitted.hash, attempt: admitted.attempt) else {
+            return answer
+        }
+        state.withLock { $0.counts.byFault[fault, default: 0] += 1 }
+        let random = Mix.value(seed, admitted.hash, admitted.attempt, 2)
+        return answer.meeting(
+            fault, of: service, random: random, timeoutSeconds: faults.timeoutSeconds, now: Date())
+    }
+
+    private func admit(
+        _ questionHash: UInt64, _ environment: StoreEnvironment, count: (inout RequestCounts) -> Void
+    ) -> Admitted {
+        let isAttemptKept = !faults.isNone || latency != nil
+        let hash = Mix.value(questionHash, StableHash.of(environment.rawValue.utf8))
+        return state.withLock { state in
+            count(&state.counts)
+            let isOut = state.isOut || outageAfter.map { state.counts.total > $0 } ?? false
+            if isOut { state.counts.duringOutage += 1 }
+            let attempt = state.attempts[hash, default: 0]
+            if isAttemptKept, !isOut { state.attempts[hash] = attempt + 1 }
+            return Admitted(records: state.records, isOut: isOut, hash: hash, attempt: attempt)
+        }
+    }
+}
+
+extension StoreEnvironment {
+    /// What the paths of its endpoints begin with.
+    fileprivate var pathPrefix: String {
+        switch self {
+        case .production: "/production"
+        case .sandbox: "/sandbox"
+        }
+    }
+}
+
+extension ServerAPIRequest {
+    fileprivate var hash: UInt64 {
+        let arguments = query.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
+        return Mix.value(StableHash.of("\(endpoint.rawValue) \(id) \(arguments)".utf8), StableHash.of(body))
+    }
+}
