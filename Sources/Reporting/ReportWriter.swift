@@ -40,7 +40,8 @@ public final class ReportWriter: FindingsReceiver {
         writing = Writing(
             context: context, summary: summary,
             parts: [
-                try PageFiles(context), try CSVFile(context), try JSONFile(context), summary,
+                try PageFiles(context), try SpreadsheetFile(context), try CSVFile(context), try JSONFile(context),
+                FiguresFile(context), summary,
             ])
     }
 
@@ -65,6 +66,8 @@ public final class ReportWriter: FindingsReceiver {
         for part in writing.parts { try part.finish() }
         location = try folder.publish(as: writing.context.name, isLatest: !writing.context.run.isDryRun)
         summary = writing.summary.text
+        try Overview(of: folder.directory, language: language, timeZone: writing.context.run.timeZone)
+            .write(to: folder.directory)
         self.writing = nil
     }
 

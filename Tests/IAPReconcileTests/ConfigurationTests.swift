@@ -1,6 +1,7 @@
 import Foundation
 import NightlyRun
 import Reconciliation
+import Reporting
 import TestSupport
 import Testing
 
@@ -30,6 +31,7 @@ import Testing
             time_zone = Asia/Shanghai
             [report]
             directory = /tmp/reports ; where support looks
+            language = zh
             [app com.example.a-bundle-id-that-is-longer-than-forty-nine-characters]
             environment = sandbox
             grace = 90m
@@ -54,6 +56,7 @@ import Testing
         #expect(settings.tryAgainShare == 0.25)
         #expect(settings.timeZone.identifier == "Asia/Shanghai")
         #expect(configuration.reportDirectory == "/tmp/reports")
+        #expect(configuration.reportLanguage == .simplifiedChinese)
         let bundles = settings.apps.map(\.app.bundleID.text)
         #expect(
             bundles == ["com.example.a-bundle-id-that-is-longer-than-forty-nine-characters", "com.example.b"])

@@ -26,9 +26,12 @@ import Testing
             let latest = try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/latest")
             #expect(latest == "2026-09-21-run-42")
             let left = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-            #expect(left == ["2026-09-21-run-42", "latest"])
+            #expect(left == ["2026-09-21-run-42", "index.html", "latest"])
             let files = try FileManager.default.contentsOfDirectory(atPath: writer.location).sorted()
-            #expect(files == ["index.html", "lost-orders.csv", "report.json", "summary.txt"])
+            #expect(
+                files == [
+                    "figures.json", "index.html", "lost-orders.csv", "lost-orders.xlsx", "report.json", "summary.txt",
+                ])
             for file in files {
                 let attributes = try FileManager.default.attributesOfItem(atPath: "\(writer.location)/\(file)")
                 #expect(attributes[.posixPermissions] as? Int == 0o640)
@@ -36,14 +39,21 @@ import Testing
         }
     }
 
-    @Test func writesARunAgainInItsOwnPlace() throws {
+    @Test func writesTheSameFindingsAsTheSameBytes() throws {
         try withFolder { folder in
-            let (_, first) = try write(to: folder)
-            let before = try first("report.json")
-            let (_, second) = try write(to: folder)
-            let after = try second("report.json")
+            let (writer, _) = try write(to: folder)
+            let before = try bytes(of: writer.location)
+            #expect(before.count == 6)
+            let (again, _) = try write(to: folder)
+            let after = try bytes(of: again.location)
             #expect(after == before)
         }
+    }
+
+    private func bytes(of folder: String) throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        return try Dictionary(
+            uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: URL(filePath: "\(folder)/\($0)"))) })
     }
 
     @Test func keepsADryRunFromLatest() throws {

@@ -34,7 +34,9 @@ extension Work {
     }
 
     private func reportWriter(_ directory: String?) throws -> ReportWriter {
-        try ReportWriter(directory: directory ?? configuration.reportDirectory, programVersion: Help.version)
+        try ReportWriter(
+            directory: directory ?? configuration.reportDirectory, language: configuration.reportLanguage,
+            programVersion: Help.version)
     }
 
     private func finish(_ writer: ReportWriter) {

@@ -1,6 +1,7 @@
 import Foundation
 import NightlyRun
 import Reconciliation
+import Reporting
 
 /// What the configuration file says, parsed and checked.
 struct Configuration {
@@ -8,6 +9,7 @@ struct Configuration {
 
     var settings = JobSettings(database: "", apps: [])
     var reportDirectory = Self.defaultReportDirectory
+    var reportLanguage = ReportLanguage.english
 }
 
 extension Configuration {

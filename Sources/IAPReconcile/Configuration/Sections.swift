@@ -1,6 +1,7 @@
 import Foundation
 import NightlyRun
 import Reconciliation
+import Reporting
 
 /// The sections that every configuration may hold once, and their keys.
 enum Sections {
@@ -89,7 +90,10 @@ enum Sections {
         [
             "directory": SettingKey { setting, to throws(ConfigurationError) in
                 to.reportDirectory = try setting.nonEmpty()
-            }
+            },
+            "language": SettingKey { setting, to throws(ConfigurationError) in
+                to.reportLanguage = try setting.choice(words(ReportLanguage.self))
+            },
         ]
     }
 

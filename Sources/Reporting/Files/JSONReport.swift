@@ -22,12 +22,13 @@ enum JSONReport {
 
     struct Total: Encodable {
         let transactions, units: Int
-        let hash: Int64
+        /// As hexadecimal digits: many readers of JSON would round a number of 64 bits.
+        let hash: String
 
         init(_ tally: Tally) {
             transactions = tally.transactions
             units = tally.units
-            hash = tally.hash
+            hash = Formats.hash(tally.hash)
         }
     }
 
@@ -48,6 +49,7 @@ enum JSONReport {
         let device: String?
         let source: String
         let openedAt: Date
+        let firstVerifiedAt, lastVerifiedAt: Date?
         let isNew: Bool
         let sightings: [Seen]
         let claims: [Claim]
@@ -89,10 +91,12 @@ enum JSONReport {
         encoder.keyEncodingStrategy = .custom { path in Key(snake: path.last?.stringValue ?? "") }
         encoder.dateEncodingStrategy = .custom { date, encoder in
             var container = encoder.singleValueContainer()
-            try container.encode(date.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)))
+            try container.encode(date.formatted(milliseconds))
         }
         return encoder
     }
+
+    private static let milliseconds = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
     private struct Key: CodingKey {
         let stringValue: String
@@ -126,7 +130,7 @@ extension JSONReport.Case {
             reasons: found.assessment.reasons.map(\.rawValue), owner: found.assessment.owner.user,
             candidates: found.assessment.owner.candidates, action: found.assessment.action.rawValue,
             orderIds: found.orderIDs, device: found.device, source: found.source.rawValue, openedAt: found.openedAt,
-            isNew: found.isNew,
+            firstVerifiedAt: found.firstVerifiedAt, lastVerifiedAt: found.lastVerifiedAt, isNew: found.isNew,
             sightings: found.sightings.map {
                 JSONReport.Seen(
                     receiptID: $0.receiptID, userID: $0.userID, orderID: $0.orderID, isNamed: $0.isNamed,
@@ -179,11 +183,11 @@ extension JSONReport.Run {
 extension JSONReport {
     static func totals(_ totals: ControlTotals) -> [String: Total] {
         [
-            "verified": Total(totals.verified), "newlyWhite": Total(totals.newlyWhite),
-            "alreadyWhite": Total(totals.alreadyWhite), "alreadyBlack": Total(totals.alreadyBlack),
-            "excluded": Total(totals.excluded), "openingWhite": Total(totals.openingWhite), "new": Total(totals.new),
+            "verified": Total(totals.verified), "newly_white": Total(totals.newlyWhite),
+            "already_white": Total(totals.alreadyWhite), "already_black": Total(totals.alreadyBlack),
+            "excluded": Total(totals.excluded), "opening_white": Total(totals.openingWhite), "new": Total(totals.new),
             "claimed": Total(totals.claimed), "resolved": Total(totals.resolved),
-            "refunded": Total(totals.refunded), "closingWhite": Total(totals.closingWhite),
+            "refunded": Total(totals.refunded), "closing_white": Total(totals.closingWhite),
         ]
     }
 }

@@ -66,5 +66,15 @@ final class ReportFile {
         buffer.removeAll(keepingCapacity: true)
     }
 
+    /// The same for a file that a library has written: readable by the group and nobody else, and on the disk.
+    static func settle(_ path: String) throws(ReportError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .failed(path: path, reason: lastError()) }
+        defer { close(descriptor) }
+        guard fchmod(descriptor, 0o640) == 0, fsync(descriptor) == 0 else {
+            throw .failed(path: path, reason: lastError())
+        }
+    }
+
     static func lastError() -> String { String(cString: strerror(errno)) }
 }

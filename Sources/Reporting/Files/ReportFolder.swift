@@ -27,8 +27,11 @@ struct ReportFolder {
     }
 
     func file(_ name: String) throws(ReportError) -> ReportFile {
-        try ReportFile(path: "\(temporary)/\(name)")
+        try ReportFile(path: path(of: name))
     }
+
+    /// Where a file of the report lies until the report is put in its place.
+    func path(of name: String) -> String { "\(temporary)/\(name)" }
 
     /// Puts the report in its place, in place of an earlier one of the same name. Gives where it lies.
     func publish(as name: String, isLatest: Bool) throws(ReportError) -> String {

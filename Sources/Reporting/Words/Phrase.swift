@@ -32,5 +32,6 @@ enum Phrase: String, CaseIterable {
     case reports, day, run, dryRun, outcome, complete, early, files
     // The spreadsheet
     case sheetCases, sheetUnusable, sheetUnverified, sheetSuspicious, sheetTotals
+    case section, amount, productName, uploadedUTC
     case currency, purchasedUTC, purchasedLocal, ageInDays, yes, no, detail, firstSeen, reasons, isListPrice
 }

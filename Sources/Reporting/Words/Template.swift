@@ -1,7 +1,7 @@
 /// A text in which `{name}` stands for a value. Values are put in once, as they are: a name in braces that came in
 /// with a value stays text.
 struct Template {
-    enum Piece: Equatable {
+    enum Piece: Hashable {
         case text(String)
         case value(String)
     }

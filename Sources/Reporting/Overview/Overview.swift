@@ -1,0 +1,106 @@
+import Foundation
+import Glibc
+import Reconciliation
+
+/// `REPORT_DIR/index.html`: every report that lies in the directory, the latest first, with its figures.
+struct Overview {
+    struct Entry {
+        /// The name of the report's folder.
+        let name: String
+        let figures: ReportFigures
+
+        /// By which the reports are ordered in time.
+        var place: (Date, Int64, String) { (figures.now, figures.runID ?? 0, name) }
+    }
+
+    let entries: [Entry]
+    let readers: Readers
+
+    /// Reads what the reports in a directory tell of themselves.
+    init(of directory: String, language: ReportLanguage, timeZone: TimeZone) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        readers = Readers(language, timeZone: timeZone)
+        entries = names.filter { !$0.hasPrefix(".") && $0 != "latest" }
+            .compactMap { name in ReportFigures.read("\(directory)/\(name)").map { Entry(name: name, figures: $0) } }
+            .sorted { $0.place > $1.place }
+    }
+
+    /// Writes the page in place of an earlier one, at once.
+    func write(to directory: String) throws(ReportError) {
+        let path = "\(directory)/index.html"
+        var template = Array("\(directory)/.index-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw .failed(path: path, reason: ReportFile.lastError()) }
+        close(descriptor)
+        let temporary = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let file = try ReportFile(path: temporary)
+        try file.write(html.text)
+        try file.finish()
+        guard rename(temporary, path) == 0 else {
+            file.remove()
+            throw .failed(path: path, reason: ReportFile.lastError())
+        }
+    }
+
+    var html: HTML {
+        let shell = PageShell(readers: readers)
+        let header: HTML = """
+            <div><p class="eyebrow">iap-reconcile</p><h1>\(readers.text(.reports))</h1></div>
+            """
+        return shell.top(header: header) { $0.words(.reports) } + trend + table + shell.bottom
+    }
+
+    private var trend: HTML {
+        let runs = entries.reversed().compactMap { entry in
+            entry.figures.runID.map {
+                RunFigures(runID: $0, now: entry.figures.now, cases: entry.figures.cases, new: entry.figures.new)
+            }
+        }
+        return "<section class=\"charts\">\(Charts.trend(runs, readers))</section>\n"
+    }
+
+    private static let columns: [Phrase] = [
+        .day, .outcome, .cases, .newCases, .money, .pending, .receipts,
+    ]
+
+    private var table: HTML {
+        let heads = Self.columns.map { phrase -> HTML in "\(readers.text(phrase))" }
+        return """
+            <section class="runs">\(ListRows.tableHead("", heads))\(entries.map(row))</tbody></table></div></section>
+
+            """
+    }
+
+    private func row(_ entry: Entry) -> HTML {
+        let figures = entry.figures
+        let name = readers.each { reader in
+            figures.runID.map { reader.words.html(.run, ["n": "\(Int($0))"]) } ?? "\(reader.words(.dryRun))"
+        }
+        let day = readers.each { reader in reader.moment(figures.now) }
+        let early: HTML = figures.endedEarly.map { "<span class=\"soft\">\($0)</span>" } ?? ""
+        let outcome = readers.text(figures.endedEarly == nil ? .complete : .early)
+        let verified = readers.first.number(figures.verified)
+        return """
+            <tr><td><a href="\(entry.name)/index.html">\(name)</a><span class="soft">\(day)</span></td>\
+            <td>\(outcome)\(early)</td><td>\(likelihoods(figures))</td>\
+            <td>\(readers.first.number(figures.new))</td><td class="sum">\(money(figures))</td>\
+            <td>\(readers.first.number(figures.pending))</td>\
+            <td>\(verified) / \(readers.first.number(figures.due))</td></tr>
+
+            """
+    }
+
+    private func likelihoods(_ figures: ReportFigures) -> HTML {
+        let counts = Likelihood.allCases.map { likelihood -> HTML in
+            let name = readers.each { "\($0.words.name(of: likelihood))" }
+            let count = readers.first.number(figures.byLikelihood[likelihood.rawValue] ?? 0)
+            return " <span class=\"badge \(likelihood.rawValue)\">\(name) \(count)</span>"
+        }
+        return "<b>\(readers.first.number(figures.cases))</b>\(counts)"
+    }
+
+    private func money(_ figures: ReportFigures) -> HTML {
+        if figures.sums.isEmpty { return "<span class=\"soft\">\(readers.text(.none))</span>" }
+        return readers.each { reader in HTML.joined(figures.sums.map { "\(reader.money($0))" }) }
+    }
+}

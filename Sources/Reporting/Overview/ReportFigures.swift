@@ -1,0 +1,71 @@
+import Foundation
+import Reconciliation
+
+/// `figures.json`: what the list of all reports tells of one, so that nobody has to read a whole report for it.
+struct ReportFigures: Codable, Equatable {
+    let runID: Int64?
+    let now: Date
+    let timeZone: String
+    /// Why the run ended early, if it did.
+    let endedEarly: String?
+    let cases, new, pending: Int
+    let byLikelihood: [String: Int]
+    /// Milliunits by currency.
+    let money: [String: Int64]
+    let due, verified: Int
+
+    init(_ run: RunReport) {
+        runID = run.runID
+        now = run.now
+        timeZone = run.timeZone.identifier
+        if case .endedEarly(let why) = run.outcome { endedEarly = why } else { endedEarly = nil }
+        cases = run.cases.total
+        new = run.cases.new
+        pending = run.pending
+        byLikelihood = Dictionary(
+            uniqueKeysWithValues: Likelihood.allCases.map { ($0.rawValue, run.cases.byLikelihood[$0] ?? 0) })
+        money = Dictionary(uniqueKeysWithValues: run.cases.money.map { ($0.currency.text, $0.milliunits) })
+        due = run.receipts.due
+        verified = run.receipts.verified
+    }
+
+    static let fileName = "figures.json"
+
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .iso8601
+        return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+    }
+
+    /// What the report in that folder tells of itself; nothing where it tells none, since it is older than the list
+    /// or no report at all.
+    static func read(_ folder: String) -> ReportFigures? {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        guard let data = FileManager.default.contents(atPath: "\(folder)/\(fileName)") else { return nil }
+        return try? decoder.decode(ReportFigures.self, from: data)
+    }
+
+    var sums: [Money] {
+        money.compactMap { name, sum in CurrencyCode(name).map { Money(milliunits: sum, currency: $0) } }
+            .sorted { $0.currency < $1.currency }
+    }
+}
+
+/// Writes `figures.json`.
+final class FiguresFile: ReportPart {
+    private let context: ReportContext
+
+    init(_ context: ReportContext) {
+        self.context = context
+    }
+
+    func add(_ lostOrder: ReportedCase) {}
+
+    func finish() throws {
+        let file = try context.folder.file(ReportFigures.fileName)
+        try file.write(ReportFigures(context.run).json())
+        try file.finish()
+    }
+}

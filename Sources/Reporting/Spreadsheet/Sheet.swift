@@ -1,0 +1,103 @@
+import CXLSXWriter
+import Foundation
+import Reconciliation
+
+/// A sheet of a spreadsheet: a frozen line of headings with filters, and rows below it. What has more rows than a sheet
+/// can hold goes on in a further one.
+final class Sheet {
+    /// What stands in a cell, by its type.
+    enum Cell {
+        case text(String)
+        case number(Int)
+        case decimal(Double)
+        case money(Money?)
+        /// In the zone that the column's heading names.
+        case moment(Date, TimeZone)
+    }
+
+    struct Column {
+        let title: String
+        let width: Double
+    }
+
+    /// Excel's own limit, the headings among them.
+    private static let mostRows = 1_048_576
+    private static let longestText = 32_767
+
+    private let workbook: Workbook
+    private let name: String
+    private let columns: [Column]
+    private var sheet: UnsafeMutablePointer<lxw_worksheet>
+    private var number = 1
+    private var row: lxw_row_t = 0
+
+    init(_ name: String, _ columns: [Column], in workbook: Workbook) throws(ReportError) {
+        self.workbook = workbook
+        self.name = name
+        self.columns = columns
+        sheet = try workbook.sheet(name)
+        try begin()
+    }
+
+    func add(_ cells: [Cell]) throws(ReportError) {
+        if row >= Self.mostRows {
+            finish()
+            number += 1
+            sheet = try workbook.sheet("\(name) \(number)")
+            try begin()
+        }
+        for (column, cell) in cells.enumerated() { try write(cell, lxw_col_t(column)) }
+        row += 1
+    }
+
+    /// Lays the filters over all rows.
+    func finish() {
+        worksheet_autofilter(sheet, 0, 0, max(1, row) - 1, lxw_col_t(columns.count - 1))
+    }
+
+    private func begin() throws(ReportError) {
+        row = 0
+        worksheet_freeze_panes(sheet, 1, 0)
+        for (index, column) in columns.enumerated() {
+            let place = lxw_col_t(index)
+            try workbook.check(worksheet_set_column(sheet, place, place, column.width, nil))
+            try workbook.check(worksheet_write_string(sheet, 0, place, column.title, workbook.formats.heading))
+        }
+        row = 1
+    }
+
+    private func write(_ cell: Cell, _ column: lxw_col_t) throws(ReportError) {
+        let formats = workbook.formats
+        switch cell {
+        case .text(let text):
+            guard !text.isEmpty else { return }
+            try workbook.check(worksheet_write_string(sheet, row, column, Self.clean(text), nil))
+        case .number(let number):
+            try workbook.check(worksheet_write_number(sheet, row, column, Double(number), nil))
+        case .decimal(let number):
+            try workbook.check(worksheet_write_number(sheet, row, column, number, formats.money[2]))
+        case .money(let money):
+            guard let money else { return }
+            let format = formats.money[Formats.shownDecimals(of: money)]
+            try workbook.check(worksheet_write_number(sheet, row, column, Double(money.milliunits) / 1000, format))
+        case .moment(let date, let zone):
+            try workbook.check(
+                worksheet_write_number(sheet, row, column, Self.serial(date, in: zone), formats.moment))
+        }
+    }
+
+    /// Days since the end of 1899, by which a spreadsheet counts, to the second.
+    private static func serial(_ date: Date, in zone: TimeZone) -> Double {
+        let local = date.timeIntervalSince1970.rounded(.down) + Double(zone.secondsFromGMT(for: date))
+        return local / 86_400 + 25_569
+    }
+
+    /// Text that XML can hold and a cell has room for.
+    private static func clean(_ text: String) -> String {
+        let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
+            let isControl = scalar.value < 0x20 && scalar != "\n" && scalar != "\t"
+            return isControl || (0xFFFE...0xFFFF).contains(scalar.value) ? "\u{FFFD}" : scalar
+        }
+        return String(String.UnicodeScalarView(scalars.prefix(longestText / 2)))
+    }
+}

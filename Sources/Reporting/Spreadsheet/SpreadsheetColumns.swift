@@ -1,0 +1,45 @@
+import Foundation
+
+/// The headings and widths of the spreadsheet's columns.
+struct SpreadsheetColumns {
+    let words: any Wording
+    let zone: TimeZone
+
+    var cases: [Sheet.Column] {
+        [
+            column(.likelihood, 11), column(.user, 22), column(.transaction, 20), column(.originalTransaction, 20),
+            column(.app, 24), column(.environment, 12), column(.product, 20), column(.productName, 20),
+            column(.quantity, 9), column(.price, 12), column(.currency, 9), column(.isListPrice, 10),
+            column(.purchasedUTC, 19),
+            Sheet.Column(title: words(.purchasedLocal, ["zone": zone.identifier]), width: 24),
+            column(.ageInDays, 12), column(.reasons, 40), column(.whatToDo, 40), column(.orders, 20),
+            column(.device, 24), column(.verifiedBy, 24), column(.newInRun, 14),
+        ]
+    }
+
+    var receipts: [Sheet.Column] {
+        [
+            column(.receipt, 12), column(.user, 22), column(.app, 24), column(.order, 18), column(.transaction, 20),
+            column(.uploadedUTC, 19), column(.reason, 36), column(.detail, 36), column(.nights, 12),
+            column(.device, 24), column(.whatToDo, 40),
+        ]
+    }
+
+    var suspicious: [Sheet.Column] {
+        [
+            column(.what, 24), column(.transaction, 20), column(.app, 24), column(.product, 20), column(.users, 36),
+            column(.firstSeen, 19), column(.found, 40),
+        ]
+    }
+
+    var totals: [Sheet.Column] {
+        [
+            column(.section, 24), column(.figure, 20), column(.transactions, 14), column(.units, 12),
+            column(.hash, 20), column(.amount, 16),
+        ]
+    }
+
+    private func column(_ phrase: Phrase, _ width: Double) -> Sheet.Column {
+        Sheet.Column(title: words(phrase), width: width)
+    }
+}

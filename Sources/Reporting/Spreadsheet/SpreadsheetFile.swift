@@ -1,0 +1,95 @@
+import Foundation
+import Reconciliation
+
+/// Writes `lost-orders.xlsx`: a sheet for each list of the report, and one for its totals.
+final class SpreadsheetFile: ReportPart {
+    private let context: ReportContext
+    private let words: any Wording
+    private let workbook: Workbook
+    private let cases, unusable, unverified, suspicious, totals: Sheet
+    private static let utc = TimeZone.gmt
+
+    init(_ context: ReportContext) throws {
+        self.context = context
+        words = context.language.wording
+        let reader = Reader(context.language, timeZone: context.run.timeZone)
+        workbook = try Workbook(
+            path: context.folder.path(of: "lost-orders.xlsx"), folder: context.folder.path(of: ""),
+            title: PageHead.title(context.run, reader), created: context.run.finishedAt)
+        let headings = SpreadsheetColumns(words: words, zone: context.run.timeZone)
+        cases = try Sheet(words(.sheetCases), headings.cases, in: workbook)
+        unusable = try Sheet(words(.sheetUnusable), headings.receipts, in: workbook)
+        unverified = try Sheet(words(.sheetUnverified), headings.receipts, in: workbook)
+        suspicious = try Sheet(words(.sheetSuspicious), headings.suspicious, in: workbook)
+        totals = try Sheet(words(.sheetTotals), headings.totals, in: workbook)
+    }
+
+    func add(_ found: ReportedCase) throws {
+        let age = context.run.now.timeIntervalSince(found.purchasedAt)
+        try cases.add([
+            .text(words.name(of: found.assessment.likelihood)),
+            .text(found.assessment.owner.candidates.joined(separator: " | ")),
+            .text(found.key.id.text), .text(found.originalID.text), .text(found.key.bundleID.text),
+            .text(found.key.environment.rawValue), .text(found.productID.text), .text(found.productName ?? ""),
+            .number(found.quantity), .money(found.price), .text(found.price?.currency.text ?? ""),
+            .text(found.price == nil ? "" : words(found.isListPrice ? .yes : .no)),
+            .moment(found.purchasedAt, Self.utc), .moment(found.purchasedAt, context.run.timeZone),
+            .number(Int(max(0, age) / 86_400)),
+            .text(found.assessment.reasons.map(words.sentence).joined(separator: " ")),
+            .text(words.action(found.assessment, orderIDs: found.orderIDs)),
+            .text(found.orderIDs.joined(separator: " | ")), .text(Device.text(found.device)),
+            .text(words.name(of: found.source)), .text(words(found.isNew ? .yes : .no)),
+        ])
+    }
+
+    func add(unusable receipt: ReceiptNotice) throws { try unusable.add(row(receipt)) }
+    func add(unverified receipt: ReceiptNotice) throws { try unverified.add(row(receipt)) }
+
+    private func row(_ receipt: ReceiptNotice) -> [Sheet.Cell] {
+        [
+            .text(String(receipt.receiptID)), .text(receipt.userID ?? ""), .text(receipt.bundleID),
+            .text(receipt.orderID ?? ""), .text(receipt.transactionID ?? ""), .moment(receipt.submittedAt, Self.utc),
+            .text(words.sentence(receipt.problem)), .text(receipt.detail), .number(receipt.attempts),
+            .text(Device.text(receipt.device)), .text(words.action(receipt.problem)),
+        ]
+    }
+
+    func add(_ suspicion: Suspicion) throws {
+        try suspicious.add([
+            .text(words.title(suspicion.kind)), .text(suspicion.key.id.text), .text(suspicion.key.bundleID.text),
+            .text(suspicion.productID.text), .text(suspicion.userIDs.joined(separator: " | ")),
+            .moment(suspicion.firstSeenAt, Self.utc), .text(suspicion.detail),
+        ])
+    }
+
+    func finish() throws {
+        try addTotals()
+        for sheet in [cases, unusable, unverified, suspicious, totals] { sheet.finish() }
+        try workbook.close()
+    }
+
+    private func addTotals() throws {
+        for (section, terms) in [
+            (Phrase.received, TotalsSection.Term.received(context.run.totals)),
+            (.whiteTable, TotalsSection.Term.white(context.run.totals)),
+        ] {
+            for term in terms {
+                try totals.add([
+                    .text(words(section)), .text(words(term.name)), .number(term.tally.transactions),
+                    .number(term.tally.units), .text(Formats.hash(term.tally.hash)),
+                ])
+            }
+        }
+        let counts = context.run.cases
+        for likelihood in Likelihood.allCases {
+            try totals.add([
+                .text(words(.cases)), .text(words.name(of: likelihood)), .number(counts.byLikelihood[likelihood] ?? 0),
+            ])
+        }
+        for sum in counts.money {
+            try totals.add([
+                .text(words(.money)), .text(sum.currency.text), .text(""), .text(""), .text(""), .money(sum),
+            ])
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import CXLSXWriter
+import Foundation
+import Reconciliation
+
+/// A spreadsheet that libxlsxwriter writes row by row, in memory that does not grow with their number.
+final class Workbook {
+    private let path: String
+    private var workbook: UnsafeMutablePointer<lxw_workbook>?
+    let formats: Formats
+
+    /// The looks of its cells.
+    struct Formats {
+        let heading, moment, wrapped: UnsafeMutablePointer<lxw_format>?
+        /// By the number of decimals.
+        let money: [UnsafeMutablePointer<lxw_format>?]
+    }
+
+    init(path: String, folder: String, title: String, created: Date) throws(ReportError) {
+        self.path = path
+        var made: UnsafeMutablePointer<lxw_workbook>?
+        // The library copies the name of the folder for its temporary files.
+        let temporary = strdup(folder)
+        defer { free(temporary) }
+        var options = lxw_workbook_options()
+        options.constant_memory = 1
+        options.tmpdir = temporary
+        made = workbook_new_opt(path, &options)
+        guard let made else { throw .failed(path: path, reason: "out of memory") }
+        workbook = made
+        formats = Formats(
+            heading: Self.format(made) {
+                format_set_bold($0)
+                format_set_bottom($0, 1)
+            },
+            moment: Self.format(made) { format_set_num_format($0, "yyyy-mm-dd hh:mm:ss") },
+            wrapped: Self.format(made) { format_set_text_wrap($0) },
+            money: ["#,##0", "#,##0.0", "#,##0.00", "#,##0.000"].map { (pattern: String) in
+                Self.format(made) { format_set_num_format($0, pattern) }
+            })
+        try describe(title: title, created: created)
+    }
+
+    deinit {
+        if let workbook { lxw_workbook_free(workbook) }
+    }
+
+    /// A further sheet. A name has at most 31 characters and none of `[]:*?/\`, and no other sheet has it.
+    func sheet(_ name: String) throws(ReportError) -> UnsafeMutablePointer<lxw_worksheet> {
+        guard let sheet = workbook_add_worksheet(workbook, name) else {
+            throw .failed(path: path, reason: "the spreadsheet takes no sheet “\(name)”")
+        }
+        return sheet
+    }
+
+    /// Writes the file and puts it on the disk.
+    func close() throws(ReportError) {
+        guard let workbook else { return }
+        self.workbook = nil
+        try check(workbook_close(workbook))
+        try ReportFile.settle(path)
+    }
+
+    func check(_ error: lxw_error) throws(ReportError) {
+        guard error != LXW_NO_ERROR else { return }
+        throw .failed(path: path, reason: String(cString: lxw_strerror(error)))
+    }
+
+    private static func format(
+        _ workbook: UnsafeMutablePointer<lxw_workbook>, _ set: (UnsafeMutablePointer<lxw_format>) -> Void
+    ) -> UnsafeMutablePointer<lxw_format>? {
+        let format = workbook_add_format(workbook)
+        if let format { set(format) }
+        return format
+    }
+
+    /// The moment stands in for the present, so that the same findings give the same bytes.
+    private func describe(title: String, created: Date) throws(ReportError) {
+        let (title, program) = (strdup(title), strdup("iap-reconcile"))
+        defer {
+            free(title)
+            free(program)
+        }
+        var properties = lxw_doc_properties()
+        properties.title = title
+        properties.author = program
+        properties.created = time_t(created.timeIntervalSince1970)
+        try check(workbook_set_properties(workbook, &properties))
+    }
+}

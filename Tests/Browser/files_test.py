@@ -1,0 +1,132 @@
+"""The files beside the page: report.json keeps its schema, and the spreadsheet holds the same figures, typed."""
+
+import csv
+import json
+import os
+import unittest
+import zipfile
+from datetime import datetime, timedelta
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+
+SAMPLES = Path(os.environ["IAP_REPORT_SAMPLES"])
+SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs/report.schema.json").read_text())
+
+
+def folder(sample):
+    return SAMPLES / sample / "latest"
+
+
+def report(sample):
+    return json.loads((folder(sample) / "report.json").read_text())
+
+
+class Schema(unittest.TestCase):
+    def setUp(self):
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+        self.validator = jsonschema.Draft202012Validator(SCHEMA)
+
+    def test_every_report_keeps_it(self):
+        for sample in ["english", "chinese", "none"]:
+            self.assertEqual([error.message for error in self.validator.iter_errors(report(sample))], [], sample)
+
+    def test_it_refuses_what_is_wrong(self):
+        for change in [
+            lambda wrong: wrong["cases"][0].pop("transaction_id"),
+            lambda wrong: wrong["cases"][0].update(likelihood="certain"),
+            lambda wrong: wrong["cases"][0].update(purchased_at="2026-09-21T14:13:20"),
+            lambda wrong: wrong["cases"][0].pop("currency"),
+            lambda wrong: wrong["totals"]["new"].update(hash=8),
+            lambda wrong: wrong.update(surplus=1),
+        ]:
+            wrong = report("chinese")
+            change(wrong)
+            self.assertFalse(self.validator.is_valid(wrong))
+
+
+class Spreadsheet(unittest.TestCase):
+    NAMES = {"s": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
+
+    def setUp(self):
+        self.archive = zipfile.ZipFile(folder("english") / "lost-orders.xlsx")
+        self.addCleanup(self.archive.close)
+        self.report = report("english")
+
+    def xml(self, path):
+        return ElementTree.fromstring(self.archive.read(path))
+
+    def sheets(self):
+        book = self.xml("xl/workbook.xml")
+        return [sheet.get("name") for sheet in book.findall("s:sheets/s:sheet", self.NAMES)]
+
+    def sheet(self, name):
+        return self.xml(f"xl/worksheets/sheet{self.sheets().index(name) + 1}.xml")
+
+    def rows(self, name):
+        """The rows of a sheet below its headings, as dictionaries of text and numbers."""
+        rows = []
+        for row in self.sheet(name).findall("s:sheetData/s:row", self.NAMES):
+            values = {}
+            for cell in row.findall("s:c", self.NAMES):
+                column = cell.get("r").rstrip("0123456789")
+                if cell.get("t") == "inlineStr":
+                    values[column] = "".join(cell.itertext())
+                else:
+                    values[column] = float(cell.findtext("s:v", namespaces=self.NAMES))
+            rows.append(values)
+        headings = rows[0]
+        return [{headings[column]: value for column, value in row.items()} for row in rows[1:]]
+
+    def test_has_a_sheet_for_each_list(self):
+        self.assertEqual(
+            self.sheets(), ["Cases", "Unusable receipts", "Unverified receipts", "Suspicious", "Totals"])
+        for name, key in [("Unusable receipts", "unusable_receipts"), ("Unverified receipts", "unverified_receipts"),
+                          ("Suspicious", "suspicious"), ("Cases", "cases")]:
+            self.assertEqual(len(self.rows(name)), len(self.report[key]), name)
+
+    def test_headings_are_frozen_and_filtered(self):
+        for name in self.sheets():
+            sheet = self.sheet(name)
+            pane = sheet.find("s:sheetViews/s:sheetView/s:pane", self.NAMES)
+            self.assertEqual((pane.get("ySplit"), pane.get("state")), ("1", "frozen"), name)
+            self.assertIsNotNone(sheet.find("s:autoFilter", self.NAMES), name)
+
+    def test_cases_equal_the_json(self):
+        epoch = datetime(1899, 12, 30)
+        for row, case in zip(self.rows("Cases"), self.report["cases"], strict=True):
+            self.assertEqual(row["Transaction"], case["transaction_id"])
+            self.assertEqual(row["User"], " | ".join(case["candidates"]))
+            self.assertEqual(round(row["Price"] * 1000), case["price_milliunits"])
+            self.assertEqual(row["Currency"], case["currency"])
+            self.assertEqual(row["Quantity"], case["quantity"])
+            purchased = epoch + timedelta(seconds=round(row["Purchased (UTC)"] * 86400))
+            self.assertEqual(purchased.isoformat() + ".000Z", case["purchased_at"])
+            local = epoch + timedelta(seconds=round(row["Purchased (Asia/Shanghai)"] * 86400))
+            self.assertEqual(local - purchased, timedelta(hours=8))
+
+    def test_totals_equal_the_json(self):
+        rows = self.rows("Totals")
+        for key, figure in [("verified", "verified"), ("newly_white", "newly white"), ("closing_white", "closing white")]:
+            row = next(row for row in rows if row["Figure"] == figure)
+            self.assertEqual(row["Transactions"], self.report["totals"][key]["transactions"])
+            self.assertEqual(row["Hash"], self.report["totals"][key]["hash"])
+        sums = {row["Figure"]: round(row["Amount"] * 1000) for row in rows if "Amount" in row}
+        expected = {}
+        for case in self.report["cases"]:
+            expected[case["currency"]] = expected.get(case["currency"], 0) + case["price_milliunits"]
+        self.assertEqual(sums, expected)
+
+
+class Text(unittest.TestCase):
+    def test_the_csv_holds_every_case(self):
+        with open(folder("english") / "lost-orders.csv", encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(
+            [row["transaction_id"].lstrip("'") for row in rows],
+            [case["transaction_id"] for case in report("english")["cases"]])
+
+    def test_the_summary_is_short(self):
+        for sample in ["english", "many", "none"]:
+            self.assertLessEqual(len((folder(sample) / "summary.txt").read_text().splitlines()), 60)

@@ -1,0 +1,54 @@
+import Foundation
+import Reconciliation
+import Reporting
+import Testing
+
+/// The list of all reports in the report directory.
+@Suite struct OverviewTests {
+    private func write(_ run: RunReport, to folder: String) throws {
+        let writer = try ReportWriter(directory: folder, programVersion: "1.0")
+        try writer.begin(run)
+        try writer.finish()
+    }
+
+    private func run(_ id: Int64?, days: Double) -> RunReport {
+        var run = Sample.run(cases: Int(days) + 3, runID: id)
+        run.now = Sample.now.addingTimeInterval(days * 86_400)
+        return run
+    }
+
+    @Test func listsEveryReportTheLatestFirst() throws {
+        try withFolder { folder in
+            try write(run(2, days: 1), to: folder)
+            try write(run(1, days: 0), to: folder)
+            try write(run(nil, days: 2), to: folder)
+            try FileManager.default.createDirectory(atPath: "\(folder)/notes", withIntermediateDirectories: true)
+            let page = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
+            let links = page.matches(of: /href="([^"]+)\/index\.html"/).map { String($0.1) }
+            #expect(links == ["2026-09-23-dry-run", "2026-09-22-run-2", "2026-09-21-run-1"])
+            #expect(page.contains("<b>4</b>"))
+            #expect(page.contains("JP¥230"))
+        }
+    }
+
+    @Test func leavesOutWhatWasTakenAway() throws {
+        try withFolder { folder in
+            try write(run(1, days: 0), to: folder)
+            try FileManager.default.removeItem(atPath: "\(folder)/2026-09-21-run-1")
+            try write(run(2, days: 1), to: folder)
+            let page = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
+            #expect(!page.contains("run-1/"))
+            #expect(page.contains("run-2/"))
+        }
+    }
+
+    @Test func saysWhyARunEndedEarly() throws {
+        try withFolder { folder in
+            var early = run(1, days: 0)
+            early.outcome = .endedEarly("Apple <is> down")
+            try write(early, to: folder)
+            let page = try String(contentsOfFile: "\(folder)/index.html", encoding: .utf8)
+            #expect(page.contains("Apple &lt;is&gt; down"))
+        }
+    }
+}

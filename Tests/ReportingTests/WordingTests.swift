@@ -1,0 +1,60 @@
+import Foundation
+import Reconciliation
+@testable import Reporting
+import Testing
+
+@Suite struct WordingTests {
+    @Test(arguments: Phrase.allCases)
+    func aPhraseHasTheSameValuesInEveryLanguage(phrase: Phrase) {
+        let values = ReportLanguage.allCases.map { language in
+            let pieces = Template(language.wording.text(of: phrase)).pieces
+            return Set(pieces.filter { if case .value = $0 { true } else { false } })
+        }
+        #expect(values.allSatisfy { $0 == values[0] })
+        #expect(ReportLanguage.allCases.allSatisfy { !$0.wording.text(of: phrase).isEmpty })
+    }
+
+    @Test func aValueIsPutInOnceAndAsItIs() {
+        let template = Template("{user} wants {order}")
+        #expect(template.filled(["user": "{order}", "order": "o-1"]) == "{order} wants o-1")
+        #expect(Template("{ open").filled([:] as [String: String]) == "{ open")
+        let html = template.filled(["user": HTML.foreign("<b>"), "order": ""] as [String: HTML])
+        #expect(html.text == "<bdi>&lt;b&gt;</bdi> wants ")
+    }
+
+    @Test(arguments: [
+        (Money(milliunits: 1_234_560, currency: CurrencyCode("USD")!), "US$1,234.56", "US$1,234.56"),
+        (Money(milliunits: 12_000, currency: CurrencyCode("CNY")!), "CN¥12.00", "¥12.00"),
+        (Money(milliunits: 230_000, currency: CurrencyCode("JPY")!), "JP¥230", "JP¥230"),
+        (Money(milliunits: 4_995, currency: CurrencyCode("USD")!), "US$4.995", "US$4.995"),
+        (Money(milliunits: -5_000, currency: CurrencyCode("EUR")!), "-€5.00", "-€5.00"),
+    ])
+    func writesMoneyAsItsReadersDo(money: Money, english: String, chinese: String) {
+        #expect(Reader(.english, timeZone: .gmt).money(money) == english)
+        #expect(Reader(.simplifiedChinese, timeZone: .gmt).money(money) == chinese)
+    }
+
+    @Test(arguments: [
+        (AgeBracket.upToOne, 0, 1), (.upToSeven, 2, 7), (.upToThirty, 8, 30), (.upToNinety, 31, 90), (.older, 91, 999),
+    ])
+    func putsAnAgeIntoFinancesBracket(bracket: AgeBracket, firstDay: Int, lastDay: Int) {
+        let day = 86_400.0
+        #expect(AgeBracket(age: Double(firstDay) * day) == bracket)
+        #expect(AgeBracket(age: Double(lastDay + 1) * day - 1) == bracket)
+    }
+
+    @Test func writesJSONThatNoPageCanMistake() throws {
+        var line = JSONLine()
+        line.add("</script>\"\\\n\u{1}漏")
+        line.add(7)
+        line.add(nil as Int?)
+        line.add(true)
+        line.add(each: ["a", "b"]) { $0.add($1) }
+        #expect(!line.closed.contains("<"))
+        let values = try #require(try JSONSerialization.jsonObject(with: Data(line.closed.utf8)) as? [Any])
+        #expect(values[0] as? String == "</script>\"\\\n\u{1}漏")
+        #expect(values[1] as? Int == 7)
+        #expect(values[2] is NSNull)
+        #expect(values[4] as? [String] == ["a", "b"])
+    }
+}
