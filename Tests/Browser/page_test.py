@@ -6,6 +6,9 @@ from selenium.webdriver.support.ui import Select
 
 from browser import PageTestCase
 
+# As many as the table shows at once.
+ROWS = 50
+
 
 class Sections(PageTestCase):
     def test_everything_stands_in_its_place(self):
@@ -78,7 +81,7 @@ class Filters(PageTestCase):
         self.assertTrue(wanted)
         self.assertEqual(self.status(), f"{len(wanted)} of 450 cases")
         self.assertTrue(set(self.shown()) <= wanted)
-        self.assertEqual(len(self.shown()), min(100, len(wanted)))
+        self.assertEqual(len(self.shown()), min(ROWS, len(wanted)))
 
     def choose(self, name, value):
         Select(self.one(f"select[name={name}]")).select_by_value(value)
@@ -157,7 +160,7 @@ class Search(PageTestCase):
             case["transaction_id"] for case in cases
             if case["product_id"] == "gems.1200" and "iPad14,5" in (case["device"] or "")]
         self.assertTrue(wanted)
-        self.assertEqual(self.find("gems.1200 ipad14,5"), wanted[:100])
+        self.assertEqual(self.find("gems.1200 ipad14,5"), wanted[:ROWS])
 
     def test_slash_goes_to_the_search(self):
         self.one("body").send_keys("/")
@@ -184,21 +187,21 @@ class Sorting(PageTestCase):
         by_id = {case["transaction_id"]: case for case in cases}
         for name, key in keys.items():
             ascending = [key(by_id[id]) for id in self.sort(name)]
-            self.assertEqual(ascending, sorted(key(case) for case in cases)[:100], name)
+            self.assertEqual(ascending, sorted(key(case) for case in cases)[:ROWS], name)
             head = self.one(f"th:has([data-sort={name}])")
             self.assertEqual(head.get_attribute("aria-sort"), "ascending")
             descending = [key(by_id[id]) for id in self.sort(name)]
-            self.assertEqual(descending, sorted((key(case) for case in cases), reverse=True)[:100], name)
+            self.assertEqual(descending, sorted((key(case) for case in cases), reverse=True)[:ROWS], name)
             self.sort(name)
-        self.assertEqual(self.shown(), [case["transaction_id"] for case in cases[:100]])
+        self.assertEqual(self.shown(), [case["transaction_id"] for case in cases[:ROWS]])
 
     def test_pages_of_the_table(self):
         cases = [case["transaction_id"] for case in self.report()["cases"]]
         self.one("#pager .nextPage").click()
-        self.assertEqual(self.shown(), cases[100:200])
-        self.assertIn("101 to 200 of 450", self.one("#pager").text)
+        self.assertEqual(self.shown(), cases[ROWS:2 * ROWS])
+        self.assertIn(f"{ROWS + 1} to {2 * ROWS} of 450", self.one("#pager").text)
         self.one("#pager .previousPage").click()
-        self.assertEqual(self.shown(), cases[:100])
+        self.assertEqual(self.shown(), cases[:ROWS])
 
 
 class Evidence(PageTestCase):
@@ -236,6 +239,10 @@ class Evidence(PageTestCase):
 
 
 class Address(PageTestCase):
+    def test_follows_the_search(self):
+        self.one("input[type=search]").send_keys("gems & co")
+        self.wait(lambda: "q=gems+%26+co" in self.address, "the address holds the search")
+
     def test_holds_filters_and_gives_them_back(self):
         self.one("input[type=search]").send_keys("gems")
         self.one("[data-likelihood=medium]").click()
@@ -409,7 +416,7 @@ class Many(PageTestCase):
         self.assertEqual(self.shown(), [cases[49_999]])
         self.one(".ways a").click()
         self.assertIn("10,000", self.status())
-        self.assertEqual(self.shown(), cases[50_000:50_100])
+        self.assertEqual(self.shown(), cases[50_000:50_000 + ROWS])
 
 
 class Nothing(PageTestCase):

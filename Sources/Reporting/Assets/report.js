@@ -148,15 +148,18 @@
     const columns = Object.keys(orders);
 
     // State
-    const rowsShown = 100;
+    const rowsShown = 50;
     const chips = settings.likelihoods;
     const state = { q: "", likelihood: new Set(), reason: "", product: "", app: "", age: "", seen: "", sort: "" };
     const open = new Set();
     let sorted = cases.map((_, index) => index);
     let found = sorted;
     let from = 0;
+    /// The timer of an address that is yet to be told.
+    let telling = 0;
 
     const takeAddress = () => {
+        clearTimeout(telling);
         const given = parameters();
         const text = name => given.get(name) ?? "";
         state.q = text("q");
@@ -227,7 +230,11 @@
             type: "search", name: "q", "aria-label": word("search"), placeholder: `${word("search")}: ${word("searchHint")}`,
             spellcheck: "false", autocomplete: "off", oninput: () => {
                 state.q = search.value;
-                changed();
+                filter();
+                drawRows();
+                // Browsers refuse an address that changes with each of many keystrokes.
+                clearTimeout(telling);
+                telling = setTimeout(tellAddress, 300);
             },
         });
         search.value = state.q;
