@@ -1,0 +1,144 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+
+/// A scenario that is played by hand: customers buy in the simulated App Store, clients upload, the app's server claims,
+/// and then nights follow.
+struct Play {
+    static let bundleID = "com.example.game"
+    static let foreignBundleID = "com.example.other"
+
+    let database: ScratchDatabase
+    let store: SimulatedAppStore
+    var settings: JobSettings
+    /// The database's clock says when something was uploaded, so the play is set in the present.
+    let began = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
+
+    /// A purchase that the store has in its books.
+    func buy(
+        _ id: String, _ product: String = "gems.60", account: String = "anna", hoursAgo: Double = 30,
+        _ change: (inout SimulatedTransaction) -> Void = { _ in }
+    ) -> SimulatedTransaction {
+        var transaction = SimulatedTransaction(
+            id: id, productID: product, purchasedAt: began - hoursAgo * 3600,
+            price: SimulatedTransaction.Price(milliunits: 990, currency: "USD"))
+        change(&transaction)
+        let purchase = StoredPurchase(transaction, bundleID: Self.bundleID, account: account)
+        store.update { $0.add(purchase) }
+        return transaction
+    }
+
+    /// What a client uploads for these purchases.
+    func receipt(
+        _ transactions: [SimulatedTransaction], style: SimulatedReceipt.Style = .appReceipt,
+        bundleID: String = Self.bundleID, environment: StoreEnvironment = .production, account: String = "anna"
+    ) -> String {
+        store.makeReceipt(
+            SimulatedReceipt(
+                style: style, bundleID: bundleID, environment: environment, account: account,
+                createdAt: began - 1800, transactions: transactions))
+    }
+
+    @discardableResult
+    func upload(
+        _ payload: String, by user: String? = "anna", for transaction: SimulatedTransaction? = nil,
+        order: String? = nil, device: String? = nil
+    ) async throws -> Int64 {
+        let row = try await server(
+            """
+            SELECT iap.submit_receipt(
+                \(Self.bundleID), \(user), \(payload), \(transaction?.id), \(order), \(device)::jsonb) AS answer
+            """)
+        return try row.decode("answer")
+    }
+
+    /// What the app's server is told when it claims.
+    @discardableResult
+    func claim(
+        _ transaction: SimulatedTransaction, for user: String = "anna", order: String? = nil
+    ) async throws -> String {
+        try await server("SELECT iap.claim(\(Self.bundleID), \(transaction.id), \(user), \(order)) AS answer")
+            .decode("answer")
+    }
+
+    /// What the app's server is told when it hands in what it verified itself.
+    @discardableResult
+    func admit(_ transaction: SimulatedTransaction, for user: String = "anna") async throws -> String {
+        try await server(
+            """
+            SELECT iap.admit(
+                \(Self.bundleID), 'Production', \(transaction.id), \(transaction.originalID), \(transaction.productID),
+                \(Int32(transaction.quantity)), \(transaction.purchasedAt), \(user)) AS answer
+            """
+        ).decode("answer")
+    }
+
+    /// The n-th night after the play: the first is tonight.
+    func night(_ number: Int = 1) async throws -> (report: RunReport, findings: Collector) {
+        var findings = Collector()
+        let job = NightlyJob(settings: settings, programVersion: "test", log: { _ in }, progress: { _ in })
+        let now = began + 3600 + Double(number - 1) * 86_400
+        let report = try await job.run(RunOptions(now: now), stop: StopSignal(), findings: &findings)
+        #expect(report.totals.imbalances == [])
+        return (report, findings)
+    }
+
+    /// One value that the superuser sees.
+    func count(_ sql: SQL) async throws -> Int {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        return try #require(try await connection.query("SELECT count(*) AS n FROM \(sql)").first).decode("n")
+    }
+
+    func administer(_ sql: SQL) async throws {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        try await connection.execute(sql)
+    }
+
+    private func server(_ sql: SQL) async throws -> Row {
+        let connection = try await database.connect(as: "iap_app")
+        defer { connection.close() }
+        return try #require(try await connection.query(sql).first)
+    }
+}
+
+/// A play of one app, for which the job has a shared secret, and a key for the App Store Server API if it is asked for.
+func withPlay<Value>(
+    _ verification: VerificationMethod = .auto, hasKey: Bool = false, _ body: (Play) async throws -> Value
+) async throws -> Value {
+    let app = SimulatedApp(bundleID: Play.bundleID, seed: 7)
+    let foreign = SimulatedApp(bundleID: Play.foreignBundleID, seed: 7)
+    let store = SimulatedAppStore(seed: 7, records: StoreRecords(apps: [app, foreign]))
+    let addresses = try store.start()
+    defer { store.stop() }
+    let roots = URL(filePath: NSTemporaryDirectory()).appending(path: "roots-\(UUID().uuidString).pem")
+    try Data(store.rootCertificatesPEM.utf8).write(to: roots)
+    defer { try? FileManager.default.removeItem(at: roots) }
+    return try await withScratchDatabase { database async throws -> Value in
+        let settings = AppSettings(
+            app: App(
+                bundleID: try #require(BundleID(Play.bundleID)), environment: .production, grace: Grace(3600),
+                since: nil),
+            sharedSecret: app.sharedSecret.map { Secret($0) }, verification: verification,
+            serverAPI: hasKey
+                ? ServerAPIAccess(
+                    issuerID: APIKey.issuerID, keyID: APIKey.keyID, key: Secret(store.apiKey.privateKeyPEM)) : nil)
+        return try await body(
+            Play(
+                database: database, store: store,
+                settings: JobSettings(
+                    database: database.conninfo(as: "iap_job"), apps: [settings],
+                    apple: AppleSettings(
+                        verifyReceiptProduction: addresses.productionVerifyReceipt,
+                        verifyReceiptSandbox: addresses.sandboxVerifyReceipt,
+                        serverAPIProduction: addresses.productionServerAPI,
+                        serverAPISandbox: addresses.sandboxServerAPI,
+                        rootCertificates: roots.path(percentEncoded: false),
+                        timeout: 5))))
+    }
+}

@@ -1,0 +1,182 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import Testing
+
+/// The scenarios in which it matters by what a purchase is verified.
+@Suite struct VerificationScenarioTests {
+    @Test func s09FindsInTheCustomersHistoryWhatNoReceiptEverHeld() async throws {
+        try await withPlay(hasKey: true) { play in
+            let overwritten = play.buy("1000000000000901", hoursAgo: 40)
+            let uploaded = play.buy("1000000000000902", hoursAgo: 30)
+            try await play.upload(play.receipt([uploaded]), for: uploaded)
+            let findings = try await play.night().findings
+            #expect(findings.caseIDs == [overwritten.id, uploaded.id])
+            let found = try #require(findings.cases.first { $0.key.id.text == overwritten.id })
+            #expect(found.assessment.reasons == [.neverClaimed, .noReceipt])
+            #expect(found.assessment.owner == .user("anna"))
+            #expect(found.source == .serverAPI)
+            let other = try #require(findings.cases.first { $0.key.id.text == uploaded.id })
+            #expect(other.assessment.reasons == [.neverClaimed])
+            #expect(other.source == .serverAPI)
+        }
+    }
+
+    @Test func s09IsBeyondReachWithoutAKey() async throws {
+        try await withPlay { play in
+            let overwritten = play.buy("1000000000000901", hoursAgo: 40)
+            let uploaded = play.buy("1000000000000902", hoursAgo: 30)
+            try await play.upload(play.receipt([uploaded]), for: uploaded)
+            let findings = try await play.night().findings
+            #expect(findings.caseIDs == [uploaded.id])
+            #expect(!findings.caseIDs.contains(overwritten.id))
+        }
+    }
+
+    @Test(arguments: [VerificationMethod.verifyReceipt, .local, .auto])
+    func s14ExcludesASandboxReceiptThatWasSentToProduction(method: VerificationMethod) async throws {
+        try await withPlay(method, hasKey: method == .auto) { play in
+            let test = SimulatedTransaction(
+                id: "2000000000000014", productID: "gems.60", purchasedAt: play.began - 90_000)
+            try await play.upload(play.receipt([test], environment: .sandbox), for: test)
+            let (report, findings) = try await play.night()
+            #expect(report.receipts.verified == 1)
+            #expect(findings.cases.isEmpty)
+            #expect(try await play.count("iap.excluded WHERE reason = 'sandbox'") == 1)
+        }
+    }
+
+    @Test func s14OwesASandboxPurchaseToAnAppWhoseEnvironmentItIs() async throws {
+        try await withPlay { play in
+            var play = play
+            let app = play.settings.apps[0].app
+            play.settings.apps[0].app = App(
+                bundleID: app.bundleID, environment: .sandbox, grace: app.grace, since: nil)
+            let test = SimulatedTransaction(
+                id: "2000000000000014", productID: "gems.60", purchasedAt: play.began - 90_000)
+            try await play.upload(play.receipt([test], environment: .sandbox), for: test)
+            let real = play.buy("1000000000000014")
+            try await play.upload(play.receipt([real]), for: real)
+            let findings = try await play.night().findings
+            #expect(findings.caseIDs == [test.id])
+        }
+    }
+
+    @Test(arguments: [VerificationMethod.verifyReceipt, .local, .auto])
+    func s24ReadsAnIOS6ReceiptAsOneTransaction(method: VerificationMethod) async throws {
+        try await withPlay(method, hasKey: method == .auto) { play in
+            let bought = play.buy("1000000000000024")
+            try await play.upload(play.receipt([bought], style: .transactionReceipt), for: bought)
+            let findings = try await play.night().findings
+            #expect(findings.caseIDs == [bought.id])
+            let source: Source =
+                switch method {
+                case .verifyReceipt: .verifyReceipt
+                case .local: .local
+                case .auto, .serverAPI: .serverAPI
+                }
+            #expect(findings.cases.first?.source == source)
+        }
+    }
+
+    @Test(arguments: [(VerificationMethod.auto, false), (.auto, true), (.verifyReceipt, false), (.local, false)])
+    func s25TakesASignedTransactionByItsCertificates(method: VerificationMethod, hasKey: Bool) async throws {
+        try await withPlay(method, hasKey: hasKey) { play in
+            let bought = play.buy("1000000000000025")
+            let payload = play.receipt([bought], style: .signedTransaction)
+            try await play.upload(payload, for: bought)
+            // One letter of its signature changed: nobody signed that.
+            try await play.upload(String(payload.dropLast(10)) + "AAAAAAAAAA", by: "mallory", for: bought)
+            let findings = try await play.night().findings
+            #expect(findings.caseIDs == [bought.id])
+            #expect(findings.cases.first?.assessment.owner == .user("anna"))
+            #expect(findings.cases.first?.source == (hasKey ? .serverAPI : .local))
+            #expect(findings.unusable.map(\.userID) == ["mallory"])
+            #expect(findings.unusable.first?.problem == .notGenuine)
+        }
+    }
+
+    @Test func aRefundIsNoticedThroughTheServerAPI() async throws {
+        try await withPlay(hasKey: true) { play in
+            let bought = play.buy("1000000000000026")
+            try await play.upload(play.receipt([bought], style: .signedTransaction), for: bought)
+            #expect(try await play.night(1).findings.caseIDs == [bought.id])
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 60)) }
+            let second = try await play.night(2)
+            #expect(second.findings.cases.isEmpty)
+            #expect(second.report.totals.refunded.transactions == 1)
+        }
+    }
+
+    @Test func anotherAppsSignedTransactionIsListedAndNotOwed() async throws {
+        try await withPlay(hasKey: true) { play in
+            let bought = SimulatedTransaction(
+                id: "1000000000000027", productID: "coins.100", purchasedAt: play.began - 90_000)
+            let payload = play.receipt([bought], style: .signedTransaction, bundleID: Play.foreignBundleID)
+            try await play.upload(payload, for: bought)
+            let findings = try await play.night().findings
+            #expect(findings.cases.isEmpty)
+            #expect(findings.suspicions.map(\.kind) == [.foreignBundle])
+        }
+    }
+
+    @Test(arguments: ["key", "issuer", "bundle"])
+    func aRefusedKeyIsAMatterOfConfigurationAndLeavesTheInboxAlone(wrong: String) async throws {
+        try await withPlay(hasKey: true) { play in
+            var play = play
+            let access = try #require(play.settings.apps[0].serverAPI)
+            switch wrong {
+            case "key":
+                let other = SimulatedAppStore(seed: 8)
+                play.settings.apps[0].serverAPI = ServerAPIAccess(
+                    issuerID: access.issuerID, keyID: access.keyID, key: Secret(other.apiKey.privateKeyPEM))
+            case "issuer":
+                play.settings.apps[0].serverAPI = ServerAPIAccess(
+                    issuerID: UUID().uuidString, keyID: access.keyID, key: access.key)
+            default:
+                let app = play.settings.apps[0].app
+                play.settings.apps[0].app = App(
+                    bundleID: try #require(BundleID("com.example.unknown")), environment: .production,
+                    grace: app.grace, since: nil)
+            }
+            let bought = play.buy("1000000000000028")
+            try await play.upload(play.receipt([bought]), for: bought)
+            await #expect {
+                _ = try await play.night()
+            } throws: { error in
+                guard case .configuration(let text) = error as? JobError else { return false }
+                return text.contains("401") && text.contains(access.keyID)
+            }
+            #expect(try await play.count("iap.receipts WHERE state = 'waiting' AND attempts = 0") == 1)
+            #expect(try await play.count("iap.runs") == 0)
+            let findings = await Doctor(settings: play.settings).examine()
+            let finding = try #require(findings.first { $0.name.hasPrefix("App Store Server API") })
+            #expect(finding.verdict == .wrong)
+            #expect(finding.remedy?.contains("server_api_key_file") == true)
+        }
+    }
+
+    @Test func whatAppleSignedIsNeverGivenUpAsMalformed() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            // Apple's verifyReceipt of another seed knows nothing of this one's receipts: it answers 21002 or 21003.
+            let bought = play.buy("1000000000000029")
+            try await play.upload(play.receipt([bought]), for: bought)
+            let stranger = SimulatedAppStore(seed: 9, records: StoreRecords())
+            let addresses = try stranger.start()
+            defer { stranger.stop() }
+            var play = play
+            let apple = play.settings.apple
+            play.settings.apple.verifyReceiptProduction = addresses.productionVerifyReceipt
+            for night in 1...4 {
+                let findings = try await play.night(night).findings
+                let notice = try #require((findings.unverified + findings.unusable).first)
+                #expect(notice.problem == .tryAgain || notice.problem == .contradicted)
+                #expect(notice.detail.contains("signature holds"))
+            }
+            #expect(try await play.count("iap.receipts WHERE signature = 'valid'") == 1)
+            play.settings.apple = apple
+        }
+    }
+}
