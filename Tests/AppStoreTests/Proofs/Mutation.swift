@@ -36,10 +36,12 @@ enum Mutation {
         return bytes
     }
 
-    /// Calls the body with the bytes once for each of their bits, in which that bit is the other.
-    static func everyFlippedBit(of original: [UInt8], _ body: ([UInt8], _ byte: Int) throws -> Void) rethrows {
+    /// Calls the body with the bytes once for each of the bits of some of them, in which that bit is the other.
+    static func everyFlippedBit(
+        of original: [UInt8], in range: Range<Int>, _ body: ([UInt8], _ byte: Int) throws -> Void
+    ) rethrows {
         var bytes = original
-        for byte in bytes.indices {
+        for byte in range {
             for bit in 0..<8 {
                 bytes[byte] ^= 1 << bit
                 try body(bytes, byte)
