@@ -38,7 +38,7 @@ public struct AppReceiptVerifier: Sendable {
     }
 
     private func status(
-        of contents: Result<AppReceipt, ReceiptError>, signer: [UInt8], certificates: [[UInt8]]
+        of contents: Result<AppReceipt, ReceiptError>, signer: Certificate, certificates: [Certificate]
     ) -> SignatureStatus {
         switch contents {
         case .failure(let error): return .untrusted("\(error)")

@@ -4,8 +4,8 @@ import COpenSSL
 struct SignedContainer: ~Copyable {
     /// What came of verifying a container's only signature.
     enum Signature {
-        /// Exactly these octets were signed by the key of the certificate `signer`. Certificates in DER form.
-        case right(content: [UInt8], signer: [UInt8], certificates: [[UInt8]])
+        /// Exactly these octets were signed by the key of the certificate `signer`.
+        case right(content: [UInt8], signer: Certificate, certificates: [Certificate])
         case wrong(String)
         case absent
     }
@@ -50,16 +50,18 @@ struct SignedContainer: ~Copyable {
         guard CMS_verify(handle, nil, nil, nil, output, flags) == 1 else { return .wrong(Self.reason()) }
         var signer: OpaquePointer?
         CMS_SignerInfo_get0_algs(COpenSSL_signer(signers, 0), nil, &signer, nil, nil)
-        guard let signer else { return .wrong("the signer's certificate is missing") }
-        return .right(
-            content: Self.bytes(of: output), signer: Certificate.encoded(signer), certificates: certificates())
+        guard let signer = signer.flatMap(Certificate.init(retaining:)) else {
+            return .wrong("the signer's certificate is missing or can't be read")
+        }
+        return .right(content: Self.bytes(of: output), signer: signer, certificates: certificates())
     }
 
-    private func certificates() -> [[UInt8]] {
+    /// Those of the container's certificates that can be read.
+    private func certificates() -> [Certificate] {
         guard let stack = CMS_get1_certs(handle) else { return [] }
         defer { COpenSSL_freeCertificatesAndReferences(stack) }
         return (0..<max(0, COpenSSL_certificateCount(stack))).compactMap { index in
-            COpenSSL_certificate(stack, index).map(Certificate.encoded)
+            COpenSSL_certificate(stack, index).flatMap(Certificate.init(retaining:))
         }
     }
 

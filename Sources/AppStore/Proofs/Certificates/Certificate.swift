@@ -7,10 +7,6 @@ final class Certificate: Sendable {
     /// certificate's own; nothing here changes it.
     nonisolated(unsafe) let handle: OpaquePointer
     let derBytes: [UInt8]
-    /// What a person knows it by: the common name, or else the whole subject on one line.
-    let name: String
-    /// The common name of who signed it.
-    let issuerName: String
     /// From `notBefore` up to, as OpenSSL counts, and not including `notAfter`.
     let validity: Range<Date>
 
@@ -30,19 +26,33 @@ final class Certificate: Sendable {
 
     /// Takes over the reference that `handle` counts for.
     init(taking handle: OpaquePointer) throws(MalformedCertificate) {
-        self.handle = handle
-        derBytes = Self.encoded(handle)
-        name = Self.commonName(X509_get_subject_name(handle))
-        issuerName = Self.commonName(X509_get_issuer_name(handle))
         guard let from = Self.date(X509_get0_notBefore(handle)), let until = Self.date(X509_get0_notAfter(handle)),
             from <= until
-        else { throw MalformedCertificate("has no readable period of validity") }
+        else {
+            // What was never whole has no deinit.
+            X509_free(handle)
+            throw MalformedCertificate("has no readable period of validity")
+        }
+        self.handle = handle
+        derBytes = Self.encoded(handle)
         validity = from..<until
+    }
+
+    /// Shares a certificate that another owner has; nothing where it can't be read.
+    convenience init?(retaining handle: OpaquePointer) {
+        X509_up_ref(handle)
+        try? self.init(taking: handle)
     }
 
     deinit {
         X509_free(handle)
     }
+
+    /// What a person knows it by: the common name, or else the whole subject on one line.
+    var name: String { Self.commonName(X509_get_subject_name(handle)) }
+
+    /// The common name of who signed it, or else the whole of its name.
+    var issuerName: String { Self.commonName(X509_get_issuer_name(handle)) }
 
     /// The public key, which lives as long as this certificate; nothing where OpenSSL doesn't know its kind.
     var publicKey: OpaquePointer? {
@@ -61,8 +71,7 @@ final class Certificate: Sendable {
         return X509_get_ext_by_OBJ(handle, object, -1) >= 0
     }
 
-    /// The certificate's DER form.
-    static func encoded(_ handle: OpaquePointer) -> [UInt8] {
+    private static func encoded(_ handle: OpaquePointer) -> [UInt8] {
         var buffer: UnsafeMutablePointer<UInt8>?
         let length = i2d_X509(handle, &buffer)
         guard length > 0, let buffer else { return [] }

@@ -56,7 +56,9 @@ enum CertificateChain {
             throw .refused(certificate: leaf.name, "OpenSSL can't begin")
         }
         set(context, date: date, allowsSHA1: requirements.allowsSHA1)
-        guard X509_verify_cert(context) == 1 else { throw error(of: context, leaf: leaf, at: date) }
+        // OpenSSL was lent the certificates and the store, and counts no reference of its own.
+        let isVerified = withExtendedLifetime((intermediates, roots)) { X509_verify_cert(context) == 1 }
+        guard isVerified else { throw error(of: context, leaf: leaf, at: date) }
         return try verified(leaf, chain(of: context), requirements)
     }
 
@@ -94,19 +96,16 @@ enum CertificateChain {
         let found = X509_STORE_CTX_get0_chain(context)
         var chain: [Certificate] = []
         for index in 0..<max(0, COpenSSL_certificateCount(found)) {
-            guard let handle = COpenSSL_certificate(found, index) else { continue }
-            X509_up_ref(handle)
-            do { chain.append(try Certificate(taking: handle)) } catch { throw .malformed(error) }
+            guard let certificate = COpenSSL_certificate(found, index).flatMap(Certificate.init(retaining:)) else {
+                throw .malformed(MalformedCertificate("of the chain can't be read"))
+            }
+            chain.append(certificate)
         }
         return chain
     }
 
     private static func error(of context: OpaquePointer, leaf: Certificate, at date: Date) -> ChainError {
-        let current = X509_STORE_CTX_get_current_cert(context).flatMap { handle in
-            X509_up_ref(handle)
-            return try? Certificate(taking: handle)
-        }
-        let certificate = current ?? leaf
+        let certificate = X509_STORE_CTX_get_current_cert(context).flatMap(Certificate.init(retaining:)) ?? leaf
         let code = X509_STORE_CTX_get_error(context)
         switch code {
         case X509_V_ERR_CERT_HAS_EXPIRED: return .expired(certificate: certificate.name, at: date)

@@ -24,10 +24,30 @@ final class ChainVerifier: Sendable {
         leaf: [UInt8], intermediates: [[UInt8]], at date: Date
     ) throws(ChainError) -> VerifiedChain {
         let key = Self.key(leaf, intermediates)
-        if let chain = known.withLock({ $0[key] }), chain.validity.contains(date) { return chain }
+        if let chain = known(key, at: date) { return chain }
+        return try verify(
+            leaf: try Self.certificate(leaf), intermediates: try Self.certificates(intermediates), key: key, at: date)
+    }
+
+    /// The same for certificates that were read already.
+    func verify(
+        leaf: Certificate, intermediates: [Certificate], at date: Date
+    ) throws(ChainError) -> VerifiedChain {
+        let key = Self.key(leaf.derBytes, intermediates.map(\.derBytes))
+        if let chain = known(key, at: date) { return chain }
+        return try verify(leaf: leaf, intermediates: intermediates, key: key, at: date)
+    }
+
+    private func known(_ key: [UInt8], at date: Date) -> VerifiedChain? {
+        guard let chain = known.withLock({ $0[key] }), chain.validity.contains(date) else { return nil }
+        return chain
+    }
+
+    private func verify(
+        leaf: Certificate, intermediates: [Certificate], key: [UInt8], at date: Date
+    ) throws(ChainError) -> VerifiedChain {
         let chain = try CertificateChain.verify(
-            leaf: try Self.certificate(leaf), intermediates: try Self.certificates(intermediates), roots: roots,
-            at: date, requirements: requirements)
+            leaf: leaf, intermediates: intermediates, roots: roots, at: date, requirements: requirements)
         known.withLock { known in
             if known.count >= capacity { known.removeAll(keepingCapacity: true) }
             known[key] = chain

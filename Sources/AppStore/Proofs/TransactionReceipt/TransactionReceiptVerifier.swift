@@ -68,6 +68,9 @@ extension Certificate {
         guard let publicKey, let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
         guard EVP_DigestVerifyInit(context, nil, EVP_sha1(), nil, publicKey) == 1 else { return false }
-        return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+        // The key lives as long as the certificate.
+        return withExtendedLifetime(self) {
+            EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+        }
     }
 }
