@@ -59,8 +59,8 @@ private enum Layer {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         let start = bytes.starts(with: mark) ? bytes.dropFirst(mark.count) : bytes[...]
         let front = start.drop(while: Base64Text.isSpace)
-        let back = front.reversed().drop { Base64Text.isSpace($0) || $0 == 0 }
-        return back.reversed()
+        let last = front.lastIndex { !Base64Text.isSpace($0) && $0 != 0 }
+        return last.map { Array(front[...$0]) } ?? []
     }
 
     private static func unquoted(_ text: [UInt8]) throws(ReceiptError) -> [UInt8] {

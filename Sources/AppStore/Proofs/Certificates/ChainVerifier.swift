@@ -9,7 +9,7 @@ final class ChainVerifier: Sendable {
     private let capacity: Int
     /// By the certificates themselves, not by a digest. Chains that failed are not kept: whoever sends junk fills
     /// nothing.
-    private let known = Mutex<[[UInt8]: VerifiedChain]>([:])
+    private let known = Mutex<[Key: VerifiedChain]>([:])
 
     /// - Parameter capacity: how many chains are remembered; Apple has used fewer than ten.
     init(roots: TrustRoots, requirements: ChainRequirements, capacity: Int = 64) {
@@ -38,13 +38,13 @@ final class ChainVerifier: Sendable {
         return try verify(leaf: leaf, intermediates: intermediates, key: key, at: date)
     }
 
-    private func known(_ key: [UInt8], at date: Date) -> VerifiedChain? {
+    private func known(_ key: Key, at date: Date) -> VerifiedChain? {
         guard let chain = known.withLock({ $0[key] }), chain.validity.contains(date) else { return nil }
         return chain
     }
 
     private func verify(
-        leaf: Certificate, intermediates: [Certificate], key: [UInt8], at date: Date
+        leaf: Certificate, intermediates: [Certificate], key: Key, at date: Date
     ) throws(ChainError) -> VerifiedChain {
         let chain = try CertificateChain.verify(
             leaf: leaf, intermediates: intermediates, roots: roots, at: date, requirements: requirements)
@@ -55,15 +55,24 @@ final class ChainVerifier: Sendable {
         return chain
     }
 
+    /// Hashes its octets at once, where an array would hash one by one.
+    private struct Key: Hashable {
+        let octets: [UInt8]
+
+        func hash(into hasher: inout Hasher) {
+            octets.withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
+    }
+
     /// The certificates one behind another, each behind its length, so that no two lists give one key.
-    private static func key(_ leaf: [UInt8], _ intermediates: [[UInt8]]) -> [UInt8] {
+    private static func key(_ leaf: [UInt8], _ intermediates: [[UInt8]]) -> Key {
         var key: [UInt8] = []
         key.reserveCapacity(leaf.count + intermediates.reduce(0) { $0 + $1.count + 4 } + 4)
         for certificate in [leaf] + intermediates {
             withUnsafeBytes(of: UInt32(truncatingIfNeeded: certificate.count)) { key.append(contentsOf: $0) }
             key.append(contentsOf: certificate)
         }
-        return key
+        return Key(octets: key)
     }
 
     private static func certificates(_ list: [[UInt8]]) throws(ChainError) -> [Certificate] {
