@@ -52,9 +52,10 @@ enum Sample {
 
     static let suspicion = Suspicion(
         kind: .manyUsers,
-        key: TransactionKey(
-            id: TransactionID("7")!, bundleID: BundleID("com.example.game")!, environment: .production),
-        productID: ProductID("gold.100")!, userIDs: ["a", hostile], firstSeenAt: now, detail: "3 users presented it")
+        subject: .transaction(
+            TransactionKey(
+                id: TransactionID("7")!, bundleID: BundleID("com.example.game")!, environment: .production),
+            ProductID("gold.100")!), userIDs: ["a", hostile], firstSeenAt: now, detail: "3 users presented it")
 }
 
 /// A folder of a test's own, removed at its end.

@@ -18,6 +18,9 @@ extension Answer {
         case .rateLimited: Self.rateLimited(service, inMilliseconds: random & 1 == 1, now: now)
         case .unavailable: Self.unavailable(service, random)
         case .internalError: service == .verifyReceipt ? Self.internalError(random) : Answer(ServerAPIError.unknown)
+        case .malformed:
+            service == .verifyReceipt
+                ? Answer(body: VerifyReceipt.refusal(.malformed)) : Self.unavailable(service, random)
         case .truncated: truncated()
         case .html: Self.page(200, "Your request could not be completed")
         case .cut: cut()

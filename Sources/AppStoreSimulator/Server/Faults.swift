@@ -12,6 +12,8 @@ public enum Fault: String, Hashable, Sendable, CaseIterable {
     case unavailable = "21005"
     /// Status 21009 or 21100–21199 with `is-retryable` or `is_retryable`; from the App Store Server API 5000001.
     case internalError = "21009"
+    /// Status 21002 for a good receipt, as in Apple's outage of February 2023.
+    case malformed = "21002"
     /// JSON that ends in the middle.
     case truncated
     /// A web page in place of JSON.

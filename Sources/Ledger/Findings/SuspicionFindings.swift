@@ -4,12 +4,39 @@ public import Reconciliation
 
 extension LedgerSession {
     /// What looks like fraud or a mix-up: receipts of other apps and transactions that three users or more presented
-    /// within thirty days, and open cases of products that the app does not sell.
+    /// within thirty days, open cases of products that the app does not sell, and receipts of which Apple says
+    /// something else than its signature.
     public func forEachSuspicion(now: Date, _ body: (Suspicion) throws -> Void) async throws(LedgerError) {
         let since = now.addingTimeInterval(-Self.listing)
         try await forEachForeignBundle(since: since, body)
         try await forEachUnknownProduct(body)
         try await forEachSharedTransaction(since: since, body)
+        try await forEachContradiction(since: since, body)
+    }
+
+    private func forEachContradiction(
+        since: Date, _ body: (Suspicion) throws -> Void
+    ) async throws(LedgerError) {
+        try await translating {
+            try await connection.forEachRow(
+                """
+                SELECT receipt_id, bundle_id, transaction_id, user_id, submitted_at, error_text
+                FROM receipts
+                WHERE error_code IS NOT NULL AND error_code = \(ReceiptProblem.contradicted.rawValue)
+                    AND submitted_at >= \(since)
+                ORDER BY submitted_at, receipt_id
+                """
+            ) { row in
+                try body(
+                    Suspicion(
+                        kind: .contradiction,
+                        subject: .receipt(
+                            try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
+                            transactionID: try row.decode("transaction_id", as: String?.self)),
+                        userIDs: try row.decode("user_id", as: String?.self).map { [$0] } ?? [],
+                        firstSeenAt: try row.decode("submitted_at"), detail: try row.decode("error_text")))
+            }
+        }
     }
 
     private func forEachForeignBundle(
@@ -110,7 +137,7 @@ extension LedgerSession {
 extension Suspicion {
     fileprivate init(_ row: Row, _ kind: Kind, detail: String) throws {
         self.init(
-            kind: kind, key: try TransactionKey(row), productID: try row.id("product_id"),
+            kind: kind, subject: .transaction(try TransactionKey(row), try row.id("product_id")),
             userIDs: try row.decode("user_ids", as: [String]?.self) ?? [],
             firstSeenAt: try row.decode("first_seen_at"), detail: detail)
     }

@@ -9,11 +9,19 @@ public struct Suspicion: Hashable, Sendable {
         case unknownProduct = "unknown_product"
         /// Three users or more presented the same transaction.
         case manyUsers = "many_users"
+        /// Apple says that the receipt is not genuine, and Apple's own signature holds.
+        case contradiction
+    }
+
+    /// What it is about.
+    public enum Subject: Hashable, Sendable {
+        case transaction(TransactionKey, ProductID)
+        /// A receipt, and the app that it was handed in for; the transaction is what the client said it is for.
+        case receipt(Int64, bundleID: String, transactionID: String?)
     }
 
     public var kind: Kind
-    public var key: TransactionKey
-    public var productID: ProductID
+    public var subject: Subject
     /// Everyone who presented it, the first first.
     public var userIDs: [String]
     public var firstSeenAt: Date
@@ -21,13 +29,40 @@ public struct Suspicion: Hashable, Sendable {
     public var detail: String
 
     public init(
-        kind: Kind, key: TransactionKey, productID: ProductID, userIDs: [String], firstSeenAt: Date, detail: String
+        kind: Kind, subject: Subject, userIDs: [String], firstSeenAt: Date, detail: String
     ) {
         self.kind = kind
-        self.key = key
-        self.productID = productID
+        self.subject = subject
         self.userIDs = userIDs
         self.firstSeenAt = firstSeenAt
         self.detail = detail
+    }
+}
+
+extension Suspicion.Subject {
+    public var transactionID: String? {
+        switch self {
+        case .transaction(let key, _): key.id.text
+        case .receipt(_, _, let transactionID): transactionID
+        }
+    }
+
+    public var receiptID: Int64? {
+        if case .receipt(let id, _, _) = self { id } else { nil }
+    }
+
+    public var bundleID: String {
+        switch self {
+        case .transaction(let key, _): key.bundleID.text
+        case .receipt(_, let bundleID, _): bundleID
+        }
+    }
+
+    public var productID: ProductID? {
+        if case .transaction(_, let productID) = self { productID } else { nil }
+    }
+
+    public var environment: Environment? {
+        if case .transaction(let key, _) = self { key.environment } else { nil }
     }
 }

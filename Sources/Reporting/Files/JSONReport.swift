@@ -78,7 +78,9 @@ enum JSONReport {
     }
 
     struct Suspicious: Encodable {
-        let kind, transactionID, bundleID, environment, productID: String
+        let kind, bundleID: String
+        let receiptID: Int64?
+        let transactionID, environment, productID: String?
         let userIds: [String]
         let firstSeenAt: Date
         let detail: String
@@ -157,8 +159,9 @@ extension JSONReport.Receipt {
 extension JSONReport.Suspicious {
     init(_ found: Suspicion) {
         self.init(
-            kind: found.kind.rawValue, transactionID: found.key.id.text, bundleID: found.key.bundleID.text,
-            environment: found.key.environment.rawValue, productID: found.productID.text, userIds: found.userIDs,
+            kind: found.kind.rawValue, bundleID: found.subject.bundleID, receiptID: found.subject.receiptID,
+            transactionID: found.subject.transactionID, environment: found.subject.environment?.rawValue,
+            productID: found.subject.productID?.text, userIds: found.userIDs,
             firstSeenAt: found.firstSeenAt, detail: found.detail)
     }
 }

@@ -26,11 +26,19 @@ struct ListRows {
     func html(_ found: Suspicion) -> HTML {
         """
         <tr><td>\(readers.each { "\($0.words.title(found.kind))" })</td>\
-        <td><code class="id">\(found.key.id.text)</code></td><td>\(found.key.bundleID.text)</td>\
-        <td><code>\(found.productID.text)</code></td>\
+        <td>\(id(of: found.subject))</td><td>\(HTML.foreign(found.subject.bundleID))</td>\
+        <td><code>\(found.subject.productID?.text ?? "")</code></td>\
         <td>\(HTML.joined(found.userIDs.prefix(10).map(HTML.foreign)))</td><td>\(found.detail)</td></tr>
 
         """
+    }
+
+    private func id(of subject: Suspicion.Subject) -> HTML {
+        let receipt: HTML? = subject.receiptID.map {
+            "\(readers.text(.receipt)) <code class=\"id\">\($0.description)</code>"
+        }
+        let transaction: HTML? = subject.transactionID.map { "<code class=\"id\">\($0)</code>" }
+        return HTML.joined([receipt, transaction].compactMap(\.self))
     }
 
     func section(_ title: Phrase, shown: Int, of total: Int, columns: [Phrase]) -> (head: HTML, end: HTML) {

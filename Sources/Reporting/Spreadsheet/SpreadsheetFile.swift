@@ -56,8 +56,9 @@ final class SpreadsheetFile: ReportPart {
 
     func add(_ suspicion: Suspicion) throws {
         try suspicious.add([
-            .text(words.title(suspicion.kind)), .text(suspicion.key.id.text), .text(suspicion.key.bundleID.text),
-            .text(suspicion.productID.text), .text(suspicion.userIDs.joined(separator: " | ")),
+            .text(words.title(suspicion.kind)), .text(suspicion.subject.transactionID ?? ""),
+            .text(suspicion.subject.bundleID), .text(suspicion.subject.productID?.text ?? ""),
+            .text(suspicion.userIDs.joined(separator: " | ")),
             .moment(suspicion.firstSeenAt, Self.utc), .text(suspicion.detail),
         ])
     }

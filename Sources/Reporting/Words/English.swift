@@ -59,6 +59,7 @@ struct English: Wording {
         case .foreignBundle: "Receipt of another app"
         case .unknownProduct: "Unknown product"
         case .manyUsers: "Presented by many users"
+        case .contradiction: "Apple contradicts its signature"
         }
     }
 

@@ -65,6 +65,7 @@ struct SimplifiedChinese: Wording {
         case .foreignBundle: "其他应用的票据"
         case .unknownProduct: "未知商品"
         case .manyUsers: "多个用户提交"
+        case .contradiction: "Apple 的回答与其签名矛盾"
         }
     }
 

@@ -158,25 +158,47 @@ import Testing
         }
     }
 
-    @Test func whatAppleSignedIsNeverGivenUpAsMalformed() async throws {
+    @Test func anAnswerAgainstApplesOwnSignatureIsSuspicious() async throws {
         try await withPlay(.verifyReceipt) { play in
-            // Apple's verifyReceipt of another seed knows nothing of this one's receipts: it answers 21002 or 21003.
             let bought = play.buy("1000000000000029")
-            try await play.upload(play.receipt([bought]), for: bought)
-            let stranger = SimulatedAppStore(seed: 9, records: StoreRecords())
+            let number = try await play.upload(play.receipt([bought]), for: bought)
+            // A store of another seed takes this one's receipts for forged.
+            let stranger = SimulatedAppStore(seed: 9)
             let addresses = try stranger.start()
             defer { stranger.stop() }
             var play = play
-            let apple = play.settings.apple
+            play.settings.apple.verifyReceiptProduction = addresses.productionVerifyReceipt
+            let findings = try await play.night().findings
+            #expect(findings.unusable.map(\.problem) == [.contradicted])
+            #expect(findings.suspicions.map(\.kind) == [.contradiction])
+            #expect(findings.suspicions.first?.subject.receiptID == number)
+            #expect(findings.suspicions.first?.subject.transactionID == bought.id)
+            #expect(try await play.count("iap.receipts WHERE signature = 'valid' AND state = 'waiting'") == 1)
+        }
+    }
+
+    @Test func whatAppleSignedIsNeverGivenUpAsMalformed() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let bought = play.buy("1000000000000030")
+            try await play.upload(play.receipt([bought]), for: bought)
+            try await play.upload("bm90IGEgcmVjZWlwdA==", by: "ben")
+            // As in Apple's outage of February 2023: 21002 for every receipt.
+            let outage = SimulatedAppStore(seed: 7, faults: try Faults([.malformed: 1]))
+            let addresses = try outage.start()
+            defer { outage.stop() }
+            var play = play
+            let production = play.settings.apple.verifyReceiptProduction
             play.settings.apple.verifyReceiptProduction = addresses.productionVerifyReceipt
             for night in 1...4 {
                 let findings = try await play.night(night).findings
-                let notice = try #require((findings.unverified + findings.unusable).first)
-                #expect(notice.problem == .tryAgain || notice.problem == .contradicted)
-                #expect(notice.detail.contains("signature holds"))
+                #expect(findings.unverified.map(\.userID) == ["anna"])
+                #expect(findings.unverified.first?.problem == .tryAgain)
+                #expect(findings.unverified.first?.detail.contains("signature holds") == true)
+                #expect(findings.unusable.map(\.problem) == [.malformed])
             }
-            #expect(try await play.count("iap.receipts WHERE signature = 'valid'") == 1)
-            play.settings.apple = apple
+            #expect(try await play.count("iap.receipts WHERE state = 'unusable' AND user_id = 'ben'") == 1)
+            play.settings.apple.verifyReceiptProduction = production
+            #expect(try await play.night(5).findings.caseIDs == [bought.id])
         }
     }
 }
