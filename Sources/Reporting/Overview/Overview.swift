@@ -66,7 +66,7 @@ struct Overview {
     private var table: HTML {
         let heads = Self.columns.map { phrase -> HTML in "\(readers.text(phrase))" }
         return """
-            <section class="runs">\(ListRows.tableHead("", heads))\(entries.map(row))</tbody></table></div></section>
+            <section class="runs">\(ListRows.tableHead(nil, heads))\(entries.map(row))</tbody></table></div></section>
 
             """
     }

@@ -54,10 +54,11 @@ struct ListRows {
     }
 
     /// A table that scrolls by itself where it is wider than the page; so it can be reached by the keyboard.
-    static func tableHead(_ caption: HTML, _ columns: [HTML]) -> HTML {
+    static func tableHead(_ caption: HTML?, _ columns: [HTML]) -> HTML {
+        let caption: HTML = caption.map { "<caption>\($0)</caption>" } ?? ""
         let cells = columns.map { name -> HTML in "<th scope=\"col\">\(name)</th>" }
         return """
-            <div class="scroll" tabindex="0"><table><caption>\(caption)</caption><thead><tr>\(cells)</tr></thead><tbody>
+            <div class="scroll" tabindex="0"><table>\(caption)<thead><tr>\(cells)</tr></thead><tbody>
 
             """
     }
