@@ -1,5 +1,6 @@
 import AppStoreSimulator
 import Foundation
+import TestSupport
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -46,16 +47,9 @@ enum Client {
 
 extension Client {
     /// What the program curl says, for what Foundation can't do: trust a further authority, give up early.
-    static func curl(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/curl")
-        process.arguments = ["-s"] + arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    static func curl(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        let ended = try await ChildProcess.run("/usr/bin/curl", ["-s"] + arguments)
+        return (ended.status, ended.output)
     }
 }
 

@@ -106,7 +106,7 @@ import Testing
     @Test func holdsTheAnswerBackAndStopsAllTheSame() async throws {
         let store = try store([.timeout: 1], timeout: 3_600)
         try await withStore(store) { addresses async throws -> Void in
-            let answer = try Client.curl(["-m", "0.3", "-d", "{}", addresses.productionVerifyReceipt])
+            let answer = try await Client.curl(["-m", "0.3", "-d", "{}", addresses.productionVerifyReceipt])
             #expect(answer.status == 28)
         }
         #expect(store.counts.byFault == [.timeout: 1])

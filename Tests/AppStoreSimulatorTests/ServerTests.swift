@@ -7,7 +7,7 @@ import Testing
         let store = SimulatedAppStore(seed: 7, latency: try Latency(median: 0.2, percentile99: 0.2))
         try await withStore(store) { addresses async throws -> Void in
             let begin = ContinuousClock.now
-            let answers = try Client.curl([
+            let answers = try await Client.curl([
                 "-Z", "--parallel-max", "64", "--parallel-immediate", "-d", "{}",
                 "\(addresses.productionVerifyReceipt)?[1-64]",
             ])
@@ -26,10 +26,10 @@ import Testing
             let url = try #require(addresses.tlsProductionVerifyReceipt)
             let authority = folder.appending(path: "ca.pem")
             try #require(addresses.authorityPEM).write(to: authority, atomically: true, encoding: .utf8)
-            let trusting = try Client.curl(["--cacert", authority.path, "-d", "{}", url])
+            let trusting = try await Client.curl(["--cacert", authority.path, "-d", "{}", url])
             #expect(trusting.output == #"{"status":21002}"#)
             #expect(trusting.status == 0)
-            #expect(try Client.curl(["-d", "{}", url]).status == 60)
+            #expect(try await Client.curl(["-d", "{}", url]).status == 60)
         }
     }
 

@@ -7,43 +7,35 @@ import Testing
 @Suite struct AppReceiptTests {
     private let signer = ReceiptSigner(seed: 7)
 
-    private func openssl(_ arguments: [String]) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    private func openssl(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        let ended = try await ChildProcess.run("/usr/bin/openssl", arguments)
+        return (ended.status, ended.output + ended.errors)
     }
 
-    private func withFolder(_ body: (URL) throws -> Void) throws {
+    private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "signing-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try body(folder)
+        try await body(folder)
     }
 
     /// A receipt of 2024 is signed over SHA-1, one of 2026 over SHA-256.
     @Test(arguments: [1_710_000_000, 1_795_000_000] as [Double])
-    func opensslVerifiesItToTheRoot(createdAt: Double) throws {
+    func opensslVerifiesItToTheRoot(createdAt: Double) async throws {
         var receipt = receipt([consumable("370000000000001"), consumable("370000000000002")])
         receipt.createdAt = Date(timeIntervalSince1970: createdAt)
         let der = try #require(Data(base64Encoded: signer.encode(receipt)))
-        try withFolder { folder in
+        try await withFolder { folder in
             let file = folder.appending(path: "receipt.der")
             let root = folder.appending(path: "root.pem")
             try der.write(to: file)
             try signer.chains.rootsPEM.write(to: root, atomically: true, encoding: .utf8)
-            let verified = try openssl([
+            let verified = try await openssl([
                 "cms", "-verify", "-inform", "DER", "-in", file.path, "-CAfile", root.path, "-purpose", "any",
                 "-attime", "\(Int(createdAt))", "-out", "/dev/null",
             ])
             #expect(verified.status == 0, "\(verified.output)")
-            let printed = try openssl(["cms", "-cmsout", "-print", "-inform", "DER", "-in", file.path])
+            let printed = try await openssl(["cms", "-cmsout", "-print", "-inform", "DER", "-in", file.path])
             #expect(printed.output.contains("algorithm: sha\(createdAt < 1_737_676_800 ? "1 " : "256 ")"))
             #expect(printed.output.contains("signedAttrs:\n          <ABSENT>"))
         }
