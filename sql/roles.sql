@@ -46,7 +46,7 @@ GRANT SELECT ON
     iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.movements, iap.events
     TO iap_job;
 GRANT UPDATE (
-    state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature)
+    state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at)
     ON iap.receipts TO iap_job;
 GRANT INSERT, DELETE ON iap.verified TO iap_job;
 GRANT INSERT, UPDATE, DELETE ON iap.white TO iap_job;

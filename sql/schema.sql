@@ -1011,6 +1011,8 @@ CREATE TABLE iap.cases (
     reasons text[] NOT NULL,
     action text NOT NULL,
     owner_user_ids text[] NOT NULL,
+    candidates jsonb DEFAULT '[]'::jsonb NOT NULL,
+    order_ids text[] DEFAULT '{}'::text[] NOT NULL,
     opened_at timestamp with time zone NOT NULL,
     opened_run_id bigint NOT NULL,
     closed_at timestamp with time zone,
@@ -1197,6 +1199,7 @@ CREATE TABLE iap.receipts (
     error_code text,
     error_text text,
     signature text,
+    made_at timestamp with time zone,
     CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
     CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
     CONSTRAINT error_was_met CHECK (((error_code IS NULL) OR (last_attempt_at IS NOT NULL))),
@@ -1365,6 +1368,8 @@ ALTER TABLE ONLY iap.white
 
 CREATE INDEX black_by_delivery ON iap.black USING btree (delivered_at);
 
+CREATE INDEX black_by_order ON iap.black USING btree (order_id, bundle_id) WHERE (order_id IS NOT NULL);
+
 CREATE INDEX black_by_original ON iap.black USING btree (original_transaction_id);
 
 CREATE INDEX black_by_user ON iap.black USING btree (user_id, bundle_id);
@@ -1379,11 +1384,17 @@ CREATE INDEX excluded_by_reason ON iap.excluded USING btree (reason, excluded_at
 
 CREATE INDEX movements_open ON iap.movements USING btree (movement_id) WHERE (closed_run_id IS NULL);
 
+CREATE INDEX orders_by_token ON iap.orders USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
+
+CREATE INDEX orders_by_user ON iap.orders USING btree (user_id, bundle_id, product_id, created_at);
+
 CREATE INDEX receipts_by_user ON iap.receipts USING btree (user_id, bundle_id);
 
 CREATE INDEX receipts_due ON iap.receipts USING btree (bucket, payload_sha256, receipt_id) INCLUDE (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 
 CREATE INDEX receipts_in_trouble ON iap.receipts USING btree (bucket, receipt_id) WHERE (error_code IS NOT NULL);
+
+CREATE INDEX sightings_by_receipt ON iap.sightings USING btree (receipt_id, bucket);
 
 CREATE INDEX sightings_by_upload ON iap.sightings USING btree (uploaded_at);
 

@@ -14,7 +14,7 @@ public struct AssessedCase: Sendable {
 }
 
 extension LedgerSession {
-    /// Hands over the facts of the apps' white transactions past their grace, in pages, in the order of their keys.
+    /// Hands over the facts of the apps' white transactions past their grace, in pages, the oldest purchase first.
     /// All pages are of one snapshot, which the server keeps aside: the body may write, and nothing is locked.
     public func forEachPageOfFacts(
         of apps: [App], now: Date, _ body: ([CaseFacts]) async throws(LedgerError) -> Void
@@ -31,22 +31,30 @@ extension LedgerSession {
                             SELECT FROM products AS any_product WHERE any_product.bundle_id = white.bundle_id)
                         AS is_product_known,
                     white.quantity, white.purchased_at, white.nights_confirmed, white.admitted_user_id,
+                    white.app_account_token, white.storefront,
                     \(SightingColumns.select)
                 FROM white
                 LEFT JOIN products USING (bundle_id, product_id)
                 \(SightingColumns.join)
                 WHERE white.purchased_at <= \(now) - \(grace(of: apps)) * interval '1 second'
-                ORDER BY white.transaction_id, white.bundle_id, white.environment
+                ORDER BY white.purchased_at, white.transaction_id, white.bundle_id, white.environment
                 """)
         }
+        let settings = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
         while true {
-            let page = try await translating {
-                try await connection.query("FETCH 1000 FROM swept").map(CaseFacts.init)
-            }
+            let page = try await translating { try await nextPage(apps: settings, now: now) }
             if page.isEmpty { break }
             try await body(page)
         }
         try await translating { _ = try await connection.execute("CLOSE swept") }
+    }
+
+    private func nextPage(apps: [BundleID: App], now: Date) async throws -> [CaseFacts] {
+        let rows = try await connection.query("FETCH 1000 FROM swept")
+        var page = try rows.map { try CaseFacts($0, apps: apps, now: now) }
+        try await addContext(
+            to: &page, tokens: try rows.map { try $0.decode("app_account_token", as: String?.self) })
+        return page
     }
 
     /// How many of the apps' white transactions are still within their grace.
@@ -95,28 +103,36 @@ extension LedgerSession {
         try await translating {
             let owners = try cases.map { try Self.json($0.assessment.owner.candidates) }
             let reasons = try cases.map { try Self.json($0.assessment.reasons.map(\.rawValue)) }
+            let candidates = try cases.map { try Self.json($0.assessment.candidates) }
+            let orders = try cases.map { try Self.json($0.assessment.orderIDs) }
             try await connection.execute(
                 """
                 INSERT INTO cases AS known (
-                    transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids, opened_at,
-                    opened_run_id)
+                    transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
+                    candidates, order_ids, opened_at, opened_run_id)
                 SELECT
                     transaction_id, bundle_id, environment, likelihood,
                     ARRAY(SELECT json_array_elements_text(reasons::json)), action,
-                    ARRAY(SELECT json_array_elements_text(owners::json)), \(now), \(runID)
+                    ARRAY(SELECT json_array_elements_text(owners::json)), candidates::jsonb,
+                    ARRAY(SELECT json_array_elements_text(orders::json)), \(now), \(runID)
                 FROM unnest(
                     \(cases.map(\.key.id.text)), \(cases.map(\.key.bundleID.text)),
                     \(cases.map(\.key.environment.rawValue)), \(cases.map(\.assessment.likelihood.rawValue)),
-                    \(reasons), \(cases.map(\.assessment.action.rawValue)), \(owners)
-                ) AS assessed (transaction_id, bundle_id, environment, likelihood, reasons, action, owners)
+                    \(reasons), \(cases.map(\.assessment.action.rawValue)), \(owners), \(candidates), \(orders)
+                ) AS assessed (
+                    transaction_id, bundle_id, environment, likelihood, reasons, action, owners, candidates, orders)
                 ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
                 SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL,
                     likelihood = EXCLUDED.likelihood, reasons = EXCLUDED.reasons, action = EXCLUDED.action,
-                    owner_user_ids = EXCLUDED.owner_user_ids
+                    owner_user_ids = EXCLUDED.owner_user_ids, candidates = EXCLUDED.candidates,
+                    order_ids = EXCLUDED.order_ids
                 WHERE known.state = 'closed'
-                    OR (known.likelihood, known.reasons, known.action, known.owner_user_ids)
-                        IS DISTINCT FROM
-                        (EXCLUDED.likelihood, EXCLUDED.reasons, EXCLUDED.action, EXCLUDED.owner_user_ids)
+                    OR (
+                        known.likelihood, known.reasons, known.action, known.owner_user_ids, known.candidates,
+                        known.order_ids)
+                        IS DISTINCT FROM (
+                            EXCLUDED.likelihood, EXCLUDED.reasons, EXCLUDED.action, EXCLUDED.owner_user_ids,
+                            EXCLUDED.candidates, EXCLUDED.order_ids)
                 """)
         }
     }
@@ -137,23 +153,30 @@ extension LedgerSession {
         }
     }
 
-    private static func json(_ texts: [String]) throws -> String {
-        String(decoding: try JSONEncoder().encode(texts), as: UTF8.self)
+    private static func json(_ value: some Encodable) throws -> String {
+        String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
     }
 }
 
 extension CaseFacts {
-    fileprivate init(_ row: Row) throws {
+    fileprivate init(_ row: Row, apps: [BundleID: App], now: Date) throws {
+        let key = try TransactionKey(row)
+        let app = apps[key.bundleID]
+        let purchasedAt = try row.decode("purchased_at", as: Date.self)
+        let storefront = try row.decode("storefront", as: String?.self)
         self.init(
-            key: try TransactionKey(row),
+            key: key,
             productID: try row.id("product_id"),
             productType: try row.decode("product_type", as: String?.self).flatMap(ProductType.init),
             isProductKnown: try row.decode("is_product_known"),
             quantity: Int(try row.decode("quantity", as: Int32.self)),
-            purchasedAt: try row.decode("purchased_at"),
+            purchasedAt: purchasedAt,
             nightsConfirmed: Int(try row.decode("nights_confirmed", as: Int32.self)),
             admittedFor: try row.decode("admitted_user_id", as: String?.self),
             sightings: try SightingColumns.sightings(row),
-            claims: try SightingColumns.claims(row))
+            claims: try SightingColumns.claims(row),
+            age: now.timeIntervalSince(purchasedAt),
+            awaitsNotifications: app?.takesNotifications ?? false,
+            isStorefrontUnexpected: storefront.map { app?.isUnexpected(storefront: $0) ?? false } ?? false)
     }
 }

@@ -68,7 +68,10 @@ struct Worker {
         groups.flatMap { item in
             item.group.receipts.compactMap { receipt in
                 Patience.outcome(of: item.verdict, attempts: receipt.attempts)
-                    .map { TriedReceipt(id: receipt.id, outcome: $0, signature: item.signature) }
+                    .map {
+                        TriedReceipt(
+                            id: receipt.id, outcome: $0, signature: item.signature, madeAt: item.verdict.madeAt)
+                    }
             }
         }
     }

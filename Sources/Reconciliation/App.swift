@@ -8,12 +8,28 @@ public struct App: Hashable, Sendable {
     public let grace: Grace
     /// Purchases before this moment are not this job's: they were settled before it was installed.
     public let since: Date?
+    /// Where the app sells (ISO 3166-1 alpha-3); empty when it does not say.
+    public let storefronts: Set<String>
+    /// Whether the app's server takes Apple's notifications (App Store Server Notifications V2).
+    public let takesNotifications: Bool
 
-    public init(bundleID: BundleID, environment: Environment, grace: Grace, since: Date?) {
+    public init(
+        bundleID: BundleID, environment: Environment, grace: Grace, since: Date?, storefronts: Set<String> = [],
+        takesNotifications: Bool = true
+    ) {
         self.bundleID = bundleID
         self.environment = environment
         self.grace = grace
         self.since = since
+        self.storefronts = storefronts
+        self.takesNotifications = takesNotifications
+    }
+}
+
+extension App {
+    /// Whether the app lists its storefronts, and this is none of them.
+    public func isUnexpected(storefront: String) -> Bool {
+        !storefronts.isEmpty && !storefronts.contains(storefront)
     }
 }
 

@@ -41,17 +41,30 @@ enum Sample {
             submittedAt: noon, attempts: 0)
     }
 
-    static func facts(sightings: [Sighting] = [], claims: [ClaimAttempt] = []) throws -> CaseFacts {
+    /// Paid so long ago that no notification of Apple's can still come, unless the age says otherwise.
+    static func facts(
+        sightings: [Sighting] = [], claims: [ClaimAttempt] = [], age: TimeInterval = 30 * 86_400
+    ) throws -> CaseFacts {
         CaseFacts(
             key: TransactionKey(id: try transactionID(), bundleID: try bundleID(), environment: .production),
             productID: try #require(ProductID("gems.100")), productType: .consumable, isProductKnown: true, quantity: 1,
-            purchasedAt: noon, nightsConfirmed: 1, admittedFor: nil, sightings: sightings, claims: claims)
+            purchasedAt: noon, nightsConfirmed: 1, admittedFor: nil, sightings: sightings, claims: claims,
+            age: age)
     }
 
     static func sighting(
-        _ user: String?, isNamed: Bool = true, after seconds: TimeInterval = 0, receiptID: Int64 = 1
+        _ user: String?, isNamed: Bool = true, isInReceipt: Bool = true, order: String? = nil,
+        after seconds: TimeInterval = 0, receiptID: Int64 = 1
     ) -> Sighting {
         Sighting(
-            receiptID: receiptID, userID: user, orderID: nil, isNamed: isNamed, uploadedAt: noon + seconds)
+            receiptID: receiptID, userID: user, orderID: order, isNamed: isNamed, isInReceipt: isInReceipt,
+            uploadedAt: noon + seconds)
+    }
+
+    /// An order that was opened so many seconds before the purchase; after it, if negative.
+    static func order(
+        _ id: String, of user: String = "anna", before seconds: TimeInterval = 60, bearsToken: Bool = false
+    ) -> CaseFacts.Order {
+        CaseFacts.Order(id: id, userID: user, createdAt: noon - seconds, bearsToken: bearsToken)
     }
 }

@@ -60,7 +60,7 @@ SELECT results_eq(
         ('iap.black', 'refund_reason'), ('iap.black', 'refund_run_id'), ('iap.black', 'refunded_at'),
         ('iap.movements', 'closed_run_id'),
         ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
-        ('iap.receipts', 'last_attempt_at'), ('iap.receipts', 'next_attempt_at'), ('iap.receipts', 'signature'),
+        ('iap.receipts', 'last_attempt_at'), ('iap.receipts', 'made_at'), ('iap.receipts', 'next_attempt_at'), ('iap.receipts', 'signature'),
         ('iap.receipts', 'state'), ('iap.receipts', 'verified_at')$$, 'and on columns');
 SELECT is_empty($$SELECT * FROM test.granted WHERE role = 'iap_app'$$, 'the app''s server has none');
 SELECT is_empty(

@@ -38,6 +38,9 @@ CREATE TABLE iap.orders (
 );
 
 -- The inbox. `receipt_id` carries the bucket in its low six bits, so either finds the row.
+CREATE INDEX orders_by_user ON iap.orders (user_id, bundle_id, product_id, created_at);
+CREATE INDEX orders_by_token ON iap.orders (app_account_token) WHERE app_account_token IS NOT NULL;
+
 CREATE SEQUENCE iap.receipt_number AS bigint;
 
 CREATE TABLE iap.receipts (
@@ -63,6 +66,8 @@ CREATE TABLE iap.receipts (
     error_text      text,
     -- What the check of its signature on this machine said, where it was looked at.
     signature       text CHECK (signature IN ('valid', 'invalid', 'untrusted', 'absent')),
+    -- When the receipt says that it was made; only of those that hold all that the client has not finished.
+    made_at         timestamptz,
     PRIMARY KEY (bucket, receipt_id),
     CONSTRAINT receipt_id_names_bucket CHECK ((receipt_id & 63) = bucket),
     CONSTRAINT payload_chooses_bucket CHECK ((get_byte(payload_sha256, 0) & 63) = bucket),
@@ -207,6 +212,7 @@ CREATE TABLE iap.black (
 );
 
 CREATE INDEX black_by_original ON iap.black (original_transaction_id);
+CREATE INDEX black_by_order ON iap.black (order_id, bundle_id) WHERE order_id IS NOT NULL;
 CREATE INDEX black_by_user ON iap.black (user_id, bundle_id);
 CREATE INDEX black_by_delivery ON iap.black (delivered_at);
 
@@ -263,6 +269,7 @@ CREATE TABLE iap.sightings (
 );
 
 -- Who presented what lately, for the report's list of suspicious transactions.
+CREATE INDEX sightings_by_receipt ON iap.sightings (receipt_id, bucket);
 CREATE INDEX sightings_by_upload ON iap.sightings (uploaded_at);
 
 -- Every claim attempt that was committed, and its outcome.
@@ -288,6 +295,10 @@ CREATE TABLE iap.cases (
     action         text NOT NULL,
     -- The likeliest first; one is the owner, none is unknown.
     owner_user_ids text[] NOT NULL,
+    -- Everyone whom anything speaks for, and what: [{"userID": …, "evidence": […]}], the likeliest first.
+    candidates     jsonb NOT NULL DEFAULT '[]',
+    -- The app's own orders that it may pay for, the likeliest first; one is matched.
+    order_ids      text[] NOT NULL DEFAULT '{}',
     opened_at      timestamptz NOT NULL,
     opened_run_id  bigint NOT NULL,
     closed_at      timestamptz,

@@ -9,6 +9,8 @@ struct AppSection {
     private var grace: TimeInterval = 3600
     private var graceByType: [ProductType: TimeInterval] = [:]
     private var since: Date?
+    private var storefronts: Set<String> = []
+    private var takesNotifications = true
     private var secret: (key: String, value: Secret?)?
     private var verification = VerificationMethod.auto
     private var allowsXcode = false
@@ -24,7 +26,8 @@ struct AppSection {
     /// - Throws: what is wrong with the keys together, in a sentence.
     func settings() throws(Incomplete) -> AppSettings {
         let app = App(
-            bundleID: bundleID, environment: environment, grace: Grace(grace, byType: graceByType), since: since)
+            bundleID: bundleID, environment: environment, grace: Grace(grace, byType: graceByType), since: since,
+            storefronts: storefronts, takesNotifications: takesNotifications)
         return AppSettings(
             app: app, sharedSecret: secret?.value ?? nil, verification: verification, serverAPI: try serverAPI(),
             allowsXcode: allowsXcode)
@@ -74,6 +77,12 @@ struct AppSection {
             },
             "grace": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
                 to.grace = try setting.duration()
+            },
+            "storefronts": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
+                to.storefronts = try setting.storefronts()
+            },
+            "notifications": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
+                to.takesNotifications = try setting.choice(["yes": true, "no": false])
             },
             "since": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
                 to.since = try setting.moment()

@@ -12,6 +12,15 @@ struct Setting {
         ConfigurationError(file: file, line: line, text: text)
     }
 
+    /// Storefronts by Apple's names of three capital letters, with spaces or commas between them.
+    func storefronts() throws(ConfigurationError) -> Set<String> {
+        let names = text.split { $0 == " " || $0 == "," }.map(String.init)
+        guard !names.isEmpty, names.allSatisfy({ $0.count == 3 && $0.allSatisfy { ("A"..."Z").contains($0) } }) else {
+            throw error("“\(text)” are no storefronts; write their names of three letters, such as “CHN HKG”")
+        }
+        return Set(names)
+    }
+
     func nonEmpty() throws(ConfigurationError) -> String {
         guard !text.isEmpty else { throw error("“\(key)” is empty") }
         return text

@@ -11,7 +11,8 @@ extension LedgerSession {
                 """
                 DECLARE open_cases NO SCROLL CURSOR FOR
                 SELECT
-                    cases.likelihood, cases.reasons, cases.action, cases.owner_user_ids, cases.opened_at,
+                    cases.likelihood, cases.reasons, cases.action, cases.owner_user_ids,
+                    cases.candidates::text AS candidates, cases.order_ids AS matched_order_ids, cases.opened_at,
                     cases.opened_run_id,
                     white.transaction_id, white.bundle_id, white.environment, white.original_transaction_id,
                     white.product_id, coalesce(white.product_type, products.type) AS product_type,
@@ -134,7 +135,8 @@ extension ReportedCase {
             purchasedAt: try row.decode("purchased_at"),
             price: paid ?? listed,
             isListPrice: paid == nil && listed != nil,
-            orderIDs: (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self).unique,
+            orderIDs: (try row.decode("matched_order_ids", as: [String].self)
+                + sightings.filter(\.isNamed).compactMap(\.orderID) + claims.compactMap(\.orderID)).unique,
             device: nil,
             source: Source(rawValue: try row.decode("source")) ?? .appServer,
             sightings: sightings,
@@ -160,7 +162,18 @@ extension Assessment {
         self.init(
             likelihood: likelihood,
             reasons: try row.decode("reasons", as: [String].self).compactMap(Reason.init),
-            owner: owner, action: action)
+            owner: owner, candidates: try Self.candidates(try row.decode("candidates")),
+            orderIDs: try row.decode("matched_order_ids", as: [String].self), action: action)
+    }
+}
+
+extension Assessment {
+    private static func candidates(_ json: String) throws -> [OwnerCandidate] {
+        do {
+            return try JSONDecoder().decode([OwnerCandidate].self, from: Data(json.utf8))
+        } catch {
+            throw LedgerError.failed("a case holds evidence that this program does not know")
+        }
     }
 }
 

@@ -32,11 +32,14 @@ public struct TriedReceipt: Sendable {
     public let outcome: ReceiptOutcome
     /// What the check of its signature on this machine said, where it was looked at.
     public let signature: OfflineSignature?
+    /// When the receipt says that it was made; only of one that holds all that the client has not finished.
+    public let madeAt: Date?
 
-    public init(id: Int64, outcome: ReceiptOutcome, signature: OfflineSignature? = nil) {
+    public init(id: Int64, outcome: ReceiptOutcome, signature: OfflineSignature? = nil, madeAt: Date? = nil) {
         self.id = id
         self.outcome = outcome
         self.signature = signature
+        self.madeAt = madeAt
     }
 }
 

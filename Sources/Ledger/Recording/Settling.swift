@@ -40,11 +40,12 @@ extension LedgerSession {
                 verified_at = CASE WHEN tried.error_code IS NULL THEN \(record.now) ELSE receipts.verified_at END,
                 error_code = tried.error_code,
                 error_text = tried.error_text,
-                signature = coalesce(tried.signature, receipts.signature)
+                signature = coalesce(tried.signature, receipts.signature),
+                made_at = coalesce(tried.made_at, receipts.made_at)
             FROM unnest(
                 \(record.receipts.map(\.id)), \(states), \(codes), \(texts),
-                \(record.receipts.map { $0.signature?.rawValue })
-            ) AS tried (receipt_id, state, error_code, error_text, signature)
+                \(record.receipts.map { $0.signature?.rawValue }), \(record.receipts.map(\.madeAt))
+            ) AS tried (receipt_id, state, error_code, error_text, signature, made_at)
             WHERE receipts.bucket = \(Int16(record.bucket)) AND receipts.receipt_id = tried.receipt_id
             """)
         return counts

@@ -52,6 +52,7 @@ extension VerifiedReceipt {
             }
             receipt.bundleID = bundleID
         }
+        if !answer.isFlat { receipt.madeAt = answer.receiptCreationDate }
         for row in answer.transactions {
             guard let transaction = Transaction(row) else {
                 receipt.unreadable.append("a transaction has an id or a product id that can't be one")

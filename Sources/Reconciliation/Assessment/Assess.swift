@@ -1,21 +1,34 @@
 extension Assessment {
     /// Judges a white transaction past its grace from what is known of it. Pure: the same facts give the same
     /// assessment, and why a likelihood was given can be read from the reasons alone.
-    public init(of facts: CaseFacts) {
-        let reasons = ReasonRule.all.filter { $0.applies(facts) }.map(\.reason)
-        let owner = Owner(of: facts)
+    ///
+    /// - Parameter isTaken: whether another transaction pays for an order.
+    public init(of facts: CaseFacts, isTaken: (String) -> Bool = { _ in false }) {
+        let candidates = OwnerCandidate.all(in: facts)
+        let owner = Owner(candidates)
+        let orders = OrderMatch(of: facts, users: owner.candidates, isTaken: isTaken)
+        let matter = CaseMatter(facts: facts, owner: owner, orders: orders)
+        let reasons = ReasonRule.all.filter { $0.applies(matter) }.map(\.reason)
         self.init(
-            likelihood: Self.likelihood(for: reasons), reasons: reasons, owner: owner,
-            action: Self.action(for: reasons, owner: owner))
+            likelihood: Self.likelihood(for: reasons), reasons: reasons, owner: owner, candidates: candidates,
+            orderIDs: orders.orderIDs,
+            action: Self.action(for: reasons, owner: owner, isFirstNight: facts.nightsConfirmed <= 1))
     }
 
     private static func likelihood(for reasons: [Reason]) -> Likelihood {
         if reasons.contains(.unknownProduct) { return .low }
-        return reasons.contains(.ownerAmbiguous) ? .medium : .high
+        // The client has let go of it: nothing that comes later mends that.
+        let isFinal = reasons.contains(.finishedUndelivered)
+        if reasons.contains(.ownerAmbiguous) || (reasons.contains(.mayStillArrive) && !isFinal) { return .medium }
+        return .high
     }
 
-    private static func action(for reasons: [Reason], owner: Owner) -> SuggestedAction {
-        if reasons.contains(.unknownProduct) { return .investigate }
+    /// A claim after a delivery by hand is refused, so nothing is risked by delivering early; but on the first night
+    /// nearly everything still mends itself.
+    private static func action(for reasons: [Reason], owner: Owner, isFirstNight: Bool) -> SuggestedAction {
+        if reasons.contains(.unknownProduct) || reasons.contains(.unexpectedStorefront) { return .investigate }
+        if owner.candidates.count >= 3 { return .lookOut }
+        if isFirstNight, reasons.contains(.mayStillArrive), !reasons.contains(.finishedUndelivered) { return .wait }
         return owner.user == nil ? .contact : .deliver
     }
 }

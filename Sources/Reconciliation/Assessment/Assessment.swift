@@ -4,12 +4,21 @@ public struct Assessment: Hashable, Sendable {
     /// In the order in which support staff should read them.
     public let reasons: [Reason]
     public let owner: Owner
+    /// Everyone whom anything speaks for, and what; the likeliest first.
+    public let candidates: [OwnerCandidate]
+    /// The app's own orders that it may pay for, the likeliest first.
+    public let orderIDs: [String]
     public let action: SuggestedAction
 
-    public init(likelihood: Likelihood, reasons: [Reason], owner: Owner, action: SuggestedAction) {
+    public init(
+        likelihood: Likelihood, reasons: [Reason], owner: Owner, candidates: [OwnerCandidate] = [],
+        orderIDs: [String] = [], action: SuggestedAction
+    ) {
         self.likelihood = likelihood
         self.reasons = reasons
         self.owner = owner
+        self.candidates = candidates
+        self.orderIDs = orderIDs
         self.action = action
     }
 }
@@ -58,6 +67,10 @@ public enum SuggestedAction: String, Hashable, Sendable, Codable, CaseIterable {
     case deliver
     /// Ask those who may be the owner before delivering.
     case contact
+    /// Look out for fraud: many users presented it.
+    case lookOut = "look_out"
+    /// Wait: a later night may still mend it.
+    case wait
     /// The purchase can't be judged from here: look at the product and the receipt first.
     case investigate
 }

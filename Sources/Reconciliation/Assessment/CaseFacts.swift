@@ -15,11 +15,40 @@ public struct CaseFacts: Hashable, Sendable {
     public var admittedFor: String?
     public var sightings: [Sighting]
     public var claims: [ClaimAttempt]
+    /// Seconds since the purchase.
+    public var age: TimeInterval
+    /// The app's own orders that may be what it pays for and that nothing was delivered for.
+    public var orders: [Order]
+    /// To whom other purchases of the same receipts were delivered.
+    public var companions: [String]
+    /// Whether a later receipt of a user whose receipt held it doesn't hold it any more.
+    public var isMissingLater: Bool
+    /// Whether the app's server is told of purchases by Apple's notifications too.
+    public var awaitsNotifications: Bool
+    /// Whether the app lists its storefronts, and this purchase's is none of them.
+    public var isStorefrontUnexpected: Bool
+
+    /// One of the app's own orders.
+    public struct Order: Hashable, Sendable, Codable {
+        public let id: String
+        public let userID: String
+        public let createdAt: Date
+        /// Whether it has the `appAccountToken` that the purchase bears.
+        public let bearsToken: Bool
+
+        public init(id: String, userID: String, createdAt: Date, bearsToken: Bool) {
+            self.id = id
+            self.userID = userID
+            self.createdAt = createdAt
+            self.bearsToken = bearsToken
+        }
+    }
 
     public init(
         key: TransactionKey, productID: ProductID, productType: ProductType?, isProductKnown: Bool, quantity: Int,
         purchasedAt: Date, nightsConfirmed: Int, admittedFor: String?, sightings: [Sighting],
-        claims: [ClaimAttempt]
+        claims: [ClaimAttempt], age: TimeInterval, orders: [Order] = [], companions: [String] = [],
+        isMissingLater: Bool = false, awaitsNotifications: Bool = true, isStorefrontUnexpected: Bool = false
     ) {
         self.key = key
         self.productID = productID
@@ -31,6 +60,12 @@ public struct CaseFacts: Hashable, Sendable {
         self.admittedFor = admittedFor
         self.sightings = sightings
         self.claims = claims
+        self.age = age
+        self.orders = orders
+        self.companions = companions
+        self.isMissingLater = isMissingLater
+        self.awaitsNotifications = awaitsNotifications
+        self.isStorefrontUnexpected = isStorefrontUnexpected
     }
 }
 

@@ -1,21 +1,53 @@
+extension OwnerCandidate {
+    /// Everyone whom anything speaks for, the likeliest first: by the strongest evidence, then the earliest.
+    static func all(in facts: CaseFacts) -> [OwnerCandidate] {
+        var found = Gathering()
+        for order in facts.orders where order.bearsToken { found.add(order.userID, .accountToken) }
+        found.add(facts.admittedFor, .admitted)
+        let named = Set(facts.sightings.filter(\.isNamed).compactMap(\.orderID))
+        for order in facts.orders where named.contains(order.id) { found.add(order.userID, .order) }
+        let sightings = facts.sightings.sorted { ($0.uploadedAt, $0.receiptID) < ($1.uploadedAt, $1.receiptID) }
+        for sighting in sightings {
+            found.add(sighting.userID, sighting.isNamed ? .uploaded : sighting.isInReceipt ? .carried : .history)
+        }
+        for claim in facts.claims { found.add(claim.userID, .claimed) }
+        for user in facts.companions { found.add(user, .companion) }
+        return found.candidates
+    }
+}
+
+/// Collects evidence for users, in the order in which they were first named.
+private struct Gathering {
+    private var users: [String] = []
+    private var evidence: [String: Set<Evidence>] = [:]
+
+    mutating func add(_ user: String?, _ kind: Evidence) {
+        guard let user else { return }
+        if evidence[user] == nil { users.append(user) }
+        evidence[user, default: []].insert(kind)
+    }
+
+    var candidates: [OwnerCandidate] {
+        let candidates = users.map { OwnerCandidate(userID: $0, evidence: (evidence[$0] ?? []).sorted()) }
+        let ranked = candidates.enumerated().sorted { a, b in
+            let (first, second) = (a.element.evidence[0], b.element.evidence[0])
+            return first == second ? a.offset < b.offset : first < second
+        }
+        return ranked.map(\.element)
+    }
+}
+
 extension Owner {
-    /// Whose a transaction is, from who uploaded receipts with it and for whom the app's server admitted it. Who
-    /// uploaded a receipt for this very transaction comes before who merely carried it along, the earlier before
-    /// the later.
-    init(of facts: CaseFacts) {
-        var candidates: [String] = []
-        let sightings = facts.sightings.sorted {
-            ($0.isNamed ? 0 : 1, $0.uploadedAt, $0.receiptID) < ($1.isNamed ? 0 : 1, $1.uploadedAt, $1.receiptID)
-        }
-        for user in [facts.admittedFor] + sightings.map(\.userID) {
-            guard let user, !candidates.contains(user) else { continue }
-            candidates.append(user)
-        }
+    /// Whose a transaction is. The token that the client set when it was paid decides; without it, all whom anything
+    /// speaks for are named, for a delivery to the wrong one can't be taken back.
+    init(_ candidates: [OwnerCandidate]) {
+        let decided = candidates.filter { $0.evidence.contains(.accountToken) }
+        let users = (decided.isEmpty ? candidates : decided).map(\.userID)
         self =
-            switch candidates.count {
+            switch users.count {
             case 0: .unknown
-            case 1: .user(candidates[0])
-            default: .ambiguous(candidates)
+            case 1: .user(users[0])
+            default: .ambiguous(users)
             }
     }
 }

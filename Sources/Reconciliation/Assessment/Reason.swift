@@ -8,8 +8,18 @@ public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     case noReceipt = "no_receipt"
     /// The app's server tried to claim it and was refused.
     case claimFailed = "claim_failed"
-    /// More than one user presented it.
+    /// The client finished the consumable before it was delivered, and will never try again.
+    case finishedUndelivered = "finished_undelivered"
+    /// One of the app's own orders is what it pays for.
+    case orderMatched = "order_matched"
+    /// Several of the app's own orders may be what it pays for.
+    case orderAmbiguous = "order_ambiguous"
+    /// More than one user may be the owner.
     case ownerAmbiguous = "owner_ambiguous"
+    /// Apple may still be trying to notify the app's server of it.
+    case mayStillArrive = "may_still_arrive"
+    /// It was paid in a country where the app expects no sales.
+    case unexpectedStorefront = "unexpected_storefront"
     /// The app's list of products does not have it.
     case unknownProduct = "unknown_product"
 }

@@ -1,9 +1,16 @@
+/// What a reason looks at: the facts of a case, and what was made of them before.
+struct CaseMatter: Sendable {
+    let facts: CaseFacts
+    let owner: Owner
+    let orders: OrderMatch
+}
+
 /// One reason for which a transaction is a case, and the condition for it.
 struct ReasonRule: Sendable {
     let reason: Reason
-    let applies: @Sendable (CaseFacts) -> Bool
+    let applies: @Sendable (CaseMatter) -> Bool
 
-    init(_ reason: Reason, applies: @escaping @Sendable (CaseFacts) -> Bool) {
+    init(_ reason: Reason, applies: @escaping @Sendable (CaseMatter) -> Bool) {
         self.reason = reason
         self.applies = applies
     }
@@ -11,6 +18,7 @@ struct ReasonRule: Sendable {
     /// Every rule, in the order in which support staff should read the reasons. `neverClaimed` and `claimFailed`
     /// are each other's opposite, so a case always has a reason.
     static let all: [ReasonRule] = [
-        .claimFailed, .neverClaimed, .noReceipt, .rodeAlong, .ownerAmbiguous, .unknownProduct,
+        .claimFailed, .neverClaimed, .finishedUndelivered, .noReceipt, .rodeAlong, .orderMatched, .orderAmbiguous,
+        .ownerAmbiguous, .mayStillArrive, .unexpectedStorefront, .unknownProduct,
     ]
 }

@@ -9,6 +9,13 @@ public enum ReceiptVerdict: Hashable, Sendable {
     case notTried
 }
 
+extension ReceiptVerdict {
+    /// When a verified receipt says that it was made.
+    public var madeAt: Date? {
+        if case .verified(let receipt) = self { receipt.madeAt } else { nil }
+    }
+}
+
 /// A receipt that Apple, or Apple's signature, says is genuine, and what is in it.
 public struct VerifiedReceipt: Hashable, Sendable {
     public var environment: Environment
@@ -16,6 +23,8 @@ public struct VerifiedReceipt: Hashable, Sendable {
     public var bundleID: BundleID?
     public var transactions: [VerifiedTransaction]
     public var verifiedAt: Date
+    /// When the receipt says that it was made; only of one that holds all that the client has not finished.
+    public var madeAt: Date?
     /// What in it could not be read, a sentence each; the rest is used.
     public var unreadable: [String]
 

@@ -10,7 +10,9 @@ struct CaseData {
         "isNew", "verified", "confirmed", "sightings", "claims",
     ]
     /// The sentences that `advice` counts through.
-    static let advice: [Phrase] = [.deliver, .deliverForOrder, .findBuyer, .askUsers, .investigate]
+    static let advice: [Phrase] = [
+        .deliver, .deliverForOrder, .findBuyer, .askUsers, .lookOut, .wait, .investigate,
+    ]
 
     private(set) var apps = Table<BundleID>()
     private(set) var products = Table<ListedProduct>()

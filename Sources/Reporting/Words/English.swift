@@ -7,6 +7,11 @@ struct English: Wording {
 
     func name(of reason: Reason) -> String {
         switch reason {
+        case .finishedUndelivered: "finished undelivered"
+        case .orderMatched: "order matched"
+        case .orderAmbiguous: "order ambiguous"
+        case .mayStillArrive: "may still arrive"
+        case .unexpectedStorefront: "unexpected storefront"
         case .neverClaimed: "never claimed"
         case .noReceipt: "no receipt"
         case .rodeAlong: "rode along"
@@ -18,6 +23,12 @@ struct English: Wording {
 
     func sentence(_ reason: Reason) -> String {
         switch reason {
+        case .finishedUndelivered:
+            "An earlier receipt held it, a later one does not: the client finished it and will never try again."
+        case .orderMatched: "One of the app's own orders is what it pays for."
+        case .orderAmbiguous: "Several of the app's own orders may be what it pays for."
+        case .mayStillArrive: "Paid less than 157 hours ago: Apple may still be trying to notify the app's server."
+        case .unexpectedStorefront: "It was paid in a country where the app expects no sales."
         case .neverClaimed: "Paid and verified, and the app's server never tried to claim it."
         case .noReceipt: "It is in the customer's history with Apple, and no receipt ever held it."
         case .rodeAlong: "It came in a receipt that was not uploaded for it: the client never came to this purchase."
@@ -155,6 +166,8 @@ struct English: Wording {
         case .deliverForOrder: "Deliver to {user} for order {order}."
         case .findBuyer: "Nobody known presented it: find the buyer before delivering."
         case .askUsers: "Ask who bought it before delivering: {users}."
+        case .lookOut: "Look out for fraud: ask for Apple's invoice before delivering to anyone."
+        case .wait: "Wait a night: Apple's notification or the client may still bring it home."
         case .investigate: "Look at the product and the receipt first: there may be nothing to deliver."
         case .evidence: "Evidence"
         case .evidenceOf: "evidence of transaction {id}"

@@ -14,7 +14,7 @@ enum Phrase: String, CaseIterable {
     case isNew, unknownOwner, andMore, listPrice, priceUnknown, ago
     case underAnHour, oneHour, hours, days
     // What to do
-    case deliver, deliverForOrder, findBuyer, askUsers, investigate
+    case deliver, deliverForOrder, findBuyer, askUsers, lookOut, wait, investigate
     // Evidence
     case evidence, evidenceOf, timeline, why, ids, originalTransaction, order, orders, receipt, device, app
     case environment, verifiedBy, firstVerified, lastVerified, becameCase, uploadedFor, uploadedAlong, byUser, nobody

@@ -13,6 +13,11 @@ struct SimplifiedChinese: Wording {
 
     func name(of reason: Reason) -> String {
         switch reason {
+        case .finishedUndelivered: "已完结未发货"
+        case .orderMatched: "订单已匹配"
+        case .orderAmbiguous: "订单不唯一"
+        case .mayStillArrive: "可能仍会到账"
+        case .unexpectedStorefront: "意外的商店地区"
         case .neverClaimed: "从未领取"
         case .noReceipt: "没有票据"
         case .rodeAlong: "随票带出"
@@ -24,6 +29,11 @@ struct SimplifiedChinese: Wording {
 
     func sentence(_ reason: Reason) -> String {
         switch reason {
+        case .finishedUndelivered: "较早的票据包含它，较晚的票据已没有：客户端已将其完结，不会再重试。"
+        case .orderMatched: "它对应应用的一个订单。"
+        case .orderAmbiguous: "它可能对应应用的多个订单之一。"
+        case .mayStillArrive: "付款不到 157 小时：Apple 可能仍在尝试通知应用服务器。"
+        case .unexpectedStorefront: "付款来自应用不销售的国家或地区。"
         case .neverClaimed: "已付款并通过验证，但应用服务器从未领取。"
         case .noReceipt: "它在 Apple 的顾客购买记录中，但从未有票据包含它。"
         case .rodeAlong: "它出现在为其他购买上传的票据里：客户端没有处理到这笔购买。"
@@ -161,6 +171,8 @@ struct SimplifiedChinese: Wording {
         case .deliverForOrder: "按订单 {order} 发货给 {user}。"
         case .findBuyer: "没有已知用户提交过：先找到购买者再发货。"
         case .askUsers: "发货前先确认是谁购买：{users}。"
+        case .lookOut: "留意欺诈：发货前请对方提供 Apple 的收据邮件。"
+        case .wait: "先等一晚：Apple 的通知或客户端仍可能送达。"
         case .investigate: "先核对商品和票据：可能没有可发的货。"
         case .evidence: "证据"
         case .evidenceOf: "交易 {id} 的证据"

@@ -64,6 +64,10 @@ struct Advice {
             (phrase, values) = (.findBuyer, [:])
         case (.contact, let owner):
             (phrase, values) = (.askUsers, ["users": owner.candidates.prefix(5).joined(separator: ", ")])
+        case (.lookOut, _):
+            (phrase, values) = (.lookOut, [:])
+        case (.wait, _):
+            (phrase, values) = (.wait, [:])
         case (.investigate, _):
             (phrase, values) = (.investigate, [:])
         }

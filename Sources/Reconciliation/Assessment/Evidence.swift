@@ -1,0 +1,36 @@
+/// Why a user may be the owner of a transaction, from the strongest to the weakest.
+public enum Evidence: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
+    /// The purchase bears the `appAccountToken` of an order of theirs: the client set it when they paid.
+    case accountToken = "account_token"
+    /// The app's own server admitted the purchase for them.
+    case admitted
+    /// The order that was named with the receipt is theirs.
+    case order
+    /// They uploaded a receipt for this very purchase.
+    case uploaded
+    /// The app's server tried to claim it for them.
+    case claimed
+    /// They uploaded a receipt that holds it too.
+    case carried
+    /// Apple told it of the customer who is known by their receipt.
+    case history
+    /// Another purchase of the same receipt was delivered to them.
+    case companion
+
+    /// The stronger comes first.
+    public static func < (a: Evidence, b: Evidence) -> Bool { a.rank < b.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
+}
+
+/// A user who may be the owner, and why.
+public struct OwnerCandidate: Hashable, Sendable, Codable {
+    public let userID: String
+    /// The strongest first; never empty.
+    public let evidence: [Evidence]
+
+    public init(userID: String, evidence: [Evidence]) {
+        self.userID = userID
+        self.evidence = evidence
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// Which of the app's own orders a transaction pays for, as far as can be told.
+enum OrderMatch: Hashable {
+    case none
+    case one(String)
+    /// Several may be it; the likeliest first.
+    case several([String])
+
+    /// Client and store clocks differ, and a purchase in the repeated hour at the end of daylight saving has been dated
+    /// an hour late.
+    private static let slack: TimeInterval = 2 * 3600
+
+    /// By the token that the client set when it was paid; else by the order that came with a receipt for this very
+    /// transaction; else by user, product and time. An order that another transaction pays for is out of question.
+    init(of facts: CaseFacts, users: [String], isTaken: (String) -> Bool) {
+        let free = facts.orders.filter { !isTaken($0.id) }
+        let named = facts.sightings.filter(\.isNamed).compactMap(\.orderID) + facts.claims.compactMap(\.orderID)
+        let byToken = free.filter(\.bearsToken).map(\.id)
+        let byName = named.filter { !isTaken($0) }
+        let candidates = byToken.isEmpty ? byName : byToken
+        self.init(candidates.isEmpty ? Self.byTime(free.filter { users.contains($0.userID) }, facts) : candidates)
+    }
+
+    private init(_ candidates: [String]) {
+        var seen: Set<String> = []
+        let unique = candidates.filter { seen.insert($0).inserted }
+        self = unique.count > 1 ? .several(unique) : unique.first.map(OrderMatch.one) ?? .none
+    }
+
+    /// Clients that order first opened the order before the purchase, the newest likeliest; those that pay first open
+    /// it afterwards, the earliest likeliest.
+    private static func byTime(_ orders: [CaseFacts.Order], _ facts: CaseFacts) -> [String] {
+        let limit = facts.purchasedAt + slack
+        let before = orders.filter { $0.createdAt <= limit }.sorted { $0.createdAt > $1.createdAt }
+        let after = orders.filter { $0.createdAt > limit }.sorted { $0.createdAt < $1.createdAt }
+        return (before.isEmpty ? after : before).map(\.id)
+    }
+
+    /// The orders that may be it, the likeliest first.
+    var orderIDs: [String] {
+        switch self {
+        case .none: []
+        case .one(let id): [id]
+        case .several(let ids): ids
+        }
+    }
+}

@@ -1,0 +1,6 @@
+extension ReasonRule {
+    /// The user opened several orders for the product, and paid one.
+    static let orderAmbiguous = ReasonRule(.orderAmbiguous) { matter in
+        if case .several = matter.orders { true } else { false }
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Reconciliation
+import Testing
+
+/// To which of the app's own orders a transaction belongs.
+@Suite struct OrderMatchTests {
+    private func assess(
+        _ orders: [CaseFacts.Order], sightings: [Sighting]? = nil, isTaken: (String) -> Bool = { _ in false }
+    ) throws -> Assessment {
+        var facts = try Sample.facts(sightings: sightings ?? [Sample.sighting("anna")])
+        facts.orders = orders
+        return Assessment(of: facts, isTaken: isTaken)
+    }
+
+    @Test func matchesTheOneOpenOrderOfUserAndProduct() throws {
+        let assessment = try assess([Sample.order("o-1")])
+        #expect(assessment.reasons == [.neverClaimed, .orderMatched])
+        #expect(assessment.orderIDs == ["o-1"])
+        #expect(assessment.action == .deliver)
+    }
+
+    @Test func ranksTheNewestBeforeThePurchaseFirst() throws {
+        let assessment = try assess([
+            Sample.order("old", before: 900), Sample.order("new", before: 60), Sample.order("middle", before: 300),
+        ])
+        #expect(assessment.reasons == [.neverClaimed, .orderAmbiguous])
+        #expect(assessment.orderIDs == ["new", "middle", "old"])
+    }
+
+    @Test func looksBehindThePurchaseOnlyWhereNothingCameBefore() throws {
+        let after = [Sample.order("late", before: -20_000), Sample.order("soon", before: -9_000)]
+        #expect(try assess(after).orderIDs == ["soon", "late"])
+        #expect(try assess(after + [Sample.order("before")]).orderIDs == ["before"])
+    }
+
+    @Test func toleratesAClockThatIsTwoHoursAhead() throws {
+        #expect(
+            try assess([Sample.order("o-1", before: -7_000), Sample.order("o-2", before: -9_000)]).orderIDs == ["o-1"])
+    }
+
+    @Test func trustsTheTokenOverEverything() throws {
+        let assessment = try assess(
+            [Sample.order("o-1"), Sample.order("o-2", of: "ben", bearsToken: true)],
+            sightings: [Sample.sighting("anna", order: "o-1")])
+        #expect(assessment.orderIDs == ["o-2"])
+        #expect(assessment.owner == .user("ben"))
+        #expect(assessment.candidates.map(\.userID) == ["ben", "anna"])
+        #expect(assessment.candidates.first?.evidence == [.accountToken])
+    }
+
+    @Test func trustsTheOrderThatCameWithTheReceipt() throws {
+        let assessment = try assess(
+            [Sample.order("o-1"), Sample.order("o-2")], sightings: [Sample.sighting("anna", order: "o-2")])
+        #expect(assessment.orderIDs == ["o-2"])
+        #expect(assessment.reasons.contains(.orderMatched))
+    }
+
+    @Test func givesNoOrderToTwoTransactions() throws {
+        let assessment = try assess([Sample.order("o-1"), Sample.order("o-2")], isTaken: { $0 == "o-1" })
+        #expect(assessment.orderIDs == ["o-2"])
+        #expect(try assess([Sample.order("o-1")], isTaken: { _ in true }).reasons == [.neverClaimed])
+    }
+
+    @Test func takesNoOrderOfSomebodyElse() throws {
+        #expect(try assess([Sample.order("o-1", of: "ben")]).orderIDs == [])
+    }
+}
+
+/// What else makes a case, and how likely it is.
+@Suite struct ReasonTests {
+    @Test func aConsumableThatALaterReceiptLacksIsFinal() throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 3600)
+        facts.isMissingLater = true
+        let assessment = Assessment(of: facts)
+        #expect(assessment.reasons == [.neverClaimed, .finishedUndelivered, .mayStillArrive])
+        #expect(assessment.likelihood == .high)
+        #expect(assessment.action == .deliver)
+        facts.productType = .nonConsumable
+        #expect(!Assessment(of: facts).reasons.contains(.finishedUndelivered))
+    }
+
+    @Test(arguments: [(156.9, true), (157.0, false), (1000, false)])
+    func whatApplesNotificationsMayStillBringHomeIsNotHigh(hours: Double, mayArrive: Bool) throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: hours * 3600)
+        let assessment = Assessment(of: facts)
+        #expect(assessment.reasons.contains(.mayStillArrive) == mayArrive)
+        #expect(assessment.likelihood == (mayArrive ? .medium : .high))
+        #expect(assessment.action == (mayArrive ? .wait : .deliver))
+        facts.nightsConfirmed = 2
+        #expect(Assessment(of: facts).action == .deliver)
+        facts.awaitsNotifications = false
+        #expect(Assessment(of: facts).likelihood == .high)
+    }
+
+    @Test func threeUsersAreAMatterOfFraud() throws {
+        let users = ["a", "b", "c"].enumerated().map { Sample.sighting($1, receiptID: Int64($0)) }
+        let assessment = Assessment(of: try Sample.facts(sightings: users))
+        #expect(assessment.action == .lookOut)
+        #expect(assessment.likelihood == .medium)
+    }
+
+    @Test func aDeliveryBesideItSpeaksForAnotherOwner() throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("ben")])
+        facts.companions = ["anna"]
+        let assessment = Assessment(of: facts)
+        #expect(assessment.owner == .ambiguous(["ben", "anna"]))
+        #expect(assessment.candidates.last?.evidence == [.companion])
+        facts.companions = ["ben"]
+        #expect(Assessment(of: facts).owner == .user("ben"))
+    }
+
+    @Test func whatNoReceiptHeldIsSaidSo() throws {
+        let history = Sample.sighting("anna", isNamed: false, isInReceipt: false)
+        let assessment = Assessment(of: try Sample.facts(sightings: [history]))
+        #expect(assessment.reasons == [.neverClaimed, .noReceipt])
+        #expect(assessment.candidates.first?.evidence == [.history])
+    }
+
+    @Test func anUnexpectedStorefrontIsLookedAtFirst() throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("anna")])
+        facts.isStorefrontUnexpected = true
+        let assessment = Assessment(of: facts)
+        #expect(assessment.reasons.contains(.unexpectedStorefront))
+        #expect(assessment.action == .investigate)
+        let app = App(
+            bundleID: try Sample.bundleID(), environment: .production, grace: Grace(0), since: nil,
+            storefronts: ["CHN", "HKG"])
+        #expect(app.isUnexpected(storefront: "TUR"))
+        #expect(!app.isUnexpected(storefront: "HKG"))
+        #expect(!(try Sample.app()).isUnexpected(storefront: "TUR"))
+    }
+}
