@@ -5,6 +5,7 @@ import Reconciliation
 /// The report stage: hands a run's findings to whoever writes the report, one by one, from one snapshot.
 struct FindingsStage {
     let session: LedgerSession
+    let apps: [App]
     let runID: Int64
     let now: Date
 
@@ -24,7 +25,9 @@ struct FindingsStage {
                 try await session.forEachUnverifiedReceipt { found in
                     try receiver.add { try $0.add(unverified: found) }
                 }
-                try await session.forEachSuspicion(now: now) { found in try receiver.add { try $0.add(found) } }
+                try await session.forEachSuspicion(of: apps, now: now) { found in
+                    try receiver.add { try $0.add(found) }
+                }
             }
             try receiver.receiver.finish()
         } catch {

@@ -67,8 +67,11 @@ public struct NightlyJob: Sendable {
                 runID.map { "There is no run \($0) that closed its books; see iap.runs." }
                     ?? "No run has closed its books yet; run “iap-reconcile run” first.")
         }
-        let head = RunReport(kept, timeZone: settings.timeZone)
-        try await FindingsStage(session: session, runID: kept.runID, now: kept.asOf).hand(head, to: &findings)
+        var head = RunReport(kept, timeZone: settings.timeZone)
+        head.history = try await session.history(upTo: kept.runID)
+        try await FindingsStage(
+            session: session, apps: settings.apps.map(\.app), runID: kept.runID, now: kept.asOf
+        ).hand(head, to: &findings)
         return head
     }
 

@@ -64,7 +64,10 @@ struct Run {
             stages: night.stopwatch.stages)
         try await session.keep(cases: head.cases, pending: pending, stages: head.stages, of: night.runID)
         let before = ContinuousClock.now
-        try await FindingsStage(session: session, runID: night.runID, now: night.now).hand(head, to: &findings)
+        head.history = try await session.history(upTo: night.runID)
+        try await FindingsStage(
+            session: session, apps: job.settings.apps.map(\.app), runID: night.runID, now: night.now
+        ).hand(head, to: &findings)
         head.stages.append(
             StageTime(
                 name: Stopwatch.Stage.report.rawValue, seconds: (ContinuousClock.now - before) / .seconds(1),

@@ -18,6 +18,7 @@ extension LedgerSession {
                     white.product_id, coalesce(white.product_type, products.type) AS product_type,
                     products.name AS product_name, white.quantity, white.purchased_at,
                     white.price_milliunits, white.currency, white.source::text AS source,
+                    white.first_seen_at, white.last_confirmed_at,
                     products.list_price_milliunits * white.quantity AS list_price_milliunits,
                     products.currency AS list_currency,
                     \(SightingColumns.select)
@@ -142,7 +143,9 @@ extension ReportedCase {
             sightings: sightings,
             claims: claims,
             openedAt: try row.decode("opened_at"),
-            isNew: try row.decode("opened_run_id", as: Int64.self) == runID)
+            isNew: try row.decode("opened_run_id", as: Int64.self) == runID,
+            firstVerifiedAt: try row.decode("first_seen_at"),
+            lastVerifiedAt: try row.decode("last_confirmed_at", as: Date?.self))
     }
 }
 

@@ -37,6 +37,26 @@ extension LedgerSession {
             return try rows.first.map(KeptRun.init)
         }
     }
+
+    /// The figures of the latest runs that closed their books, up to one run, the oldest first.
+    public func history(upTo runID: Int64, count: Int = 30) async throws(LedgerError) -> [RunFigures] {
+        try await translating {
+            let rows = try await connection.query(
+                """
+                SELECT run_id, as_of, cases::text AS cases
+                FROM runs
+                WHERE closing_number IS NOT NULL AND cases IS NOT NULL AND run_id <= \(runID)
+                ORDER BY closing_number DESC
+                LIMIT \(count)
+                """)
+            return try rows.reversed().map { row in
+                let counts = try KeptHead(cases: try row.decode("cases", as: String?.self), stages: nil).counts
+                return RunFigures(
+                    runID: try row.decode("run_id"), now: try row.decode("as_of"), cases: counts.total,
+                    new: counts.new)
+            }
+        }
+    }
 }
 
 extension KeptRun {

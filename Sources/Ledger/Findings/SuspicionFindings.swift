@@ -4,14 +4,77 @@ public import Reconciliation
 
 extension LedgerSession {
     /// What looks like fraud or a mix-up: receipts of other apps and transactions that three users or more presented
-    /// within thirty days, open cases of products that the app does not sell, and receipts of which Apple says
-    /// something else than its signature.
-    public func forEachSuspicion(now: Date, _ body: (Suspicion) throws -> Void) async throws(LedgerError) {
+    /// within thirty days, open cases of products that the app does not sell, deliveries to the wrong user or from an
+    /// unexpected country, and receipts of which Apple says something else than its signature.
+    public func forEachSuspicion(
+        of apps: [App], now: Date, _ body: (Suspicion) throws -> Void
+    ) async throws(LedgerError) {
         let since = now.addingTimeInterval(-Self.listing)
         try await forEachForeignBundle(since: since, body)
         try await forEachUnknownProduct(body)
         try await forEachSharedTransaction(since: since, body)
+        try await forEachMisdelivery(since: since, body)
+        try await forEachUnexpectedStorefront(of: apps, since: since, body)
         try await forEachContradiction(since: since, body)
+    }
+
+    /// Deliveries for which another's order was named, or which another uploaded first.
+    private func forEachMisdelivery(since: Date, _ body: (Suspicion) throws -> Void) async throws(LedgerError) {
+        try await translating {
+            try await connection.forEachRow(
+                """
+                SELECT
+                    black.transaction_id, black.bundle_id, black.environment, black.product_id,
+                    black.delivered_at AS first_seen_at, black.user_id AS served_user_id,
+                    coalesce(orders.user_id, first_upload.user_id) AS likely_user_id,
+                    ARRAY[coalesce(orders.user_id, first_upload.user_id), black.user_id] AS user_ids
+                FROM iap.black
+                LEFT JOIN iap.orders
+                    ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id
+                    AND orders.user_id <> black.user_id
+                LEFT JOIN LATERAL (
+                    SELECT user_id
+                    FROM iap.sightings
+                    WHERE sightings.transaction_id = black.transaction_id
+                        AND sightings.bundle_id = black.bundle_id
+                        AND sightings.environment = black.environment
+                        AND sightings.user_id IS NOT NULL
+                    ORDER BY is_named DESC, uploaded_at, receipt_id
+                    LIMIT 1
+                ) AS first_upload ON true
+                WHERE black.delivered_at >= \(since) AND black.delivered_by = 'claim'
+                    AND coalesce(orders.user_id, first_upload.user_id) <> black.user_id
+                ORDER BY black.delivered_at, black.transaction_id, black.bundle_id
+                """
+            ) { row in
+                let served = try row.decode("served_user_id", as: String.self)
+                let likely = try row.decode("likely_user_id", as: String.self)
+                try body(try Suspicion(row, .misdelivery, detail: "delivered to \(served), likely bought by \(likely)"))
+            }
+        }
+    }
+
+    private func forEachUnexpectedStorefront(
+        of apps: [App], since: Date, _ body: (Suspicion) throws -> Void
+    ) async throws(LedgerError) {
+        for app in apps where !app.storefronts.isEmpty {
+            try await translating {
+                try await connection.forEachRow(
+                    """
+                    SELECT
+                        transaction_id, bundle_id, environment, product_id, delivered_at AS first_seen_at, storefront,
+                        array_remove(ARRAY[user_id], NULL) AS user_ids
+                    FROM iap.black
+                    WHERE bundle_id = \(app.bundleID.text) AND delivered_at >= \(since) AND storefront IS NOT NULL
+                        AND storefront <> ALL (\(app.storefronts.sorted()))
+                    ORDER BY delivered_at, transaction_id
+                    """
+                ) { row in
+                    let storefront = try row.decode("storefront", as: String.self)
+                    try body(try Suspicion(row, .unexpectedStorefront, detail: "paid in the storefront \(storefront)"))
+                }
+            }
+        }
     }
 
     private func forEachContradiction(

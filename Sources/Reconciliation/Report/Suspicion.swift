@@ -11,6 +11,10 @@ public struct Suspicion: Hashable, Sendable {
         case manyUsers = "many_users"
         /// Apple says that the receipt is not genuine, and Apple's own signature holds.
         case contradiction
+        /// It was delivered to another user than the one whom more speaks for (误充).
+        case misdelivery
+        /// It was delivered, and paid in a country where the app expects no sales.
+        case unexpectedStorefront = "unexpected_storefront"
     }
 
     /// What it is about.

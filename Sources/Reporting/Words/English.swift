@@ -71,6 +71,8 @@ struct English: Wording {
         case .unknownProduct: "Unknown product"
         case .manyUsers: "Presented by many users"
         case .contradiction: "Apple contradicts its signature"
+        case .misdelivery: "Likely misdelivery"
+        case .unexpectedStorefront: "Unexpected storefront"
         }
     }
 

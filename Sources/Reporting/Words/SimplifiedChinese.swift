@@ -76,6 +76,8 @@ struct SimplifiedChinese: Wording {
         case .unknownProduct: "未知商品"
         case .manyUsers: "多个用户提交"
         case .contradiction: "Apple 的回答与其签名矛盾"
+        case .misdelivery: "可能误充"
+        case .unexpectedStorefront: "意外的商店地区"
         }
     }
 

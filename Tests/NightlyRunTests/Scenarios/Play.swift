@@ -20,7 +20,7 @@ struct Play {
 
     /// A purchase that the store has in its books.
     func buy(
-        _ id: String, _ product: String = "gems.60", account: String = "anna", hoursAgo: Double = 30,
+        _ id: String, _ product: String = "gems.60", account: String = "anna", hoursAgo: Double = 200,
         _ change: (inout SimulatedTransaction) -> Void = { _ in }
     ) -> SimulatedTransaction {
         var transaction = SimulatedTransaction(
@@ -35,12 +35,13 @@ struct Play {
     /// What a client uploads for these purchases.
     func receipt(
         _ transactions: [SimulatedTransaction], style: SimulatedReceipt.Style = .appReceipt,
-        bundleID: String = Self.bundleID, environment: StoreEnvironment = .production, account: String = "anna"
+        bundleID: String = Self.bundleID, environment: StoreEnvironment = .production, account: String = "anna",
+        madeHoursAgo: Double = 0.5
     ) -> String {
         store.makeReceipt(
             SimulatedReceipt(
                 style: style, bundleID: bundleID, environment: environment, account: account,
-                createdAt: began - 1800, transactions: transactions))
+                createdAt: began - madeHoursAgo * 3600, transactions: transactions))
     }
 
     @discardableResult
@@ -54,6 +55,17 @@ struct Play {
                 \(Self.bundleID), \(user), \(payload), \(transaction?.id), \(order), \(device)::jsonb) AS answer
             """)
         return try row.decode("answer")
+    }
+
+    /// An order that the app's own server opened.
+    func order(
+        _ id: String, by user: String = "anna", product: String = "gems.60", token: String? = nil, hoursAgo: Double
+    ) async throws {
+        _ = try await server(
+            """
+            SELECT iap.register_order(
+                \(Self.bundleID), \(id), \(user), \(product), 1, \(token), \(began - hoursAgo * 3600))
+            """)
     }
 
     /// What the app's server is told when it claims.

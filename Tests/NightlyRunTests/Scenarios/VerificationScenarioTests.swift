@@ -9,8 +9,8 @@ import Testing
 @Suite struct VerificationScenarioTests {
     @Test func s09FindsInTheCustomersHistoryWhatNoReceiptEverHeld() async throws {
         try await withPlay(hasKey: true) { play in
-            let overwritten = play.buy("1000000000000901", hoursAgo: 40)
-            let uploaded = play.buy("1000000000000902", hoursAgo: 30)
+            let overwritten = play.buy("1000000000000901", hoursAgo: 220)
+            let uploaded = play.buy("1000000000000902")
             try await play.upload(play.receipt([uploaded]), for: uploaded)
             let findings = try await play.night().findings
             #expect(findings.caseIDs == [overwritten.id, uploaded.id])
@@ -26,8 +26,8 @@ import Testing
 
     @Test func s09IsBeyondReachWithoutAKey() async throws {
         try await withPlay { play in
-            let overwritten = play.buy("1000000000000901", hoursAgo: 40)
-            let uploaded = play.buy("1000000000000902", hoursAgo: 30)
+            let overwritten = play.buy("1000000000000901", hoursAgo: 220)
+            let uploaded = play.buy("1000000000000902")
             try await play.upload(play.receipt([uploaded]), for: uploaded)
             let findings = try await play.night().findings
             #expect(findings.caseIDs == [uploaded.id])

@@ -1,0 +1,286 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import Testing
+
+/// The ways in which an order gets lost: each is found, once, with its reasons, its owner and what to do.
+@Suite struct LossScenarioTests {
+    private func only(_ findings: Collector) throws -> ReportedCase {
+        #expect(findings.cases.count == 1)
+        return try #require(findings.cases.first)
+    }
+
+    @Test func s01TheCallbackNeverFiredAndTheReceiptCameWithAnother() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000000101", hoursAgo: 210)
+            let other = play.buy("1000000000000102")
+            try await play.upload(play.receipt([lost, other]), for: other)
+            try await play.admit(other)
+            #expect(try await play.claim(other) == "delivered")
+            let found = try only(try await play.night().findings)
+            #expect(found.key.id.text == lost.id)
+            #expect(found.assessment.reasons == [.neverClaimed, .rodeAlong])
+            #expect(found.assessment.owner == .user("anna"))
+            #expect(found.assessment.action == .deliver)
+            #expect(found.assessment.likelihood == .high)
+        }
+    }
+
+    @Test func s02TheReceiptCameTheNextDayAndTheClaimNever() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000000201")
+            try await play.upload(play.receipt([lost]), for: lost)
+            let found = try only(try await play.night().findings)
+            #expect(found.assessment.reasons == [.neverClaimed])
+            #expect(found.assessment.owner == .user("anna"))
+            #expect(found.assessment.action == .deliver)
+        }
+    }
+
+    @Test func s03TheOrderIDIsLostAndOneOrderIsOpen() async throws {
+        try await withPlay { play in
+            try await play.order("order-3", hoursAgo: 200.1)
+            try await play.order("order-of-ben", by: "ben", hoursAgo: 200.1)
+            try await play.order("order-of-another-product", product: "gems.300", hoursAgo: 200.1)
+            let lost = play.buy("1000000000000301")
+            try await play.upload(play.receipt([lost]), for: lost)
+            let found = try only(try await play.night().findings)
+            #expect(found.assessment.reasons == [.neverClaimed, .orderMatched])
+            #expect(found.orderIDs == ["order-3"])
+        }
+    }
+
+    @Test func s04ThreeOrdersWereOpenedAndOnePaid() async throws {
+        try await withPlay { play in
+            for (name, hours) in [("first", 203.0), ("third", 200.5), ("second", 201.0)] {
+                try await play.order(name, hoursAgo: hours)
+            }
+            let lost = play.buy("1000000000000401")
+            try await play.upload(play.receipt([lost]), for: lost)
+            let found = try only(try await play.night().findings)
+            #expect(found.assessment.reasons == [.neverClaimed, .orderAmbiguous])
+            #expect(found.orderIDs == ["third", "second", "first"])
+        }
+    }
+
+    @Test func oneOrderIsNeverGivenToTwoTransactions() async throws {
+        try await withPlay { play in
+            try await play.order("order-1", hoursAgo: 210.1)
+            try await play.order("order-2", hoursAgo: 200.1)
+            let first = play.buy("1000000000000411", hoursAgo: 210)
+            let second = play.buy("1000000000000410", hoursAgo: 200)
+            try await play.upload(play.receipt([first, second]), for: second)
+            let findings = try await play.night().findings
+            let orders = Dictionary(uniqueKeysWithValues: findings.cases.map { ($0.key.id.text, $0.orderIDs) })
+            #expect(orders == [first.id: ["order-1"], second.id: ["order-2"]])
+        }
+    }
+
+    @Test func s05TheAppWasReinstalledAndALaunchUploadBroughtIt() async throws {
+        try await withPlay { play in
+            try await play.order("order-5", hoursAgo: 200.1)
+            let lost = play.buy("1000000000000501")
+            try await play.upload(play.receipt([lost]))
+            let found = try only(try await play.night().findings)
+            #expect(found.assessment.reasons == [.neverClaimed, .rodeAlong, .orderMatched])
+            #expect(found.orderIDs == ["order-5"])
+            #expect(found.assessment.owner == .user("anna"))
+        }
+    }
+
+    @Test func s08TheClientFinishedWhatTheServerNeverDelivered() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000000801", hoursAgo: 40)
+            let later = play.buy("1000000000000802", hoursAgo: 20)
+            try await play.upload(play.receipt([lost], madeHoursAgo: 39), for: lost)
+            try await play.upload(play.receipt([later], madeHoursAgo: 19), for: later)
+            try await play.admit(later)
+            try await play.claim(later)
+            let found = try only(try await play.night().findings)
+            #expect(found.key.id.text == lost.id)
+            #expect(found.assessment.reasons == [.neverClaimed, .finishedUndelivered, .mayStillArrive])
+            #expect(found.assessment.likelihood == .high)
+            #expect(found.assessment.action == .deliver)
+        }
+    }
+
+    @Test func s10AppleWasBusyForThreeNights() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let lost = play.buy("1000000000001001")
+            let number = try await play.upload(play.receipt([lost]), for: lost)
+            let busy = SimulatedAppStore(seed: 7, faults: try Faults([.unavailable: 1]))
+            let addresses = try busy.start()
+            defer { busy.stop() }
+            var waiting = play
+            waiting.settings.apple.verifyReceiptProduction = addresses.productionVerifyReceipt
+            waiting.settings.apple.attempts = 1
+            for night in 1...3 {
+                let findings = try await waiting.night(night).findings
+                #expect(findings.cases.isEmpty)
+                #expect(findings.unverified.map(\.receiptID) == [number])
+                #expect(findings.unverified.first?.attempts == night)
+            }
+            let found = try only(try await play.night(4).findings)
+            #expect(found.key.id.text == lost.id)
+            #expect(try await play.count("iap.white") == 1)
+        }
+    }
+
+    @Test func s11APaidAndBUploadedTheSame() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000001101")
+            let payload = play.receipt([lost])
+            try await play.upload(payload, by: "a", for: lost)
+            try await play.upload(payload, by: "b")
+            let found = try only(try await play.night().findings)
+            #expect(found.assessment.reasons == [.neverClaimed, .ownerAmbiguous])
+            #expect(found.assessment.owner == .ambiguous(["a", "b"]))
+            #expect(found.assessment.candidates.map(\.evidence) == [[.uploaded], [.carried]])
+            #expect(found.assessment.action == .contact)
+            #expect(found.assessment.likelihood == .medium)
+        }
+    }
+
+    @Test func s11BWasCreditedForWhatAPaid() async throws {
+        try await withPlay { play in
+            let bought = play.buy("1000000000001102")
+            let payload = play.receipt([bought])
+            try await play.upload(payload, by: "a", for: bought)
+            try await play.upload(payload, by: "b")
+            #expect(try await play.night(1).findings.cases.count == 1)
+            #expect(try await play.claim(bought, for: "b") == "delivered")
+            let findings = try await play.night(2).findings
+            #expect(findings.cases.isEmpty)
+            #expect(findings.suspicions.map(\.kind) == [.misdelivery])
+            #expect(findings.suspicions.first?.userIDs == ["a", "b"])
+        }
+    }
+
+    @Test func s12TwoOfThreeInOneReceiptWereNeverClaimed() async throws {
+        try await withPlay { play in
+            let bought = (1...3).map { play.buy("100000000000120\($0)", hoursAgo: 200 + Double($0)) }
+            try await play.upload(play.receipt(bought), for: bought[1])
+            try await play.admit(bought[1])
+            try await play.claim(bought[1])
+            let findings = try await play.night().findings
+            #expect(findings.caseIDs == [bought[0].id, bought[2].id])
+        }
+    }
+
+    @Test func s16OneReceiptWasUploadedByFive() async throws {
+        try await withPlay { play in
+            let bought = play.buy("1000000000001601")
+            let payload = play.receipt([bought])
+            let users = (1...5).map { "u\($0)" }
+            for user in users { try await play.upload(payload, by: user, for: bought) }
+            let findings = try await play.night().findings
+            let found = try only(findings)
+            #expect(found.assessment.owner.candidates == users)
+            #expect(found.assessment.reasons.contains(.ownerAmbiguous))
+            #expect(found.assessment.action == .lookOut)
+            #expect(findings.suspicions.map(\.kind) == [.manyUsers])
+            #expect(play.store.counts.total == 1)
+        }
+    }
+
+    @Test func s19OnePeriodOfASubscriptionWasMissed() async throws {
+        try await withPlay { play in
+            let day = 86_400.0
+            let periods = (0..<4).map { index in
+                let begin = play.began - 210 * 3600 - Double(3 - index) * 7 * day
+                return SimulatedTransaction(
+                    id: "100000000000190\(index)", originalID: "1000000000001900", productID: "pass.weekly",
+                    purchasedAt: begin, expiresAt: begin + 7 * day)
+            }
+            play.store.update { $0.add(Subscription(periods: periods, renews: false)) }
+            try await play.upload(play.receipt([periods[0]]), for: periods[0])
+            for period in [periods[0], periods[1], periods[3]] {
+                try await play.admit(period)
+                #expect(try await play.claim(period) == "delivered")
+            }
+            let found = try only(try await play.night().findings)
+            #expect(found.key.id.text == periods[2].id)
+            #expect(found.productType == .autoRenewable)
+        }
+    }
+
+    @Test func s20TwentyUploadsAreVerifiedOnce() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000002001")
+            let payload = play.receipt([lost])
+            for _ in 1...20 { try await play.upload(payload, for: lost) }
+            _ = try only(try await play.night().findings)
+            #expect(play.store.counts.total == 1)
+            #expect(try await play.count("iap.white") == 1)
+            #expect(try await play.count("iap.receipts") == 1)
+        }
+    }
+
+    @Test func s21WhatIsWithinItsGraceWaitsForTheNextNight() async throws {
+        try await withPlay { play in
+            // Tonight is an hour from now; the grace is an hour.
+            let fresh = play.buy("1000000000002101", hoursAgo: -0.5)
+            try await play.upload(play.receipt([fresh]), for: fresh)
+            let (report, findings) = try await play.night(1)
+            #expect(findings.cases.isEmpty)
+            #expect(report.pending == 1)
+            let found = try only(try await play.night(2).findings)
+            #expect(found.assessment.reasons == [.neverClaimed, .mayStillArrive])
+            #expect(found.assessment.likelihood == .medium)
+        }
+    }
+
+    @Test func s22TheClaimWasRolledBack() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000002201")
+            try await play.upload(play.receipt([lost]), for: lost)
+            try await play.admit(lost)
+            // The server's transaction fails after the claim: it takes the claim back.
+            let rolledBack: SQL = """
+                DO $$ BEGIN
+                    PERFORM iap.claim('com.example.game', '1000000000002201', 'anna', NULL);
+                    RAISE division_by_zero;
+                EXCEPTION WHEN division_by_zero THEN
+                    NULL;
+                END $$
+                """
+            try await play.administer(rolledBack)
+            let found = try only(try await play.night().findings)
+            #expect(found.assessment.reasons == [.neverClaimed])
+        }
+    }
+
+    @Test func s22AClaimThatCameTooEarlyIsSaidToHaveFailed() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000002202")
+            #expect(try await play.claim(lost) == "not_verified")
+            try await play.upload(play.receipt([lost]), for: lost)
+            let found = try only(try await play.night().findings)
+            #expect(found.assessment.reasons == [.claimFailed])
+        }
+    }
+
+    @Test func s28PaidInACountryWhereTheAppDoesNotSell() async throws {
+        try await withPlay(hasKey: true) { play in
+            var play = play
+            let app = play.settings.apps[0].app
+            play.settings.apps[0].app = App(
+                bundleID: app.bundleID, environment: .production, grace: app.grace, since: nil,
+                storefronts: ["CHN"])
+            // The store takes US dollars in the storefront USA.
+            let waiting = play.buy("1000000000002801")
+            let served = play.buy("1000000000002802")
+            try await play.upload(play.receipt([waiting, served]), for: served)
+            #expect(try await play.night(1).findings.cases.count == 2)
+            #expect(try await play.claim(served) == "delivered")
+            let findings = try await play.night(2).findings
+            let found = try only(findings)
+            #expect(found.assessment.reasons.contains(.unexpectedStorefront))
+            #expect(found.assessment.action == .investigate)
+            #expect(findings.suspicions.map(\.kind) == [.unexpectedStorefront])
+            #expect(findings.suspicions.first?.subject.transactionID == served.id)
+        }
+    }
+}

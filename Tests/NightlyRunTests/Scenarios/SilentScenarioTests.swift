@@ -1,0 +1,174 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import Testing
+
+/// What only looks like a lost order: no case, and a line in the list where it belongs.
+@Suite struct SilentScenarioTests {
+    @Test func s06AnUnreadableUploadIsListedAndNeverDropped() async throws {
+        try await withPlay { play in
+            let device = #"{"model": "iPhone15,2"}"#
+            try await play.upload("", by: "anna", device: device)
+            try await play.upload("bm90IGEgcmVjZWlwdA==", by: "ben", device: device)
+            let findings = try await play.night().findings
+            #expect(findings.cases.isEmpty)
+            let problems = Dictionary(
+                uniqueKeysWithValues: findings.unusable.map { ($0.userID ?? "", $0.problem) })
+            #expect(problems == ["anna": .empty, "ben": .malformed])
+            #expect(findings.unusable.allSatisfy { $0.device?.contains("iPhone15,2") == true && !$0.detail.isEmpty })
+            #expect(try await play.count("iap.receipts") == 2)
+        }
+    }
+
+    @Test func s07AnEmptyReceiptIsListed() async throws {
+        try await withPlay { play in
+            try await play.upload(play.receipt([]))
+            let findings = try await play.night().findings
+            #expect(findings.cases.isEmpty)
+            #expect(findings.unusable.map(\.problem) == [.noTransactions])
+        }
+    }
+
+    @Test func s13DeliveredAndNeverFinishedIsNoCase() async throws {
+        try await withPlay { play in
+            let served = play.buy("1000000000001301")
+            try await play.admit(served)
+            #expect(try await play.claim(served) == "delivered")
+            let later = play.buy("1000000000001302", hoursAgo: 190)
+            try await play.upload(play.receipt([served, later]), for: later)
+            try await play.admit(later)
+            try await play.claim(later)
+            for night in 1...2 {
+                let (report, findings) = try await play.night(night)
+                #expect(findings.cases.isEmpty)
+                #expect(report.totals.newlyWhite.transactions == 0)
+            }
+            #expect(try await play.count("iap.black") == 2)
+        }
+    }
+
+    @Test func s15AnotherAppsReceiptIsSuspicious() async throws {
+        try await withPlay { play in
+            let foreign = SimulatedTransaction(
+                id: "1000000000001501", productID: "coins.100", purchasedAt: play.began - 90_000)
+            try await play.upload(play.receipt([foreign], bundleID: Play.foreignBundleID), for: foreign)
+            let findings = try await play.night().findings
+            #expect(findings.cases.isEmpty)
+            #expect(findings.suspicions.map(\.kind) == [.foreignBundle])
+            #expect(try await play.count("iap.excluded WHERE reason = 'foreign_bundle'") == 1)
+        }
+    }
+
+    @Test func s15AnUnknownProductIsACaseOfLowLikelihood() async throws {
+        try await withPlay { play in
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES ('com.example.game', 'gems.60', 'consumable', '60 gems')
+                """)
+            let odd = play.buy("1000000000001502", "gems.999999")
+            try await play.upload(play.receipt([odd]), for: odd)
+            let findings = try await play.night().findings
+            #expect(findings.cases.map(\.assessment.likelihood) == [.low])
+            #expect(findings.cases.first?.assessment.reasons.contains(.unknownProduct) == true)
+            #expect(findings.suspicions.map(\.kind) == [.unknownProduct])
+        }
+    }
+
+    @Test func s17RefundedBeforeItWasClaimed() async throws {
+        try await withPlay { play in
+            let refunded = play.buy("1000000000001701")
+            play.store.update { $0.refund(refunded.id, Refund(at: play.began - 3600)) }
+            try await play.upload(play.receipt([refunded]), for: refunded)
+            #expect(try await play.night().findings.cases.isEmpty)
+            #expect(try await play.count("iap.excluded WHERE reason = 'refunded'") == 1)
+        }
+    }
+
+    @Test func s17RefundedAfterItWasDelivered() async throws {
+        try await withPlay { play in
+            let refunded = play.buy("1000000000001702")
+            try await play.admit(refunded)
+            try await play.claim(refunded)
+            play.store.update { $0.refund(refunded.id, Refund(at: play.began - 3600)) }
+            try await play.upload(play.receipt([refunded]), for: refunded)
+            #expect(try await play.night().findings.cases.isEmpty)
+            #expect(try await play.count("finance.refunds_after_delivery") == 1)
+        }
+    }
+
+    @Test func s18ARestoredNonConsumableIsDeliveredOnce() async throws {
+        try await withPlay { play in
+            let original = play.buy("1000000000001801", "noads") { $0.productType = .nonConsumable }
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES ('com.example.game', 'noads', 'non_consumable', 'No ads')
+                """)
+            try await play.admit(original)
+            #expect(try await play.claim(original) == "delivered")
+            let restored = play.buy("1000000000001802", "noads", hoursAgo: 180) {
+                $0.originalID = original.id
+                $0.productType = .nonConsumable
+            }
+            try await play.upload(play.receipt([restored]), for: restored)
+            #expect(try await play.night().findings.cases.isEmpty)
+            #expect(try await play.count("iap.excluded WHERE reason = 'restored'") == 1)
+        }
+    }
+
+    @Test func s23TwoServersClaimWhileANightRecords() async throws {
+        try await withPlay { play in
+            let bought = (0..<20).map { play.buy("10000000000230\($0 < 10 ? "0" : "")\($0)") }
+            for transaction in bought {
+                try await play.upload(play.receipt([transaction]), for: transaction)
+                try await play.admit(transaction)
+            }
+            let outcomes = try await withThrowingTaskGroup(of: String.self) { tasks in
+                for transaction in bought {
+                    for _ in 1...2 { tasks.addTask { try await play.claim(transaction) } }
+                }
+                tasks.addTask {
+                    _ = try await play.night()
+                    return "night"
+                }
+                return try await tasks.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+            }
+            #expect(outcomes == ["delivered": 20, "already_delivered": 20, "night": 1])
+            #expect(try await play.count("iap.white") == 0)
+            #expect(try await play.count("iap.black") == 20)
+            #expect(try await play.night(2).findings.cases.isEmpty)
+        }
+    }
+
+    @Test func s26AFamilyMemberPaid() async throws {
+        try await withPlay { play in
+            let shared = play.buy("1000000000002601", "noads") {
+                $0.productType = .nonConsumable
+                $0.isFamilyShared = true
+            }
+            try await play.upload(play.receipt([shared]), for: shared)
+            #expect(try await play.night().findings.cases.isEmpty)
+            #expect(try await play.count("iap.excluded WHERE reason = 'family_shared'") == 1)
+        }
+    }
+
+    @Test func s27AClaimAfterSupportDeliveredIsRefused() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000002701")
+            try await play.upload(play.receipt([lost]), for: lost)
+            #expect(try await play.night(1).findings.cases.count == 1)
+            let resolved: SQL = """
+                DO $$ BEGIN
+                    PERFORM iap.resolve('1000000000002701', 'delivered', 'support@example.com', 'sent by hand');
+                END $$
+                """
+            try await play.administer(resolved)
+            #expect(try await play.claim(lost) == "already_delivered")
+            #expect(try await play.night(2).findings.cases.isEmpty)
+            #expect(try await play.count("iap.black WHERE delivered_by = 'resolved'") == 1)
+        }
+    }
+}
