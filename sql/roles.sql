@@ -4,7 +4,7 @@
 --
 --   iap_job      the nightly job
 --   iap_app      an app's own server: calls four functions and sees no table
---   iap_support  the support desk: reads all but the payloads of receipts, and ends cases
+--   iap_support  the support desk: reads all but the payloads of receipts, ends cases, and takes that back
 --   iap_finance  reads the views in schema finance
 
 DO $$
@@ -67,9 +67,9 @@ GRANT SELECT ON
     TO iap_support;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
-    attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text)
+    attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature)
     ON iap.receipts TO iap_support;
-GRANT EXECUTE ON FUNCTION iap.resolve TO iap_support;
+GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen TO iap_support;
 
 -- Finance.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;

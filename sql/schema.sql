@@ -229,6 +229,36 @@ $$;
 
 COMMENT ON FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text) IS 'Moves a transaction from white to black; false if it was black already. The primary key of iap.black is what keeps a transaction from being delivered twice, whatever happened before.';
 
+CREATE FUNCTION iap.enter_white_again(owed iap.white) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    seen record;
+BEGIN
+    INSERT INTO iap.white VALUES (owed.*) ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+    IF FOUND THEN
+        INSERT INTO iap.movements (kind, transactions, units, hash)
+        VALUES ('new', 1, owed.quantity, hashtextextended(owed.transaction_id, 0));
+    END IF;
+    UPDATE iap.cases
+    SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL
+    WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
+        AND state = 'closed';
+    -- Its receipts are asked again each night, so that Apple's refund would be noticed. A statement a row, by its key.
+    FOR seen IN
+        SELECT bucket, receipt_id FROM iap.sightings
+        WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
+        ORDER BY bucket, receipt_id
+    LOOP
+        UPDATE iap.receipts SET state = 'watched', next_attempt_at = now()
+        WHERE bucket = seen.bucket AND receipt_id = seen.receipt_id AND state = 'settled';
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.enter_white_again(owed iap.white) IS 'Puts a transaction back into white with all that was known of it, journals it, and opens its case again.';
+
 CREATE FUNCTION iap.environment_of(bundle_id text, transaction_id text) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -309,6 +339,20 @@ $$;
 
 COMMENT ON FUNCTION iap.leave_white(owed iap.white, kind text) IS 'Takes a transaction out of the white table, and journals it for the control totals.';
 
+CREATE FUNCTION iap.lock_purchase(owed iap.white) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF iap.product_type_of(owed) = 'non_consumable' THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(
+            concat_ws(' ', owed.bundle_id, owed.environment, owed.original_transaction_id), 0));
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.lock_purchase(owed iap.white) IS 'Locks the original purchase of a non-consumable until the transaction ends: a restored one shares it under another transaction id.';
+
 CREATE FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) RETURNS iap.white
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -321,10 +365,7 @@ BEGIN
     FROM iap.white
     WHERE transaction_id = lock_white.transaction_id AND bundle_id = lock_white.bundle_id
         AND environment = lock_white.environment;
-    IF iap.product_type_of(owed) = 'non_consumable' THEN
-        PERFORM pg_advisory_xact_lock(hashtextextended(
-            concat_ws(' ', owed.bundle_id, owed.environment, owed.original_transaction_id), 0));
-    END IF;
+    PERFORM iap.lock_purchase(owed);
     SELECT * INTO owed
     FROM iap.white
     WHERE transaction_id = lock_white.transaction_id AND bundle_id = lock_white.bundle_id
@@ -334,7 +375,34 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) IS 'The white row, locked until the transaction ends, all NULL if there is none. Whoever delivers a non-consumable first locks its original purchase, since a restored one shares it under another transaction id.';
+COMMENT ON FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) IS 'The white row, locked until the transaction ends, all NULL if there is none. Whoever delivers a non-consumable first locks its original purchase.';
+
+CREATE FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    places bigint;
+BEGIN
+    SELECT count(*), min(known.bundle_id), min(known.environment) INTO places, place_of.bundle_id, place_of.environment
+    FROM (
+        SELECT bundle_id, environment FROM iap.white WHERE transaction_id = place_of.transaction_id
+        UNION
+        SELECT bundle_id, environment FROM iap.black WHERE transaction_id = place_of.transaction_id
+        UNION
+        SELECT bundle_id, environment FROM iap.excluded WHERE transaction_id = place_of.transaction_id
+    ) AS known
+    WHERE known.bundle_id = coalesce(wanted_bundle_id, known.bundle_id)
+        AND known.environment = coalesce(wanted_environment, known.environment);
+    IF places > 1 THEN
+        RAISE EXCEPTION 'transaction % is known in % apps or environments', transaction_id, places
+            USING ERRCODE = 'cardinality_violation', HINT = 'Name bundle_id and environment too.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) IS 'The app and environment in which a transaction is known, NULL if in none; it is an error (21000) if several are left by what is wanted.';
 
 CREATE FUNCTION iap.product_type_of(owed iap.white) RETURNS text
     LANGUAGE sql STABLE
@@ -391,6 +459,56 @@ $$;
 
 COMMENT ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) IS 'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering the same order again does nothing; the same id for another user, product or quantity is refused.';
 
+CREATE FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    place    record;
+    resolved jsonb;
+    owed     iap.white;
+    other    iap.white;
+BEGIN
+    PERFORM iap.require_id('transaction_id', reopen.transaction_id, 64);
+    PERFORM iap.require_text('who', reopen.who, 1000);
+    PERFORM iap.require_text('note', reopen.note, 10000);
+
+    place := iap.place_of(reopen.transaction_id, reopen.bundle_id, reopen.environment);
+    SELECT details INTO resolved
+    FROM iap.events
+    WHERE transaction_id = reopen.transaction_id AND bundle_id = place.bundle_id AND environment = place.environment
+        AND kind = 'resolved'
+    ORDER BY event_id DESC
+    LIMIT 1;
+    owed := jsonb_populate_record(NULL::iap.white, resolved -> 'taken' -> 0);
+    PERFORM iap.lock_purchase(owed);
+    IF NOT iap.take_back(owed) THEN
+        RETURN iap.why_closed(place.bundle_id, place.environment, reopen.transaction_id);
+    END IF;
+
+    PERFORM iap.enter_white_again(owed);
+    FOR other IN
+        SELECT * FROM jsonb_populate_recordset(NULL::iap.white, resolved -> 'taken')
+        WHERE transaction_id <> reopen.transaction_id
+    LOOP
+        DELETE FROM iap.excluded
+        WHERE transaction_id = other.transaction_id AND bundle_id = other.bundle_id
+            AND environment = other.environment AND reason = 'restored' AND run_id IS NULL AND refunded_at IS NULL;
+        IF FOUND THEN
+            PERFORM iap.enter_white_again(other);
+        END IF;
+    END LOOP;
+    INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, environment, details)
+    VALUES (
+        'reopened', reopen.who, owed.transaction_id, owed.bundle_id, owed.environment,
+        jsonb_build_object('was', resolved ->> 'as', 'note', reopen.note, 'login', session_user));
+    RETURN 'reopened';
+END
+$$;
+
+COMMENT ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) IS 'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before. What a claim delivered stays delivered. Otherwise it changes nothing and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';
+
 CREATE FUNCTION iap.require_id(name text, value text, longest integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -428,10 +546,11 @@ CREATE FUNCTION iap.resolve(transaction_id text, how text, who text, note text, 
     AS $$
 #variable_conflict use_column
 DECLARE
-    owed     iap.white;
-    found_in record;
-    outcome  text;
-    owner    text;
+    owed    iap.white;
+    place   record;
+    outcome text;
+    owner   text;
+    taken   jsonb;
 BEGIN
     PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
     PERFORM iap.require_text('who', resolve.who, 1000);
@@ -441,24 +560,9 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
-    SELECT count(*) AS places, min(known.bundle_id) AS bundle_id, min(known.environment) AS environment
-    INTO found_in
-    FROM (
-        SELECT bundle_id, environment FROM iap.white WHERE transaction_id = resolve.transaction_id
-        UNION
-        SELECT bundle_id, environment FROM iap.black WHERE transaction_id = resolve.transaction_id
-        UNION
-        SELECT bundle_id, environment FROM iap.excluded WHERE transaction_id = resolve.transaction_id
-    ) AS known
-    WHERE known.bundle_id = coalesce(resolve.bundle_id, known.bundle_id)
-        AND known.environment = coalesce(resolve.environment, known.environment);
-    IF found_in.places > 1 THEN
-        RAISE EXCEPTION 'transaction % is known in % apps or environments', resolve.transaction_id, found_in.places
-            USING ERRCODE = 'cardinality_violation', HINT = 'Name bundle_id and environment too.';
-    END IF;
-
-    owed := iap.lock_white(found_in.bundle_id, found_in.environment, resolve.transaction_id);
-    outcome := iap.standing(found_in.bundle_id, found_in.environment, resolve.transaction_id, owed);
+    place := iap.place_of(resolve.transaction_id, resolve.bundle_id, resolve.environment);
+    owed := iap.lock_white(place.bundle_id, place.environment, resolve.transaction_id);
+    outcome := iap.standing(place.bundle_id, place.environment, resolve.transaction_id, owed);
     IF outcome <> 'white' THEN
         IF owed.transaction_id IS NOT NULL THEN
             PERFORM iap.tidy_white(owed, resolve.who);
@@ -472,19 +576,22 @@ BEGIN
         WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id
             AND environment = owed.environment AND cardinality(owner_user_ids) = 1;
         owner := coalesce(resolve.user_id, owner, owed.admitted_user_id);
+        taken := iap.with_restored(owed);
         IF NOT iap.deliver(owed, owner, resolve.order_id, 'resolved', resolve.who, resolve.note) THEN
             RETURN 'already_delivered';
         END IF;
     ELSE
+        taken := jsonb_build_array(to_jsonb(owed));
         PERFORM iap.exclude(owed, resolve.how);
         PERFORM iap.close_case(owed, resolve.how, resolve.who, resolve.note);
     END IF;
+    -- With what it took out of white, so that iap.reopen can put back all that was known.
     INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, environment, details)
     VALUES (
         'resolved', resolve.who, owed.transaction_id, owed.bundle_id, owed.environment,
         jsonb_build_object(
             'as', resolve.how, 'note', resolve.note, 'user_id', owner, 'order_id', resolve.order_id,
-            'login', session_user));
+            'login', session_user, 'taken', taken));
     RETURN resolve.how;
 END
 $$;
@@ -605,6 +712,34 @@ $$;
 
 COMMENT ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) IS 'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL where nobody is logged in.';
 
+CREATE FUNCTION iap.take_back(resolved iap.white) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF iap.product_type_of(resolved) = 'non_consumable' AND EXISTS (
+        SELECT FROM iap.black
+        WHERE original_transaction_id = resolved.original_transaction_id AND bundle_id = resolved.bundle_id
+            AND environment = resolved.environment AND transaction_id <> resolved.transaction_id)
+    THEN
+        RETURN false;
+    END IF;
+    DELETE FROM iap.black
+    WHERE transaction_id = resolved.transaction_id AND bundle_id = resolved.bundle_id
+        AND environment = resolved.environment AND delivered_by = 'resolved' AND refunded_at IS NULL;
+    IF FOUND THEN
+        RETURN true;
+    END IF;
+    DELETE FROM iap.excluded
+    WHERE transaction_id = resolved.transaction_id AND bundle_id = resolved.bundle_id
+        AND environment = resolved.environment AND run_id IS NULL
+        AND (reason = 'refunded' OR (reason = 'dismissed' AND refunded_at IS NULL));
+    RETURN FOUND;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_back(resolved iap.white) IS 'Takes out of black or excluded what the support desk put there, and says whether it did. Never what a claim delivered, what Apple refunded, or a non-consumable that was delivered under another transaction id.';
+
 CREATE FUNCTION iap.tidy_white(owed iap.white, who text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -625,6 +760,54 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.tidy_white(owed iap.white, who text) IS 'Takes out of white what turned out to be delivered or excluded, so that it is no case.';
+
+CREATE FUNCTION iap.why_closed(bundle_id text, environment text, transaction_id text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owed     iap.white;
+    standing text;
+BEGIN
+    SELECT * INTO owed
+    FROM iap.white
+    WHERE transaction_id = why_closed.transaction_id AND bundle_id = why_closed.bundle_id
+        AND environment = why_closed.environment;
+    standing := iap.standing(why_closed.bundle_id, why_closed.environment, why_closed.transaction_id, owed);
+    IF standing = 'white' THEN
+        RETURN 'already_white';
+    ELSIF standing = 'not_verified' THEN
+        RETURN standing;
+    ELSIF EXISTS (
+        SELECT FROM iap.black
+        WHERE transaction_id = why_closed.transaction_id AND bundle_id = why_closed.bundle_id
+            AND environment = why_closed.environment AND delivered_by = 'resolved' AND refunded_at IS NOT NULL
+        UNION ALL
+        SELECT FROM iap.excluded
+        WHERE transaction_id = why_closed.transaction_id AND bundle_id = why_closed.bundle_id
+            AND environment = why_closed.environment AND refunded_at IS NOT NULL)
+    THEN
+        RETURN 'refunded';
+    END IF;
+    RETURN standing;
+END
+$$;
+
+COMMENT ON FUNCTION iap.why_closed(bundle_id text, environment text, transaction_id text) IS 'Why there is nothing to reopen: already_white, already_delivered, refunded, excluded or not_verified.';
+
+CREATE FUNCTION iap.with_restored(owed iap.white) RETURNS jsonb
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT jsonb_build_array(to_jsonb(owed)) || coalesce(jsonb_agg(to_jsonb(other) ORDER BY other.transaction_id), '[]')
+    FROM iap.white AS other
+    WHERE iap.product_type_of(owed) = 'non_consumable'
+        AND original_transaction_id = owed.original_transaction_id AND bundle_id = owed.bundle_id
+        AND environment = owed.environment AND transaction_id <> owed.transaction_id
+$$;
+
+COMMENT ON FUNCTION iap.with_restored(owed iap.white) IS 'The white rows that a delivery of this one takes out of white: its own first, then those that restore it.';
 
 CREATE FUNCTION iap.withdraw_restored(delivered iap.white, who text) RETURNS void
     LANGUAGE plpgsql
@@ -1145,6 +1328,8 @@ CREATE TABLE iap.movements (
 
 COMMENT ON TABLE iap.movements IS 'What entered and left the white table, until a run closes its books over it.';
 
+COMMENT ON COLUMN iap.movements.kind IS 'new: entered white, for the first time or again by iap.reopen; claimed, resolved, refunded: left it.';
+
 COMMENT ON COLUMN iap.movements.hash IS 'The exclusive or of hashtextextended(transaction_id, 0).';
 
 COMMENT ON COLUMN iap.movements.closed_run_id IS 'The run whose books count it; NULL until then.';
@@ -1343,7 +1528,7 @@ ALTER TABLE ONLY iap.uploads
     ADD CONSTRAINT one_upload_a_purpose UNIQUE NULLS NOT DISTINCT (bucket, receipt_id, transaction_id, order_id);
 
 ALTER TABLE ONLY iap.orders
-    ADD CONSTRAINT orders_pkey PRIMARY KEY (bundle_id, order_id);
+    ADD CONSTRAINT orders_pkey PRIMARY KEY (order_id, bundle_id);
 
 ALTER TABLE ONLY iap.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (bundle_id, product_id);
@@ -1374,7 +1559,13 @@ CREATE INDEX black_by_original ON iap.black USING btree (original_transaction_id
 
 CREATE INDEX black_by_user ON iap.black USING btree (user_id, bundle_id);
 
+CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WHERE (state = 'open'::text);
+
+CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WHERE (state = 'open'::text);
+
 CREATE INDEX cases_open ON iap.cases USING btree (likelihood, opened_at) WHERE (state = 'open'::text);
+
+CREATE INDEX claims_by_order ON iap.claims USING btree (order_id) WHERE (order_id IS NOT NULL);
 
 CREATE INDEX events_by_run ON iap.events USING btree (run_id) WHERE (run_id IS NOT NULL);
 
@@ -1398,6 +1589,10 @@ CREATE INDEX sightings_by_receipt ON iap.sightings USING btree (receipt_id, buck
 
 CREATE INDEX sightings_by_upload ON iap.sightings USING btree (uploaded_at);
 
+CREATE INDEX uploads_by_order ON iap.uploads USING btree (order_id) WHERE (order_id IS NOT NULL);
+
+CREATE INDEX uploads_by_transaction ON iap.uploads USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
+
 CREATE INDEX verified_by_bucket ON iap.verified USING btree (bucket);
 
 CREATE INDEX white_by_original ON iap.white USING btree (original_transaction_id);
@@ -1416,6 +1611,8 @@ REVOKE ALL ON FUNCTION iap.close_case(owed iap.white, how text, who text, note t
 
 REVOKE ALL ON FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.enter_white_again(owed iap.white) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.environment_of(bundle_id text, transaction_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.exclude(owed iap.white, reason text) FROM PUBLIC;
@@ -1426,13 +1623,19 @@ REVOKE ALL ON FUNCTION iap.is_wrong_user(owed iap.white, user_id text) FROM PUBL
 
 REVOKE ALL ON FUNCTION iap.leave_white(owed iap.white, kind text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.lock_purchase(owed iap.white) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.product_type_of(owed iap.white) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refuse_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_id(name text, value text, longest integer) FROM PUBLIC;
 
@@ -1446,7 +1649,13 @@ REVOKE ALL ON FUNCTION iap.standing(bundle_id text, environment text, transactio
 
 REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.take_back(resolved iap.white) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.tidy_white(owed iap.white, who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.why_closed(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.with_restored(owed iap.white) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_restored(delivered iap.white, who text) FROM PUBLIC;
 

@@ -78,7 +78,7 @@ SELECT results_eq(
     WHERE pronamespace = 'iap'::regnamespace AND grantee <> proowner ORDER BY 1, 2$$,
     $$VALUES
         ('iap_app', 'admit'), ('iap_app', 'claim'), ('iap_app', 'register_order'), ('iap_app', 'submit_receipt'),
-        ('iap_support', 'resolve')$$, 'the functions that are granted');
+        ('iap_support', 'reopen'), ('iap_support', 'resolve')$$, 'the functions that are granted');
 
 -- As they meet it.
 SELECT test.is_denied('iap_app', 'SELECT payload FROM iap.receipts');
@@ -86,6 +86,7 @@ SELECT test.is_denied('iap_app', 'SELECT transaction_id FROM iap.white');
 SELECT test.is_denied('iap_app', 'SELECT count(*) FROM iap.black');
 SELECT test.is_denied('iap_app', $$SELECT nextval('iap.receipt_number')$$);
 SELECT test.is_denied('iap_app', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
+SELECT test.is_denied('iap_app', $$SELECT iap.reopen('1', 'me', 'mine')$$);
 SELECT test.is_denied('iap_app', $$SELECT iap.deliver(NULL, 'me', NULL, 'claim', 'me', NULL)$$);
 SELECT test.is_denied('iap_app', 'SELECT * FROM finance.deliveries');
 SELECT test.is_denied('iap_support', 'SELECT payload FROM iap.receipts');
@@ -95,10 +96,14 @@ SELECT lives_ok(
     'SELECT count(*) FROM (SELECT user_id, state, error_text FROM iap.receipts) AS r')$$,
     'support sees the rest of a receipt');
 SELECT test.is_denied('iap_support', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
+SELECT test.is_denied('iap_support', $$SELECT iap.enter_white_again(NULL)$$);
+SELECT test.is_denied('iap_support', $$SELECT iap.take_back(NULL)$$);
 SELECT test.is_denied('iap_support', 'WITH gone AS (DELETE FROM iap.white RETURNING 1) SELECT count(*) FROM gone');
 SELECT test.is_denied('iap_support', 'SELECT * FROM finance.deliveries');
 SELECT test.is_denied('iap_finance', 'SELECT user_id FROM iap.black');
 SELECT test.is_denied('iap_finance', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
+SELECT test.is_denied('iap_finance', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
+SELECT test.is_denied('iap_finance', $$SELECT iap.reopen('1', 'me', 'mine')$$);
 SELECT test.is_denied('iap_job', 'WITH gone AS (DELETE FROM iap.black RETURNING 1) SELECT count(*) FROM gone');
 SELECT test.is_denied('iap_job', 'WITH gone AS (DELETE FROM iap.receipts RETURNING 1) SELECT count(*) FROM gone');
 SELECT test.is_denied('iap_job', $$WITH u AS (UPDATE iap.black SET user_id = 'x' RETURNING 1) SELECT count(*) FROM u$$);
@@ -107,6 +112,7 @@ SELECT test.is_denied(
 SELECT test.is_denied('iap_job', 'WITH gone AS (DELETE FROM iap.events RETURNING 1) SELECT count(*) FROM gone');
 SELECT test.is_denied('iap_job', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
 SELECT test.is_denied('iap_job', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
+SELECT test.is_denied('iap_job', $$SELECT iap.reopen('1', 'me', 'mine')$$);
 SELECT test.is_denied('iap_job', 'SELECT * FROM finance.deliveries');
 
 -- A function with its owner's rights can't be led astray by the caller's search path.
@@ -117,7 +123,7 @@ SELECT is_empty(
             false)$$, 'every function has a fixed search path');
 SELECT set_eq(
     $$SELECT proname::text FROM pg_proc WHERE pronamespace = 'iap'::regnamespace AND prosecdef$$,
-    ARRAY['submit_receipt', 'register_order', 'admit', 'claim', 'resolve'],
+    ARRAY['submit_receipt', 'register_order', 'admit', 'claim', 'resolve', 'reopen'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

@@ -34,7 +34,8 @@ CREATE TABLE iap.orders (
     quantity          integer NOT NULL DEFAULT 1 CHECK (quantity > 0),
     app_account_token text,
     created_at        timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (bundle_id, order_id)
+    -- The order first: who asks at the support desk knows it, and not always the app.
+    PRIMARY KEY (order_id, bundle_id)
 );
 
 -- The inbox. `receipt_id` carries the bucket in its low six bits, so either finds the row.
@@ -99,6 +100,10 @@ CREATE TABLE iap.uploads (
     times             integer NOT NULL DEFAULT 1 CHECK (times > 0),
     CONSTRAINT one_upload_a_purpose UNIQUE NULLS NOT DISTINCT (bucket, receipt_id, transaction_id, order_id)
 );
+
+-- The support desk: what came for a transaction or an order, verified or not.
+CREATE INDEX uploads_by_transaction ON iap.uploads (transaction_id) WHERE transaction_id IS NOT NULL;
+CREATE INDEX uploads_by_order ON iap.uploads (order_id) WHERE order_id IS NOT NULL;
 
 -- Staging: the transactions of the batch in hand. Always empty between batches.
 CREATE UNLOGGED TABLE iap.verified (
@@ -285,6 +290,8 @@ CREATE TABLE iap.claims (
     PRIMARY KEY (transaction_id, claim_id)
 );
 
+CREATE INDEX claims_by_order ON iap.claims (order_id) WHERE order_id IS NOT NULL;
+
 CREATE TABLE iap.cases (
     transaction_id text COLLATE "C" NOT NULL,
     bundle_id      text COLLATE "C" NOT NULL,
@@ -314,6 +321,8 @@ CREATE TABLE iap.cases (
 );
 
 CREATE INDEX cases_open ON iap.cases (likelihood, opened_at) WHERE state = 'open';
+CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WHERE state = 'open';
+CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WHERE state = 'open';
 
 CREATE TABLE iap.runs (
     run_id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -473,6 +482,8 @@ COMMENT ON COLUMN iap.runs.closing_number IS
     'The order of the runs whose books are closed; each opens with the one before.';
 
 COMMENT ON TABLE iap.movements IS 'What entered and left the white table, until a run closes its books over it.';
+COMMENT ON COLUMN iap.movements.kind IS
+    'new: entered white, for the first time or again by iap.reopen; claimed, resolved, refunded: left it.';
 COMMENT ON COLUMN iap.movements.hash IS 'The exclusive or of hashtextextended(transaction_id, 0).';
 COMMENT ON COLUMN iap.movements.closed_run_id IS 'The run whose books count it; NULL until then.';
 

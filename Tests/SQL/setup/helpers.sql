@@ -81,6 +81,11 @@ LANGUAGE sql AS $$
     SELECT test.run_as('iap_support', format('SELECT iap.resolve(%L, %L, %L, %L)', transaction_id, how, 'sue', note))
 $$;
 
+CREATE FUNCTION test.reopen(transaction_id text, note text DEFAULT 'a mistake') RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_support', format('SELECT iap.reopen(%L, %L, %L)', transaction_id, 'tom', note))
+$$;
+
 -- As the nightly job would open it.
 CREATE FUNCTION test.open_case(transaction_id text, owner_user_ids text[]) RETURNS void
 LANGUAGE sql AS $$

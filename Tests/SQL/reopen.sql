@@ -1,0 +1,125 @@
+-- iap.reopen: a wrong resolve is taken back, and nothing else is.
+BEGIN;
+SELECT no_plan();
+
+CREATE FUNCTION test.white_row(transaction_id text) RETURNS jsonb
+LANGUAGE sql AS $$
+    SELECT to_jsonb(white) FROM iap.white WHERE transaction_id = $1
+$$;
+
+-- What the job knows of a purchase beyond what a server admits.
+CREATE FUNCTION test.enrich(transaction_id text) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.white
+    SET source = 'server_api', first_run_id = 3, nights_confirmed = 2, last_confirmed_at = now() - interval '1 hour',
+        expires_at = now() + interval '30 days', app_account_token = 'a-token', web_order_line_item_id = '77',
+        price_milliunits = 990, currency = 'USD', storefront = 'USA', is_trial = true
+    WHERE transaction_id = $1
+$$;
+
+SELECT test.admit(id) FROM (VALUES ('1'), ('2'), ('3'), ('4'), ('5'), ('6')) AS ids (id);
+SELECT test.enrich('1'), test.enrich('2'), test.enrich('3');
+SELECT test.open_case('1', '{ann}'), test.open_case('2', '{ann}'), test.open_case('3', '{ann}');
+CREATE TABLE test.before AS SELECT transaction_id, to_jsonb(white) AS row FROM iap.white;
+
+-- Each way to end a case, and back.
+SELECT is(test.resolve('1', 'delivered'), 'delivered', 'delivered by mistake');
+SELECT is(test.resolve('2', 'dismissed'), 'dismissed', 'dismissed by mistake');
+SELECT is(test.resolve('3', 'refunded'), 'refunded', 'called refunded by mistake');
+SELECT is(test.moved_tally(), test.white_tally(), 'the movements explain the white table without them');
+SELECT is(test.reopen('1'), 'reopened', 'what support called delivered is owed again');
+SELECT is(test.reopen('2'), 'reopened', 'what was dismissed too');
+SELECT is(test.reopen('3'), 'reopened', 'and what was called refunded');
+SELECT is_empty('SELECT FROM iap.black', 'black holds none of them');
+SELECT is_empty('SELECT FROM iap.excluded', 'nor does excluded');
+SELECT is_empty(
+    $$SELECT FROM test.before WHERE row <> test.white_row(transaction_id)$$, 'all that was known of them is there again');
+SELECT is(test.moved_tally(), test.white_tally(), 'and the movements explain the white table');
+SELECT results_eq(
+    $$SELECT transaction_id, state, closed_at, closed_as, closed_by, note FROM iap.cases ORDER BY 1$$,
+    $$VALUES
+        ('1' COLLATE "C", 'open', NULL::timestamptz, NULL::text, NULL::text, NULL::text),
+        ('2', 'open', NULL, NULL, NULL, NULL), ('3', 'open', NULL, NULL, NULL, NULL)$$, 'their cases are open');
+SELECT results_eq(
+    $$SELECT transaction_id, actor, details ->> 'was', details ->> 'note', details ->> 'login'
+    FROM iap.events WHERE kind = 'reopened' ORDER BY event_id$$,
+    $$VALUES
+        ('1' COLLATE "C", 'tom', 'delivered', 'a mistake', session_user::text COLLATE "default"),
+        ('2', 'tom', 'dismissed', 'a mistake', session_user::text COLLATE "default"),
+        ('3', 'tom', 'refunded', 'a mistake', session_user::text)$$, 'who did it and why is in the audit trail');
+SELECT is(test.claim('1'), 'delivered', 'the client can claim it now');
+SELECT is(test.claim('1'), 'already_delivered', 'once');
+SELECT is(test.resolve('2', 'delivered'), 'delivered', 'support can end it again');
+SELECT is(test.resolve('3', 'dismissed'), 'dismissed', 'in another way too');
+SELECT is(test.reopen('3'), 'reopened', 'and be wrong again');
+
+-- What is not a resolve of support's stays as it is.
+SELECT is(test.reopen('1'), 'already_delivered', 'a claim is never taken back');
+SELECT is((SELECT delivered_by FROM iap.black WHERE transaction_id = '1'), 'claim', 'even after an earlier resolve');
+SELECT is(test.claim('4'), 'delivered', 'a claim alone');
+SELECT is(test.reopen('4'), 'already_delivered', 'is not taken back either');
+SELECT is(test.reopen('5'), 'already_white', 'what is owed needs no reopening');
+SELECT is(test.reopen('9'), 'not_verified', 'what nobody knows');
+SELECT test.exclude('7', 'sandbox'), test.exclude('8', 'refunded');
+SELECT is(test.reopen('7'), 'excluded', 'what the job excluded stays excluded');
+SELECT is(test.reopen('8'), 'refunded', 'and Apple''s refund a refund');
+INSERT INTO iap.black (
+    transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at, source,
+    first_seen_at, delivered_by, delivered_at)
+VALUES ('10', 'com.example.a', 'Production', '10', 'gems', 1, now(), 'app_server', now(), 'resolved', now());
+SELECT is(test.reopen('10'), 'already_delivered', 'without the event of a resolve nothing is known to go back to');
+
+-- Apple refunded since.
+SELECT is(test.resolve('5', 'delivered'), 'delivered', 'delivered by hand');
+UPDATE iap.black SET refunded_at = now(), refund_run_id = 4 WHERE transaction_id = '5';
+SELECT is(test.reopen('5'), 'refunded', 'and refunded since: nothing is owed any more');
+SELECT is(test.resolve('6', 'dismissed'), 'dismissed', 'dismissed');
+UPDATE iap.excluded SET refunded_at = now() WHERE transaction_id = '6';
+SELECT is(test.reopen('6'), 'refunded', 'and refunded since');
+SELECT is((SELECT count(*) FROM iap.white WHERE transaction_id IN ('5', '6')), 0::bigint, 'neither is white');
+SELECT is(
+    (SELECT count(*) FROM iap.events WHERE kind = 'reopened'), 4::bigint, 'none of which is an event');
+
+-- A non-consumable and the transactions that restore it go and come together.
+SELECT test.admit('20', product_id => 'full'), test.admit('21', '20', 'full');
+SELECT test.open_case('21', '{ann}');
+SELECT is(test.resolve('20', 'delivered'), 'delivered', 'a non-consumable');
+SELECT is((SELECT reason FROM iap.excluded WHERE transaction_id = '21'), 'restored', 'takes its restored one along');
+SELECT is(test.reopen('21'), 'already_delivered', 'which is not what was resolved');
+SELECT is(test.reopen('20'), 'reopened', 'reopening it');
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = '20'$$, ARRAY['20', '21'], 'brings both back');
+SELECT is((SELECT state FROM iap.cases WHERE transaction_id = '21'), 'open', 'with the case');
+SELECT is(test.claim('21'), 'delivered', 'so that either can be claimed');
+SELECT is(test.claim('20'), 'already_delivered', 'and only one');
+SELECT test.admit('30', product_id => 'full');
+SELECT is(test.resolve('30', 'dismissed'), 'dismissed', 'dismissed');
+SELECT test.admit('31', '30', 'full');
+SELECT is(test.claim('31'), 'delivered', 'and delivered under another id');
+SELECT is(test.reopen('30'), 'excluded', 'is not owed a second time');
+SELECT is((SELECT count(*) FROM iap.white WHERE transaction_id = '30'), 0::bigint, 'and not white');
+
+-- Its receipts are watched again.
+SELECT test.submit('a receipt', transaction_id => '40') AS receipt_id \gset
+SELECT test.admit('40', receipt_id => :receipt_id);
+SELECT is(test.resolve('40', 'delivered'), 'delivered', 'delivered');
+UPDATE iap.receipts SET state = 'settled', next_attempt_at = NULL, verified_at = now(), last_attempt_at = now();
+SELECT is(test.reopen('40'), 'reopened', 'and reopened');
+SELECT results_eq(
+    $$SELECT state, next_attempt_at FROM iap.receipts$$, $$VALUES ('watched', now())$$,
+    'its receipt is asked again, for Apple''s refund would be in it');
+
+-- One id in two environments.
+SELECT test.admit('50'), test.admit('50', environment => 'Sandbox');
+SELECT throws_ok($$SELECT test.reopen('50')$$, '21000', NULL, 'an id that two places know');
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.reopen('50', 'tom', 'x', 'com.example.a', 'Sandbox')$$), 'already_white',
+    'must be named with its place');
+
+-- Who and why must be said.
+SELECT throws_ok($$SELECT test.reopen('50', '')$$, '22023', 'note is missing', 'no note');
+SELECT test.is_refused('iap_support', $$SELECT iap.reopen('50', NULL, 'x')$$, '22023', 'who is missing', 'nobody');
+
+SELECT is(test.moved_tally(), test.white_tally(), 'the movements explain the white table');
+SELECT * FROM finish();
+ROLLBACK;
