@@ -151,7 +151,7 @@ extension ReportedCase {
 
 extension Assessment {
     /// An assessment as `cases` keeps it.
-    fileprivate init(_ row: Row) throws {
+    init(_ row: Row) throws {
         let owners = try row.decode("owner_user_ids", as: [String].self)
         guard let likelihood = Likelihood(rawValue: try row.decode("likelihood")),
             let action = SuggestedAction(rawValue: try row.decode("action"))

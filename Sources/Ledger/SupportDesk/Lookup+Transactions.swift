@@ -1,0 +1,169 @@
+import Foundation
+import PostgreSQL
+import Reconciliation
+
+extension LedgerSession {
+    /// Where the transactions are, the latest purchase first. One that is in two places, as while a claim is under way,
+    /// is where it counts: delivered before excluded before white.
+    func knownTransactions(_ lookup: Lookup) async throws -> [KnownTransaction] {
+        try await connection.query(
+            """
+            SELECT
+                known.*, coalesce(known.product_type, products.type) AS type, products.name AS product_name,
+                products.list_price_milliunits * known.quantity AS list_price_milliunits,
+                products.currency AS list_currency
+            FROM (\(placed(lookup.ids))) AS known
+            LEFT JOIN products USING (bundle_id, product_id)
+            ORDER BY purchased_at DESC, transaction_id, bundle_id, environment
+            """
+        ).map(KnownTransaction.init).filter { lookup.names($0.key.id.text, of: $0.key.bundleID.text) }
+    }
+
+    private func placed(_ ids: [String]) -> SQL {
+        let common: SQL =
+            """
+            transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+            purchased_at, price_milliunits, currency, source::text AS source
+            """
+        return """
+            SELECT DISTINCT ON (transaction_id, bundle_id, environment) *
+            FROM (
+                SELECT
+                    'black' AS place, \(common), delivered_at AS placed_at, NULL::timestamptz AS verified_at,
+                    0 AS nights_confirmed, user_id, order_id, delivered_by AS how, refunded_at,
+                    NULL::text AS found_bundle_id
+                FROM black
+                WHERE transaction_id = ANY (\(ids))
+                UNION ALL
+                SELECT
+                    'excluded', \(common), excluded_at, verified_at, 0, NULL, NULL, reason, refunded_at,
+                    found_bundle_id
+                FROM excluded
+                WHERE transaction_id = ANY (\(ids))
+                UNION ALL
+                SELECT
+                    'white', \(common), first_seen_at, verified_at, nights_confirmed, admitted_user_id, NULL, NULL,
+                    NULL, NULL
+                FROM white
+                WHERE transaction_id = ANY (\(ids))
+            ) AS anywhere
+            ORDER BY transaction_id, bundle_id, environment, place
+            """
+    }
+
+    func addCases(_ lookup: Lookup, to transactions: inout [KnownTransaction]) async throws {
+        let rows = try await connection.query(
+            """
+            SELECT
+                transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids, opened_at,
+                closed_at, closed_as, closed_by, note
+            FROM cases
+            WHERE transaction_id = ANY (\(lookup.ids))
+            """)
+        for row in rows { try transactions.change(TransactionKey(row)) { $0.lostOrder = try KnownCase(row) } }
+    }
+
+    func addEvents(_ lookup: Lookup, to transactions: inout [KnownTransaction]) async throws {
+        let rows = try await connection.query(
+            """
+            SELECT
+                transaction_id, bundle_id, environment, happened_at, kind, actor, run_id,
+                (
+                    -- Without the rows of white that a resolve keeps: they are for iap.reopen.
+                    SELECT jsonb_object_agg(key, value)
+                    FROM jsonb_each_text(details - 'taken')
+                    WHERE value IS NOT NULL
+                )::text AS details
+            FROM events
+            WHERE transaction_id = ANY (\(lookup.ids)) AND bundle_id IS NOT NULL AND environment IS NOT NULL
+            ORDER BY event_id
+            """)
+        for row in rows { try transactions.change(TransactionKey(row)) { $0.events.append(try KnownEvent(row)) } }
+    }
+}
+
+extension [KnownTransaction] {
+    /// Changes the transaction of that key, if it is among them.
+    mutating func change(_ key: TransactionKey, _ body: (inout KnownTransaction) throws -> Void) throws {
+        if let index = firstIndex(where: { $0.key == key }) { try body(&self[index]) }
+    }
+}
+
+extension KnownTransaction {
+    fileprivate init(_ row: Row) throws {
+        let paid = try row.money("price_milliunits", "currency")
+        let listed = try row.money("list_price_milliunits", "list_currency")
+        self.init(
+            key: try TransactionKey(row),
+            originalID: try row.id("original_transaction_id"),
+            productID: try row.id("product_id"),
+            productName: try row.decode("product_name", as: String?.self),
+            productType: try row.decode("type", as: String?.self).flatMap(ProductType.init),
+            quantity: Int(try row.decode("quantity", as: Int32.self)),
+            purchasedAt: try row.decode("purchased_at"),
+            price: paid ?? listed,
+            isListPrice: paid == nil && listed != nil,
+            source: Source(rawValue: try row.decode("source")) ?? .appServer,
+            place: try Place(row))
+    }
+}
+
+extension KnownTransaction.Place {
+    fileprivate init(_ row: Row) throws {
+        let place = try row.decode("place", as: String.self)
+        switch place {
+        case "black": self = .black(try Delivery(row, at: "placed_at", by: "how"))
+        case "excluded": self = .excluded(try NotOwed(row))
+        default:
+            self = .white(
+                Owed(
+                    firstSeenAt: try row.decode("placed_at"), verifiedAt: try row.decode("verified_at"),
+                    nightsConfirmed: Int(try row.decode("nights_confirmed", as: Int32.self)),
+                    admittedFor: try row.decode("user_id", as: String?.self)))
+        }
+    }
+}
+
+extension Delivery {
+    init(_ row: Row, at moment: String, by how: String) throws {
+        self.init(
+            userID: try row.decode("user_id", as: String?.self), orderID: try row.decode("order_id", as: String?.self),
+            deliveredBy: try row.decode(how), deliveredAt: try row.decode(moment),
+            refundedAt: try row.decode("refunded_at", as: Date?.self))
+    }
+}
+
+extension NotOwed {
+    fileprivate init(_ row: Row) throws {
+        let reason = try row.decode("how", as: String.self)
+        guard let cause = reason == "dismissed" ? .dismissed : Exclusion(rawValue: reason).map(Cause.rule) else {
+            throw LedgerError.failed("nothing is excluded as \(reason), as far as this program knows")
+        }
+        self.init(
+            cause: cause, excludedAt: try row.decode("placed_at"),
+            refundedAt: try row.decode("refunded_at", as: Date?.self),
+            foundBundleID: try row.decode("found_bundle_id", as: String?.self))
+    }
+}
+
+extension KnownCase {
+    fileprivate init(_ row: Row) throws {
+        var closing: Closing?
+        if let at = try row.decode("closed_at", as: Date?.self) {
+            closing = Closing(
+                how: try row.decode("closed_as"), who: try row.decode("closed_by"), at: at,
+                note: try row.decode("note", as: String?.self))
+        }
+        self.init(assessment: try Assessment(row), openedAt: try row.decode("opened_at"), closing: closing)
+    }
+}
+
+extension KnownEvent {
+    fileprivate init(_ row: Row) throws {
+        let details = try row.decode("details", as: String?.self) ?? "{}"
+        self.init(
+            happenedAt: try row.decode("happened_at"), kind: try row.decode("kind"), actor: try row.decode("actor"),
+            runID: try row.decode("run_id", as: Int64?.self),
+            details: try JSONDecoder().decode([String: String].self, from: Data(details.utf8)))
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// Everything that the ledger knows about an id, whatever sort of id it is: a transaction's, an order's, a user's.
+    /// Each table is asked by an index; nothing is locked.
+    ///
+    /// - Parameter further: transactions that the id stands for, as Apple told.
+    public func lookUp(_ id: String, and further: [TransactionID] = []) async throws(LedgerError) -> Enquiry {
+        try await reading {
+            let names = try await transactions(named: id) + further.map { TransactionName(id: $0.text, bundleID: nil) }
+            var enquiry = Enquiry(id: id)
+            enquiry.isCut = names.count > Lookup.longest
+            let lookup = Lookup(names: names.prefix(Lookup.longest) + [TransactionName(id: id, bundleID: nil)])
+            enquiry.transactions = try await knownTransactions(lookup)
+            enquiry.strayClaims = try await addClaims(lookup, to: &enquiry.transactions)
+            try await addSightings(lookup, to: &enquiry.transactions)
+            try await addCases(lookup, to: &enquiry.transactions)
+            try await addEvents(lookup, to: &enquiry.transactions)
+            enquiry.troubledReceipts = try await troubledReceipts(of: id, lookup)
+            enquiry.orders = try await orders(named: id)
+            enquiry.user = try await user(id, hasCase: enquiry.transactions.contains { $0.isOpenCase(of: id) })
+            return enquiry
+        }
+    }
+
+    /// The transactions that an order, a user with open cases, or an original purchase stands for.
+    private func transactions(named id: String) async throws -> [TransactionName] {
+        let some = Int64(Lookup.longest)
+        return try await connection.query(
+            """
+            (SELECT transaction_id, bundle_id FROM black WHERE order_id = \(id) LIMIT \(some))
+            UNION
+            (SELECT transaction_id, bundle_id FROM sightings WHERE order_id = \(id) LIMIT \(some))
+            UNION
+            (SELECT transaction_id, bundle_id FROM claims WHERE order_id = \(id) LIMIT \(some))
+            UNION
+            (
+                SELECT transaction_id, bundle_id FROM cases
+                WHERE owner_user_ids @> ARRAY[\(id)] AND state = 'open'
+                ORDER BY opened_at DESC
+                LIMIT \(some)
+            )
+            UNION
+            (
+                SELECT transaction_id, bundle_id FROM white
+                WHERE original_transaction_id = \(id)
+                ORDER BY purchased_at DESC
+                LIMIT \(some)
+            )
+            UNION
+            (
+                SELECT transaction_id, bundle_id FROM black
+                WHERE original_transaction_id = \(id)
+                ORDER BY purchased_at DESC
+                LIMIT \(some)
+            )
+            """
+        ).map { TransactionName(id: try $0.decode("transaction_id"), bundleID: try $0.decode("bundle_id")) }
+    }
+}
+
+/// What a transaction is called in the ledger: by its id, and where that is known by its app.
+struct TransactionName: Hashable {
+    let id: String
+    let bundleID: String?
+}
+
+/// The transactions of one lookup.
+struct Lookup {
+    /// So many transactions, receipts or deliveries are listed at most: a person reads them.
+    static let longest = 50
+    /// So many sightings or claims of one transaction: one receipt may be passed around among thousands.
+    static let evidence: Int64 = 100
+
+    let ids: [String]
+    private let names: Set<TransactionName>
+
+    init(names: some Sequence<TransactionName>) {
+        self.names = Set(names)
+        ids = Set(self.names.map(\.id)).sorted()
+    }
+
+    /// Whether it was meant: another app may know the same id.
+    func names(_ id: String, of bundleID: String) -> Bool {
+        names.contains(TransactionName(id: id, bundleID: bundleID))
+            || names.contains(TransactionName(id: id, bundleID: nil))
+    }
+}
+
+extension KnownTransaction {
+    fileprivate func isOpenCase(of userID: String) -> Bool {
+        guard let lostOrder, lostOrder.closing == nil else { return false }
+        return lostOrder.assessment.owner.candidates.contains(userID)
+    }
+}

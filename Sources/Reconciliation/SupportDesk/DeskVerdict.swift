@@ -1,0 +1,100 @@
+public import Foundation
+
+/// The one thing that the support desk wants to know of an id.
+public enum DeskVerdict: Hashable, Sendable {
+    /// The goods were delivered; to whom is nothing where the support desk did not say.
+    case delivered(to: String?, at: Date, refundedAt: Date?)
+    /// Paid, and past its grace: a likely lost order, with what the last run made of it, if one has judged it.
+    case owed(Assessment?, orderIDs: [String])
+    /// Paid, and the client may still come for it.
+    case pending(until: Date)
+    case refunded(at: Date?)
+    /// Verified, and not owed for another reason than a refund.
+    case notOwed(NotOwed.Cause)
+    /// Apple says it is paid, and no receipt with it ever reached the job.
+    case unseen(Transaction)
+    /// A receipt for it waits to be verified.
+    case waiting
+    /// A receipt came for it and can't be used.
+    case unusable(ReceiptProblem)
+    /// An order that no purchase is known for.
+    case unpaidOrder
+    /// A user to whom nothing is owed, as far as is known.
+    case nothingOwed(deliveries: Int)
+    /// Apple knows no such id.
+    case notPaid
+    /// Several transactions: how many are owed, delivered, refunded, or something else.
+    case several(owed: Int, delivered: Int, refunded: Int, others: Int)
+    case unknown
+}
+
+extension DeskVerdict {
+    public init(of known: KnownTransaction) {
+        self =
+            switch known.place {
+            case .black(let delivery):
+                .delivered(to: delivery.userID, at: delivery.deliveredAt, refundedAt: delivery.refundedAt)
+            case .excluded(let exclusion):
+                exclusion.isRefund ? .refunded(at: exclusion.refundedAt) : .notOwed(exclusion.cause)
+            case .white(let owed):
+                Self.standing(of: known, owed)
+            }
+    }
+
+    private static func standing(of known: KnownTransaction, _ owed: Owed) -> DeskVerdict {
+        if let open = known.lostOrder, open.closing == nil { return .owed(open.assessment, orderIDs: known.orderIDs) }
+        return owed.graceEndsAt.map { .pending(until: $0) } ?? .owed(nil, orderIDs: known.orderIDs)
+    }
+
+    /// The verdict on everything that is known about an id: what is known of purchases comes first, then what Apple
+    /// says, then what is on its way.
+    public init(of enquiry: Enquiry) {
+        let unseen = enquiry.unseenTransactions
+        let verdicts = enquiry.transactions.map { DeskVerdict(of: $0) } + unseen.map { DeskVerdict(unseen: $0) }
+        if verdicts.count == 1 {
+            self = verdicts[0]
+        } else if !verdicts.isEmpty {
+            self = Self.sum(verdicts)
+        } else {
+            self = Self.withoutPurchase(enquiry)
+        }
+    }
+
+    private init(unseen purchase: ApplesTransaction) {
+        self = purchase.transaction.refundedAt.map { .refunded(at: $0) } ?? .unseen(purchase.transaction)
+    }
+
+    private static func sum(_ verdicts: [DeskVerdict]) -> DeskVerdict {
+        var (owed, delivered, refunded, others) = (0, 0, 0, 0)
+        for verdict in verdicts {
+            switch verdict {
+            case .owed, .unseen: owed += 1
+            case .delivered: delivered += 1
+            case .refunded: refunded += 1
+            default: others += 1
+            }
+        }
+        return .several(owed: owed, delivered: delivered, refunded: refunded, others: others)
+    }
+
+    private static func withoutPurchase(_ enquiry: Enquiry) -> DeskVerdict {
+        let isAboutUser = enquiry.user != nil && enquiry.orders.isEmpty
+        if isAboutUser { return .nothingOwed(deliveries: enquiry.user?.deliveries.count ?? 0) }
+        if enquiry.troubledReceipts.contains(where: { $0.state == .waiting }) { return .waiting }
+        if let problem = enquiry.troubledReceipts.lazy.compactMap(\.problem).first { return .unusable(problem) }
+        if !enquiry.orders.isEmpty { return .unpaidOrder }
+        return enquiry.apple.isNo ? .notPaid : .unknown
+    }
+}
+
+extension NotOwed {
+    fileprivate var isRefund: Bool { cause == .rule(.refunded) || refundedAt != nil }
+}
+
+extension Enquiry {
+    /// What Apple told of and the ledger does not know.
+    public var unseenTransactions: [ApplesTransaction] {
+        let known = Set(transactions.map(\.key))
+        return apple.transactions.filter { !known.contains($0.key) }
+    }
+}

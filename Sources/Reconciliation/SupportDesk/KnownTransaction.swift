@@ -1,0 +1,169 @@
+public import Foundation
+
+/// One transaction with everything that the ledger knows of it.
+public struct KnownTransaction: Hashable, Sendable {
+    public let key: TransactionKey
+    public let originalID: TransactionID
+    public let productID: ProductID
+    public let productName: String?
+    public let productType: ProductType?
+    public let quantity: Int
+    public let purchasedAt: Date
+    /// What was paid: Apple's price where it told one, else the list price times the quantity.
+    public let price: Money?
+    public let isListPrice: Bool
+    public let source: Source
+    public let place: Place
+    /// In which receipts it was seen, those uploaded for it first.
+    public var sightings: [Sighting] = []
+    /// Every claim of it, the first first.
+    public var claims: [ClaimAttempt] = []
+    public var lostOrder: KnownCase?
+    /// What was done about it, the first first.
+    public var events: [KnownEvent] = []
+
+    /// Where a transaction is, and what that place knows.
+    public enum Place: Hashable, Sendable {
+        case white(Owed)
+        case black(Delivery)
+        case excluded(NotOwed)
+    }
+
+    public init(
+        key: TransactionKey, originalID: TransactionID, productID: ProductID, productName: String?,
+        productType: ProductType?, quantity: Int, purchasedAt: Date, price: Money?, isListPrice: Bool, source: Source,
+        place: Place
+    ) {
+        self.key = key
+        self.originalID = originalID
+        self.productID = productID
+        self.productName = productName
+        self.productType = productType
+        self.quantity = quantity
+        self.purchasedAt = purchasedAt
+        self.price = price
+        self.isListPrice = isListPrice
+        self.source = source
+        self.place = place
+    }
+
+    /// The order ids that came with receipts uploaded for it, or with claims of it.
+    public var orderIDs: [String] {
+        var seen: Set<String> = []
+        return (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self)
+            .filter { seen.insert($0).inserted }
+    }
+}
+
+/// What the white table knows of a transaction: paid, and claimed by nobody yet.
+public struct Owed: Hashable, Sendable {
+    public let firstSeenAt: Date
+    public let verifiedAt: Date
+    /// On how many nights Apple confirmed it while nobody claimed it.
+    public let nightsConfirmed: Int
+    /// The user for whom the app's own server admitted it.
+    public let admittedFor: String?
+    /// Until when the client may still come for it and it is no case; nothing once that has passed.
+    public var graceEndsAt: Date?
+
+    public init(
+        firstSeenAt: Date, verifiedAt: Date, nightsConfirmed: Int, admittedFor: String?, graceEndsAt: Date? = nil
+    ) {
+        self.firstSeenAt = firstSeenAt
+        self.verifiedAt = verifiedAt
+        self.nightsConfirmed = nightsConfirmed
+        self.admittedFor = admittedFor
+        self.graceEndsAt = graceEndsAt
+    }
+}
+
+/// What the black table knows of a transaction: its goods were delivered.
+public struct Delivery: Hashable, Sendable {
+    /// Nothing where the support desk did not say.
+    public let userID: String?
+    public let orderID: String?
+    /// `claim`: by the app's server; `resolved`: by the support desk; or a later word.
+    public let deliveredBy: String
+    public let deliveredAt: Date
+    /// When Apple refunded it all the same.
+    public let refundedAt: Date?
+
+    public init(userID: String?, orderID: String?, deliveredBy: String, deliveredAt: Date, refundedAt: Date?) {
+        self.userID = userID
+        self.orderID = orderID
+        self.deliveredBy = deliveredBy
+        self.deliveredAt = deliveredAt
+        self.refundedAt = refundedAt
+    }
+}
+
+/// What the table of exclusions knows of a transaction: verified, and not owed.
+public struct NotOwed: Hashable, Sendable {
+    public enum Cause: Hashable, Sendable {
+        case rule(Exclusion)
+        /// The support desk found that nothing is owed.
+        case dismissed
+    }
+
+    public let cause: Cause
+    public let excludedAt: Date
+    public let refundedAt: Date?
+    /// The app that the receipt names, where it is another's.
+    public let foundBundleID: String?
+
+    public init(cause: Cause, excludedAt: Date, refundedAt: Date?, foundBundleID: String?) {
+        self.cause = cause
+        self.excludedAt = excludedAt
+        self.refundedAt = refundedAt
+        self.foundBundleID = foundBundleID
+    }
+}
+
+/// A case as the last run judged it, open or closed.
+public struct KnownCase: Hashable, Sendable {
+    public let assessment: Assessment
+    public let openedAt: Date
+    /// How it ended; nothing while it is open.
+    public let closing: Closing?
+
+    public struct Closing: Hashable, Sendable {
+        /// `delivered`, `dismissed`, `refunded`, `withdrawn`, or a later word.
+        public let how: String
+        /// `claim:USER`, `run N`, or the person who resolved it.
+        public let who: String
+        public let at: Date
+        public let note: String?
+
+        public init(how: String, who: String, at: Date, note: String?) {
+            self.how = how
+            self.who = who
+            self.at = at
+            self.note = note
+        }
+    }
+
+    public init(assessment: Assessment, openedAt: Date, closing: Closing?) {
+        self.assessment = assessment
+        self.openedAt = openedAt
+        self.closing = closing
+    }
+}
+
+/// One entry of the audit trail.
+public struct KnownEvent: Hashable, Sendable {
+    public let happenedAt: Date
+    /// `claimed`, `resolved`, `reopened`, or another word.
+    public let kind: String
+    public let actor: String
+    public let runID: Int64?
+    /// What else was written down, by its name: `as`, `note`, `user_id` …
+    public let details: [String: String]
+
+    public init(happenedAt: Date, kind: String, actor: String, runID: Int64?, details: [String: String]) {
+        self.happenedAt = happenedAt
+        self.kind = kind
+        self.actor = actor
+        self.runID = runID
+        self.details = details
+    }
+}

@@ -1,0 +1,49 @@
+/// What the support desk decides on a transaction.
+public struct Resolution: Hashable, Sendable {
+    public enum Decision: String, Hashable, Sendable, CaseIterable {
+        /// The goods were delivered by hand.
+        case delivered
+        /// Nothing is owed after all.
+        case dismissed
+        /// The money went back.
+        case refunded
+        /// An earlier decision was wrong: it is owed again.
+        case reopened
+    }
+
+    public var transactionID: TransactionID
+    public var decision: Decision
+    /// Who decides.
+    public var by: String
+    public var note: String
+    /// Where the same id is known in several apps or environments: which is meant.
+    public var bundleID: BundleID?
+    public var environment: Environment?
+    /// To whom it was delivered, and for which order; nothing for the case's only owner.
+    public var userID: String?
+    public var orderID: String?
+
+    public init(transactionID: TransactionID, decision: Decision, by who: String, note: String) {
+        self.transactionID = transactionID
+        self.decision = decision
+        self.by = who
+        self.note = note
+    }
+}
+
+/// What became of a decision.
+public enum ResolutionOutcome: Hashable, Sendable {
+    case done
+    /// Nothing was changed, for this reason.
+    case unchanged(Reason)
+    /// The id is known in several places, and which is meant was not said.
+    case ambiguous
+
+    public enum Reason: String, Hashable, Sendable, CaseIterable {
+        case alreadyDelivered = "already_delivered"
+        case alreadyWhite = "already_white"
+        case excluded
+        case notVerified = "not_verified"
+        case refunded
+    }
+}
