@@ -50,8 +50,18 @@ extension LedgerSession {
     }
 
     /// Receipts that are not verified yet, or can't be: those of the user, and those that came for the transactions or
-    /// the order; the latest first.
-    func troubledReceipts(of id: String, _ lookup: Lookup) async throws -> [KnownReceipt] {
+    /// hold them; the latest first.
+    func troubledReceipts(
+        of id: String, among known: [Int64], _ lookup: Lookup
+    ) async throws -> [KnownReceipt] {
+        let uploads = try await connection.query(
+            """
+            SELECT DISTINCT receipt_id
+            FROM uploads
+            WHERE transaction_id = ANY (\(lookup.ids))
+            LIMIT \(Lookup.evidence)
+            """)
+        let receiptIDs = try Set(known + uploads.map { try $0.decode("receipt_id", as: Int64.self) }).sorted()
         let columns: SQL =
             """
             bucket, receipt_id, bundle_id, user_id, order_id, transaction_id, device::text AS device, submitted_at,
@@ -71,13 +81,8 @@ extension LedgerSession {
             (
                 SELECT \(columns)
                 FROM receipts
-                WHERE (bucket, receipt_id) IN (
-                        SELECT bucket, receipt_id FROM uploads WHERE transaction_id = ANY (\(lookup.ids))
-                        UNION
-                        SELECT bucket, receipt_id FROM uploads WHERE order_id = \(id)
-                        UNION
-                        SELECT bucket, receipt_id FROM sightings WHERE transaction_id = ANY (\(lookup.ids)))
-                    AND \(isInTrouble)
+                WHERE bucket = ANY (\(Set(receiptIDs.map { Int16($0 & 63) }).sorted()))
+                    AND receipt_id = ANY (\(receiptIDs)) AND \(isInTrouble)
                 ORDER BY submitted_at DESC
                 LIMIT \(Int64(Lookup.longest))
             )
@@ -105,7 +110,8 @@ extension StrayClaim {
         self.init(
             transactionID: try row.decode("transaction_id"), bundleID: try row.decode("bundle_id"),
             attempt: ClaimAttempt(
-                outcome: outcome, userID: try row.decode("user_id"), orderID: try row.decode("order_id", as: String?.self),
+                outcome: outcome, userID: try row.decode("user_id"),
+                orderID: try row.decode("order_id", as: String?.self),
                 attemptedAt: try row.decode("attempted_at")))
     }
 

@@ -55,8 +55,9 @@ extension LedgerSession {
         let rows = try await connection.query(
             """
             SELECT
-                transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids, opened_at,
-                closed_at, closed_as, closed_by, note
+                transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
+                candidates::text AS candidates, order_ids AS matched_order_ids, opened_at, closed_at, closed_as,
+                closed_by, note
             FROM cases
             WHERE transaction_id = ANY (\(lookup.ids))
             """)

@@ -9,7 +9,10 @@ extension LedgerSession {
     /// - Parameter further: transactions that the id stands for, as Apple told.
     public func lookUp(_ id: String, and further: [TransactionID] = []) async throws(LedgerError) -> Enquiry {
         try await reading {
-            let names = try await transactions(named: id) + further.map { TransactionName(id: $0.text, bundleID: nil) }
+            let uploads = try await uploads(forOrder: id)
+            let names =
+                try await transactions(named: id, seenIn: uploads)
+                + further.map { TransactionName(id: $0.text, bundleID: nil) }
             var enquiry = Enquiry(id: id)
             enquiry.isCut = names.count > Lookup.longest
             let lookup = Lookup(names: names.prefix(Lookup.longest) + [TransactionName(id: id, bundleID: nil)])
@@ -18,23 +21,37 @@ extension LedgerSession {
             try await addSightings(lookup, to: &enquiry.transactions)
             try await addCases(lookup, to: &enquiry.transactions)
             try await addEvents(lookup, to: &enquiry.transactions)
-            enquiry.troubledReceipts = try await troubledReceipts(of: id, lookup)
+            enquiry.troubledReceipts = try await troubledReceipts(
+                of: id, among: uploads + enquiry.transactions.flatMap { $0.sightings.map(\.receiptID) }, lookup)
             enquiry.orders = try await orders(named: id)
             enquiry.user = try await user(id, hasCase: enquiry.transactions.contains { $0.isOpenCase(of: id) })
             return enquiry
         }
     }
 
+    /// The receipts that were uploaded for an order.
+    private func uploads(forOrder id: String) async throws -> [Int64] {
+        try await connection.query(
+            "SELECT DISTINCT receipt_id FROM uploads WHERE order_id = \(id) LIMIT \(Int64(Lookup.longest))"
+        ).map { try $0.decode("receipt_id") }
+    }
+
     /// The transactions that an order, a user with open cases, or an original purchase stands for.
-    private func transactions(named id: String) async throws -> [TransactionName] {
+    private func transactions(named id: String, seenIn receipts: [Int64]) async throws -> [TransactionName] {
         let some = Int64(Lookup.longest)
         return try await connection.query(
             """
             (SELECT transaction_id, bundle_id FROM black WHERE order_id = \(id) LIMIT \(some))
             UNION
-            (SELECT transaction_id, bundle_id FROM sightings WHERE order_id = \(id) LIMIT \(some))
+            (
+                SELECT transaction_id, bundle_id FROM sightings
+                WHERE receipt_id = ANY (\(receipts)) AND order_id = \(id)
+                LIMIT \(some)
+            )
             UNION
             (SELECT transaction_id, bundle_id FROM claims WHERE order_id = \(id) LIMIT \(some))
+            UNION
+            (SELECT transaction_id, bundle_id FROM cases WHERE order_ids @> ARRAY[\(id)] AND state = 'open' LIMIT \(some))
             UNION
             (
                 SELECT transaction_id, bundle_id FROM cases
