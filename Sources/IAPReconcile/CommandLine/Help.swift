@@ -16,6 +16,17 @@ enum Help {
           report                 write the latest run's report again
               --run N            of run N
               --report-dir DIR   below DIR
+          check ID               say what is known of a transaction id, an invoice's order id (M…), an own order id
+                                 or a user id, the verdict last
+              --json             as JSON
+          resolve ID             end the case of transaction ID, or take that back
+              --delivered        it was delivered by hand: --user USER, --order ORDER
+              --dismissed        nothing is owed after all
+              --refunded         the money went back
+              --reopen           an earlier resolve was wrong: it is owed again
+              --by WHO           who decides
+              --note TEXT        why
+              --app BUNDLE       in this app, --environment production or sandbox, where several know ID
           migrate                bring the database's schema up to date
               --print            show the SQL instead
           doctor                 check configuration, database, grants, Apple and report directory

@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reconciliation
 
 /// A command line, understood.
 struct Invocation: Sendable {
@@ -17,6 +18,8 @@ enum Command: Sendable {
     case report(run: Int64?, reportDirectory: String?)
     case migrate(isPrintOnly: Bool)
     case doctor
+    case check(String, asJSON: Bool)
+    case resolve(Resolution)
     /// Needs no configuration; `-` among the files is standard input.
     case inspect(files: [String], trustRoot: String?)
     case help
@@ -52,8 +55,12 @@ extension Invocation {
         "report": [LongOption(name: "run", takesValue: true), LongOption(name: "report-dir", takesValue: true)],
         "migrate": [LongOption(name: "print", takesValue: false)],
         "doctor": [],
+        "check": [LongOption(name: "json", takesValue: false)],
+        "resolve": Command.resolveOptions,
         "inspect": [LongOption(name: "trust-root", takesValue: true)],
     ]
+
+    private static let takingOperands: Set<String> = ["inspect", "check", "resolve"]
 
     /// Understands the arguments behind the program's name.
     init(arguments: [String]) throws(UsageError) {
@@ -86,7 +93,7 @@ extension Invocation {
                 "unknown command “\(name)”\(NearestName.suggestion(for: name, in: ofCommand.keys))")
         }
         let operands = Array(parsed.operands.dropFirst())
-        if let unexpected = operands.first, name != "inspect" {
+        if let unexpected = operands.first, !takingOperands.contains(name) {
             throw UsageError("unexpected argument “\(unexpected)”")
         }
         let allowed = Set((everywhere + own).map(\.name))
@@ -110,6 +117,10 @@ extension Invocation {
             return .report(run: try options.number("run"), reportDirectory: directory)
         case "migrate":
             return .migrate(isPrintOnly: options.has("print"))
+        case "check":
+            return try .check(operands, options)
+        case "resolve":
+            return try .resolve(operands, options)
         case "inspect":
             guard !operands.isEmpty else { throw UsageError("a file to inspect is missing; - is standard input") }
             return .inspect(files: operands, trustRoot: try options.text("trust-root"))

@@ -15,8 +15,8 @@ struct Work {
 
     private static func secrets(for command: Command) -> Secrets {
         switch command {
-        case .run, .doctor: .read(credentials: ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"])
-        case .report, .migrate, .inspect, .help, .version: .leftAlone
+        case .run, .doctor: .ofThisProcess
+        case .check, .resolve, .report, .migrate, .inspect, .help, .version: .leftAlone
         }
     }
 
@@ -26,6 +26,8 @@ struct Work {
         case .report(let run, let directory): try await report(run: run, reportDirectory: directory)
         case .migrate(let isPrintOnly): try await migrate(isPrintOnly: isPrintOnly)
         case .doctor: await doctor()
+        case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
+        case .resolve(let resolution): try await resolve(resolution)
         case .inspect, .help, .version: .done
         }
     }

@@ -8,6 +8,8 @@ struct Configuration {
     static let defaultReportDirectory = "/var/lib/iap-reconcile/reports"
 
     var settings = JobSettings(database: "", apps: [])
+    /// The database as the support desk reaches it; nothing where it is the job's own way.
+    var supportDatabase: String?
     var reportDirectory = Self.defaultReportDirectory
     var reportLanguage = ReportLanguage.english
 }

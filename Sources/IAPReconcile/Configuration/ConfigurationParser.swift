@@ -65,7 +65,7 @@ struct ConfigurationParser {
         }
         if let keys = Sections.keys(of: section) {
             try Self.key(setting, among: keys, of: section).read(setting, &configuration)
-            if section == "database", setting.key == "conninfo" { try refuseOpenPassword(setting) }
+            if section == "database", setting.key.hasSuffix("conninfo") { try refuseOpenPassword(setting) }
         } else if var app = apps.popLast() {
             try Self.key(setting, among: appKeys, of: section).read(setting, &app)
             apps.append(app)

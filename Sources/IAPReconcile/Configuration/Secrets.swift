@@ -1,3 +1,4 @@
+import Foundation
 import NightlyRun
 
 /// What becomes of the secrets that a configuration names.
@@ -7,6 +8,11 @@ enum Secrets: Hashable {
     case read(credentials: String?)
     /// They stay where they are: whoever only changes the schema or writes a report again need not be let near them.
     case leftAlone
+
+    /// They are read, with the credentials that this process was started with.
+    static var ofThisProcess: Secrets {
+        .read(credentials: ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"])
+    }
 
     func secret(inFile setting: Setting) throws(ConfigurationError) -> Secret? {
         switch self {

@@ -22,6 +22,9 @@ enum Sections {
             "conninfo": SettingKey { setting, to throws(ConfigurationError) in
                 to.settings.database = try setting.nonEmpty()
             },
+            "support_conninfo": SettingKey { setting, to throws(ConfigurationError) in
+                to.supportDatabase = try setting.nonEmpty()
+            },
             "statement_timeout": SettingKey { setting, to throws(ConfigurationError) in
                 to.settings.statementTimeout = setting.text == "0" ? nil : try setting.timeOut()
             },

@@ -13,7 +13,7 @@ public struct KnownTransaction: Hashable, Sendable {
     public let price: Money?
     public let isListPrice: Bool
     public let source: Source
-    public let place: Place
+    public var place: Place
     /// In which receipts it was seen, those uploaded for it first.
     public var sightings: [Sighting] = []
     /// Every claim of it, the first first.

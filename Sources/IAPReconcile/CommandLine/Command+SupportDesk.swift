@@ -1,0 +1,59 @@
+import Reconciliation
+
+extension Command {
+    /// The options of `resolve`.
+    static let resolveOptions = [
+        LongOption(name: "delivered", takesValue: false), LongOption(name: "dismissed", takesValue: false),
+        LongOption(name: "refunded", takesValue: false), LongOption(name: "reopen", takesValue: false),
+        LongOption(name: "by", takesValue: true), LongOption(name: "note", takesValue: true),
+        LongOption(name: "user", takesValue: true), LongOption(name: "order", takesValue: true),
+        LongOption(name: "app", takesValue: true), LongOption(name: "environment", takesValue: true),
+    ]
+
+    static func check(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
+        guard let id = operands.first, operands.count == 1, !id.isEmpty else {
+            throw UsageError("check needs one id: of a transaction, an invoice, an order or a user")
+        }
+        return .check(id, asJSON: options.has("json"))
+    }
+
+    static func resolve(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
+        guard let text = operands.first, operands.count == 1 else {
+            throw UsageError("resolve needs one transaction id")
+        }
+        guard let id = TransactionID(text) else { throw UsageError("“\(text)” can't be a transaction id") }
+        guard let who = try options.text("by") else { throw UsageError("--by WHO is missing: who decides?") }
+        guard let note = try options.text("note") else { throw UsageError("--note TEXT is missing: why?") }
+        var resolution = Resolution(transactionID: id, decision: try decision(options), by: who, note: note)
+        resolution.userID = try options.text("user")
+        resolution.orderID = try options.text("order")
+        if resolution.decision != .delivered, resolution.userID != nil || resolution.orderID != nil {
+            throw UsageError("--user and --order say to whom it was delivered; they go with --delivered")
+        }
+        resolution.bundleID = try options.text("app").map { text throws(UsageError) in
+            guard let bundleID = BundleID(text) else { throw UsageError("“\(text)” can't be a bundle id") }
+            return bundleID
+        }
+        let environment: EnvironmentName? = try options.choice("environment")
+        resolution.environment = environment?.environment
+        return .resolve(resolution)
+    }
+
+    private static func decision(_ options: OptionValues) throws(UsageError) -> Resolution.Decision {
+        let decisions: [(String, Resolution.Decision)] = [
+            ("delivered", .delivered), ("dismissed", .dismissed), ("refunded", .refunded), ("reopen", .reopened),
+        ]
+        let meant = decisions.filter { options.has($0.0) }
+        guard meant.count == 1 else {
+            throw UsageError("resolve needs one of --delivered, --dismissed, --refunded and --reopen")
+        }
+        return meant[0].1
+    }
+}
+
+/// An environment as a person writes it.
+private enum EnvironmentName: String, CaseIterable {
+    case production, sandbox
+
+    var environment: Environment { self == .production ? .production : .sandbox }
+}
