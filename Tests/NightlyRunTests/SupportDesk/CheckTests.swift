@@ -1,0 +1,158 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import Testing
+
+/// What the support desk is told of ids that the ledger knows. Nothing of it asks Apple.
+@Suite struct CheckTests {
+    @Test func saysEverythingOfALostOrder() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000001")
+            let receipt = play.receipt([gems])
+            let named = try await play.upload(receipt, for: gems, order: "o-1")
+            try await play.upload(receipt, by: "bob")
+            try await play.claim(gems, order: "o-1")
+            _ = try await play.night()
+            let enquiry = try await play.check(gems.id)
+            let known = try #require(enquiry.transactions.first)
+            #expect(enquiry.transactions.count == 1)
+            #expect(known.key.bundleID.text == Play.bundleID)
+            #expect(known.purchasedAt == gems.purchasedAt)
+            #expect(known.sightings.map(\.userID) == ["anna", "bob"])
+            #expect(known.sightings.map(\.isNamed) == [true, false])
+            #expect(known.sightings.first?.receiptID == named)
+            #expect(known.claims.map(\.outcome) == [.notVerified])
+            #expect(known.orderIDs == ["o-1"])
+            let assessment = try #require(known.lostOrder?.assessment)
+            #expect(assessment.reasons.contains(.claimFailed))
+            #expect(DeskVerdict(of: enquiry) == .owed(assessment, orderIDs: ["o-1"]))
+            #expect(enquiry.apple == .notNeeded)
+        }
+    }
+
+    @Test func saysToWhomAndWhenItWasDelivered() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000002")
+            try await play.admit(gems)
+            try await play.claim(gems, order: "o-2")
+            for id in [gems.id, "o-2"] {
+                let enquiry = try await play.check(id)
+                guard case .delivered(let user, let date, nil) = DeskVerdict(of: enquiry) else {
+                    Issue.record("\(id): \(DeskVerdict(of: enquiry))")
+                    continue
+                }
+                #expect(user == "anna")
+                #expect(abs(date.timeIntervalSince(play.began)) < 600)
+                #expect(enquiry.transactions.first?.claims.map(\.outcome) == [.delivered])
+                #expect(enquiry.transactions.first?.events.map(\.kind) == ["claimed"])
+            }
+        }
+    }
+
+    @Test func anAppsOwnOrderLeadsToItsPurchase() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000003")
+            try await play.order("o-3", hoursAgo: 200.1)
+            try await play.order("o-4", by: "carl", hoursAgo: 200.1)
+            try await play.upload(play.receipt([gems]), for: gems)
+            _ = try await play.night()
+            let enquiry = try await play.check("o-3")
+            #expect(enquiry.orders.map(\.userID) == ["anna"])
+            #expect(enquiry.transactions.map(\.key.id.text) == [gems.id])
+            #expect(enquiry.transactions.first?.lostOrder?.assessment.orderIDs == ["o-3"])
+            #expect(try await play.verdict(on: "o-4") == .unpaidOrder)
+        }
+    }
+
+    @Test func aUserIsShownWithCasesDeliveriesAndUnusableReceipts() async throws {
+        try await withPlay { play in
+            let (lost, got) = (play.buy("1000000004"), play.buy("1000000005"))
+            try await play.upload(play.receipt([lost]), for: lost)
+            try await play.admit(got)
+            try await play.claim(got)
+            try await play.upload("", device: #"{"model": "iPhone15,2"}"#)
+            _ = try await play.night()
+            let enquiry = try await play.check("anna")
+            #expect(enquiry.transactions.map(\.key.id.text) == [lost.id])
+            let user = try #require(enquiry.user)
+            #expect(user.deliveries.map(\.key.id.text) == [got.id])
+            #expect(user.receipts == 2 && user.watchedReceipts == 1 && user.waitingReceipts == 0)
+            #expect(enquiry.troubledReceipts.map(\.problem) == [.empty])
+            #expect(enquiry.troubledReceipts.first?.device == #"{"model": "iPhone15,2"}"#)
+            guard case .owed = DeskVerdict(of: enquiry) else {
+                Issue.record("\(DeskVerdict(of: enquiry))")
+                return
+            }
+            try await play.claim(lost)
+            #expect(try await play.verdict(on: "anna") == .nothingOwed(deliveries: 2))
+        }
+    }
+
+    @Test func withinItsGraceItIsNoLoss() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000006", hoursAgo: 0.5)
+            try await play.admit(gems)
+            let end = gems.purchasedAt + 3600
+            let before = try await play.check(gems.id, now: play.began)
+            #expect(DeskVerdict(of: before) == .pending(until: end))
+            let after = try await play.check(gems.id, now: end)
+            #expect(DeskVerdict(of: after) == .owed(nil, orderIDs: []))
+        }
+    }
+
+    @Test func aRefundIsARefund() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000007")
+            try await play.upload(play.receipt([gems]), for: gems)
+            let refundedAt = play.began - 3600
+            play.store.update { $0.refund(gems.id, Refund(at: refundedAt)) }
+            _ = try await play.night()
+            #expect(try await play.verdict(on: gems.id) == .refunded(at: refundedAt))
+        }
+    }
+
+    @Test func whatCameAndIsNotVerifiedIsSaid() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000008")
+            try await play.upload("", for: gems, order: "o-8")
+            try await play.claim(gems, order: "o-9")
+            #expect(try await play.verdict(on: "o-8") == .waiting)
+            let claimed = try await play.check("o-9")
+            #expect(claimed.strayClaims.map(\.attempt.outcome) == [.notVerified])
+            #expect(claimed.strayClaims.map(\.transactionID) == [gems.id])
+            _ = try await play.night()
+            #expect(try await play.verdict(on: "o-8") == .unusable(.empty))
+        }
+    }
+
+    @Test func theSameIDInSeveralPlacesIsShownWholly() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000009")
+            try await play.admit(gems)
+            try await play.administer(
+                """
+                SELECT iap.admit(\(Play.bundleID), 'Sandbox', \(gems.id), \(gems.id), 'gems.60', 1, now(), 'anna'),
+                    iap.admit('com.example.third', 'Production', \(gems.id), \(gems.id), 'full', 1, now(), 'dora')
+                """)
+            try await play.administer("SELECT iap.claim('com.example.third', \(gems.id), 'dora')")
+            let enquiry = try await play.check(gems.id)
+            #expect(Set(enquiry.transactions.map(\.key.environment)) == [.production, .sandbox])
+            #expect(Set(enquiry.transactions.map(\.key.bundleID.text)) == [Play.bundleID, "com.example.third"])
+            #expect(
+                enquiry.transactions.filter { !$0.claims.isEmpty }.map(\.key.bundleID.text) == ["com.example.third"])
+            let verdict = DeskVerdict(of: enquiry)
+            #expect(verdict == .several(owed: 1, delivered: 1, refunded: 0, others: 1))
+        }
+    }
+
+    @Test func nobodyKnowsWhatNobodyHandedIn() async throws {
+        try await withPlay { play in
+            for id in ["who?", "'; DROP TABLE iap.white; --", "什么"] {
+                let verdict = try await play.verdict(on: id)
+                #expect(verdict == .unknown)
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import Reconciliation
+import Testing
+
+@testable import Reporting
+
+/// What a person at the support desk reads.
+@Suite struct EnquiryTextTests {
+    private static let purchasedAt = Date(timeIntervalSince1970: 1_790_000_000)
+
+    private func key(_ id: String = "2000000847061981") throws -> TransactionKey {
+        TransactionKey(
+            id: try #require(TransactionID(id)), bundleID: try #require(BundleID("com.example.game")),
+            environment: .production)
+    }
+
+    private func transaction(
+        _ place: KnownTransaction.Place, id: String = "2000000847061981"
+    ) throws -> KnownTransaction {
+        KnownTransaction(
+            key: try key(id), originalID: try key(id).id, productID: try #require(ProductID("gems.60")),
+            productName: "60 Gems", productType: .consumable, quantity: 2, purchasedAt: Self.purchasedAt,
+            price: Money(milliunits: 1980, currency: try #require(CurrencyCode("USD"))), isListPrice: true,
+            source: .verifyReceipt, place: place)
+    }
+
+    private var owed: Owed {
+        Owed(
+            firstSeenAt: Self.purchasedAt + 7200, verifiedAt: Self.purchasedAt + 90_000, nightsConfirmed: 2,
+            admittedFor: nil)
+    }
+
+    private func text(_ enquiry: Enquiry) throws -> String {
+        EnquiryText(timeZone: try #require(TimeZone(identifier: "Asia/Shanghai"))).text(of: enquiry)
+    }
+
+    @Test func aLostOrderIsToldWholly() throws {
+        var known = try transaction(.white(owed))
+        known.sightings = [
+            Sighting(
+                receiptID: 4711, userID: "anna", orderID: "o-1", isNamed: true, uploadedAt: Self.purchasedAt + 60),
+            Sighting(receiptID: 4712, userID: nil, orderID: nil, isNamed: false, uploadedAt: Self.purchasedAt + 120),
+        ]
+        known.claims = [
+            ClaimAttempt(outcome: .notVerified, userID: "anna", orderID: "o-1", attemptedAt: Self.purchasedAt + 61)
+        ]
+        known.lostOrder = KnownCase(
+            assessment: Assessment(
+                likelihood: .high, reasons: [.claimFailed], owner: .user("anna"),
+                candidates: [OwnerCandidate(userID: "anna", evidence: [.uploaded, .claimed])], action: .deliver),
+            openedAt: Self.purchasedAt + 7200, closing: nil)
+        known.events = [
+            KnownEvent(
+                happenedAt: Self.purchasedAt + 8000, kind: "reopened", actor: "sue", runID: nil,
+                details: ["was": "dismissed", "note": "a mistake", "login": "iap_support"])
+        ]
+        var enquiry = Enquiry(id: "2000000847061981")
+        enquiry.transactions = [known]
+        #expect(
+            try text(enquiry) == """
+                Times are of Asia/Shanghai.
+
+                Transaction 2000000847061981 of com.example.game, Production
+                  product      gems.60 (60 Gems), consumable, quantity 2
+                  price        1.98 USD (list price)
+                  purchased    2026-09-21 22:13:20
+                  where        white: paid and not claimed; known since 2026-09-22 00:13:20, confirmed on 2 nights, \
+                last verified 2026-09-22 23:13:20
+                  verified by  Apple, verifyReceipt
+                  seen         2026-09-21 22:14:20  uploaded for it by anna, order o-1, receipt 4711
+                               2026-09-21 22:15:20  came along in a receipt by nobody logged in, receipt 4712
+                  claims       2026-09-21 22:14:21  not verified yet by anna, order o-1
+                  case         high likelihood, opened 2026-09-22 00:13:20
+                               The app's server tried to claim it and was refused.
+                               anna: uploaded, claimed
+                               → Deliver to anna for order o-1.
+                  events       2026-09-22 00:26:40  reopened by sue, note: a mistake, was: dismissed
+
+                paid, not delivered: deliver to anna for order o-1.
+
+                """)
+    }
+
+    @Test func eachOfSeveralHasItsVerdictAndTheLastLineSumsThemUp() throws {
+        let delivery = Delivery(
+            userID: "bob", orderID: nil, deliveredBy: "claim", deliveredAt: Self.purchasedAt + 60, refundedAt: nil)
+        let sandbox = NotOwed(
+            cause: .rule(.sandbox), excludedAt: Self.purchasedAt, refundedAt: nil, foundBundleID: nil)
+        var enquiry = Enquiry(id: "7")
+        enquiry.transactions = [
+            try transaction(.black(delivery), id: "7"), try transaction(.excluded(sandbox), id: "8"),
+            try transaction(.white(owed), id: "9"),
+        ]
+        let lines = try text(enquiry).split(separator: "\n").map(String.init)
+        #expect(
+            lines.filter { $0.contains("verdict") } == [
+                "  verdict      delivered to bob at 2026-09-21 22:14:20",
+                "  verdict      not owed: made in the other environment than the app's, where nobody pays",
+                "  verdict      paid, not delivered: no run has judged it yet",
+            ])
+        #expect(lines.last == "3 transactions: 1 not delivered, 1 delivered, 1 other")
+    }
+
+    @Test(
+        arguments: [
+            (
+                .delivered(to: nil, at: purchasedAt, refundedAt: purchasedAt + 60),
+                "delivered at 2026-09-21 22:13:20, and refunded at 2026-09-21 22:14:20"
+            ),
+            (
+                .pending(until: purchasedAt),
+                "paid, not delivered: the client may still claim it; from 2026-09-21 22:13:20 on it counts as lost"
+            ),
+            (.refunded(at: purchasedAt), "refunded at 2026-09-21 22:13:20"),
+            (.notOwed(.dismissed), "not owed: dismissed by the support desk"),
+            (.waiting, "not verified yet: a receipt for it waits for the night"),
+            (
+                .unusable(.empty),
+                "not verified: The upload was empty. Ask the user to open the app and refresh the receipt."
+            ),
+            (.unpaidOrder, "not paid as far as is known: no purchase came for this order"),
+            (.nothingOwed(deliveries: 2), "nothing is owed: no open case, 2 deliveries listed"),
+            (.notPaid, "not paid as far as Apple knows"), (.unknown, "unknown"),
+        ] as [(DeskVerdict, String)])
+    func everyVerdictIsOnePlainLine(verdict: DeskVerdict, line: String) throws {
+        let text = EnquiryText(timeZone: try #require(TimeZone(identifier: "Asia/Shanghai")))
+        #expect(text.sentence(verdict) == line)
+    }
+
+    @Test func whatClientsSentCanNotMoveTheCursor() throws {
+        var enquiry = Enquiry(id: "\u{1B}[2J")
+        enquiry.user = KnownUser(deliveries: [], waitingReceipts: 0, watchedReceipts: 0, receipts: 1)
+        enquiry.troubledReceipts = [
+            KnownReceipt(
+                receiptID: 1, bundleID: "b\u{1B}", userID: "\u{1B}]0;x\u{7}", orderID: nil, transactionID: nil,
+                device: "{\"model\": \"\\u001b[31m\"}", submittedAt: Self.purchasedAt, state: .unusable, attempts: 1,
+                problem: .malformed, detail: "\u{202E}no")
+        ]
+        let text = try text(enquiry)
+        #expect(!text.unicodeScalars.contains { $0.value == 0x1B || $0.value == 7 || $0.value == 0x202E })
+        #expect(text.contains("Tried on 1 night."))
+    }
+
+    @Test func programsReadTheSameAsJSON() throws {
+        let delivery = Delivery(
+            userID: "bob", orderID: "o-1", deliveredBy: "resolved", deliveredAt: Self.purchasedAt + 60,
+            refundedAt: nil)
+        var enquiry = Enquiry(id: "o-1")
+        enquiry.transactions = [try transaction(.black(delivery))]
+        #expect(
+            try EnquiryJSON.text(of: enquiry) == """
+                {"apple_transactions":[],"claims":[],"id":"o-1","is_cut":false,"orders":[],"receipts":[],\
+                "sentence":"delivered to bob at 2026-09-21 14:14:20","transactions":[{"bundle_id":"com.example.game",\
+                "claims":[],"currency":"USD","delivery":{"delivered_at":"2026-09-21T14:14:20.000Z",\
+                "delivered_by":"resolved","order_id":"o-1","user_id":"bob"},"environment":"Production","events":[],\
+                "is_list_price":true,"original_transaction_id":"2000000847061981","place":"black",\
+                "price_milliunits":1980,"product_id":"gems.60","product_name":"60 Gems","product_type":"consumable",\
+                "purchased_at":"2026-09-21T14:13:20.000Z","quantity":2,"sentence":"delivered to bob at \
+                2026-09-21 14:14:20","sightings":[],"source":"verify_receipt","transaction_id":"2000000847061981",\
+                "verdict":"delivered"}],"verdict":"delivered"}
+                """)
+    }
+}
