@@ -51,7 +51,13 @@ extension LedgerSession {
             UNION
             (SELECT transaction_id, bundle_id FROM claims WHERE order_id = \(id) LIMIT \(some))
             UNION
-            (SELECT transaction_id, bundle_id FROM cases WHERE order_ids @> ARRAY[\(id)] AND state = 'open' LIMIT \(some))
+            (
+                -- In an order, so that the planner doesn't hope to meet some early in a scan of all.
+                SELECT transaction_id, bundle_id FROM cases
+                WHERE order_ids @> ARRAY[\(id)] AND state = 'open'
+                ORDER BY opened_at DESC
+                LIMIT \(some)
+            )
             UNION
             (
                 SELECT transaction_id, bundle_id FROM cases
