@@ -377,6 +377,59 @@ $$;
 
 COMMENT ON FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) IS 'The white row, locked until the transaction ends, all NULL if there is none. Whoever delivers a non-consumable first locks its original purchase.';
 
+CREATE FUNCTION iap.note_changed_cases() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO iap.events (happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
+    SELECT
+        CASE WHEN is_by_run THEN assessed_at ELSE coalesce(closed_at, now()) END,
+        kind,
+        CASE WHEN is_by_run THEN 'iap-reconcile' ELSE coalesce(closed_by, session_user) END,
+        CASE WHEN is_by_run THEN assessed_run_id END,
+        transaction_id, bundle_id, environment,
+        CASE kind
+            WHEN 'case_closed' THEN jsonb_strip_nulls(jsonb_build_object('as', closed_as, 'note', note))
+            ELSE jsonb_build_object('likelihood', likelihood, 'reasons', reasons, 'owner_user_ids', owner_user_ids)
+        END
+    FROM (
+        SELECT
+            after.*,
+            after.assessed_run_id <> before.assessed_run_id AS is_by_run,
+            CASE
+                WHEN before.state = 'open' AND after.state = 'closed' THEN 'case_closed'
+                WHEN before.state = 'closed' AND after.state = 'open' THEN 'case_reopened'
+                ELSE 'case_changed'
+            END AS kind
+        FROM before
+        JOIN after USING (transaction_id, bundle_id, environment)
+        WHERE before.* IS DISTINCT FROM after.*
+    ) AS changed
+    ORDER BY transaction_id, bundle_id, environment;
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION iap.note_changed_cases() IS 'Writes an event for each case that was closed, opened again, or judged anew.';
+
+CREATE FUNCTION iap.note_opened_cases() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO iap.events (happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
+    SELECT
+        opened_at, 'case_opened', 'iap-reconcile', opened_run_id, transaction_id, bundle_id, environment,
+        jsonb_build_object('likelihood', likelihood, 'reasons', reasons, 'owner_user_ids', owner_user_ids)
+    FROM opened
+    ORDER BY transaction_id, bundle_id, environment;
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION iap.note_opened_cases() IS 'Writes an event for each case that was opened.';
+
 CREATE FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1198,6 +1251,9 @@ CREATE TABLE iap.cases (
     order_ids text[] DEFAULT '{}'::text[] NOT NULL,
     opened_at timestamp with time zone NOT NULL,
     opened_run_id bigint NOT NULL,
+    assessed_at timestamp with time zone NOT NULL,
+    assessed_run_id bigint NOT NULL,
+    reopened_run_id bigint,
     closed_at timestamp with time zone,
     closed_as text,
     closed_by text,
@@ -1599,6 +1655,10 @@ CREATE INDEX white_by_original ON iap.white USING btree (original_transaction_id
 
 CREATE INDEX white_by_purchase ON iap.white USING btree (bundle_id, purchased_at);
 
+CREATE TRIGGER case_changed AFTER UPDATE ON iap.cases REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION iap.note_changed_cases();
+
+CREATE TRIGGER case_opened AFTER INSERT ON iap.cases REFERENCING NEW TABLE AS opened FOR EACH STATEMENT EXECUTE FUNCTION iap.note_opened_cases();
+
 CREATE TRIGGER events_are_kept BEFORE DELETE OR UPDATE ON iap.events FOR EACH ROW EXECUTE FUNCTION iap.refuse_change();
 
 CREATE TRIGGER events_are_not_truncated BEFORE TRUNCATE ON iap.events FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
@@ -1626,6 +1686,10 @@ REVOKE ALL ON FUNCTION iap.leave_white(owed iap.white, kind text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.lock_purchase(owed iap.white) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.lock_white(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.note_changed_cases() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.note_opened_cases() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) FROM PUBLIC;
 

@@ -109,12 +109,12 @@ extension LedgerSession {
                 """
                 INSERT INTO cases AS known (
                     transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
-                    candidates, order_ids, opened_at, opened_run_id)
+                    candidates, order_ids, opened_at, opened_run_id, assessed_at, assessed_run_id)
                 SELECT
                     transaction_id, bundle_id, environment, likelihood,
                     ARRAY(SELECT json_array_elements_text(reasons::json)), action,
                     ARRAY(SELECT json_array_elements_text(owners::json)), candidates::jsonb,
-                    ARRAY(SELECT json_array_elements_text(orders::json)), \(now), \(runID)
+                    ARRAY(SELECT json_array_elements_text(orders::json)), \(now), \(runID), \(now), \(runID)
                 FROM unnest(
                     \(cases.map(\.key.id.text)), \(cases.map(\.key.bundleID.text)),
                     \(cases.map(\.key.environment.rawValue)), \(cases.map(\.assessment.likelihood.rawValue)),
@@ -125,7 +125,10 @@ extension LedgerSession {
                 SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL,
                     likelihood = EXCLUDED.likelihood, reasons = EXCLUDED.reasons, action = EXCLUDED.action,
                     owner_user_ids = EXCLUDED.owner_user_ids, candidates = EXCLUDED.candidates,
-                    order_ids = EXCLUDED.order_ids
+                    order_ids = EXCLUDED.order_ids, assessed_at = EXCLUDED.assessed_at,
+                    assessed_run_id = EXCLUDED.assessed_run_id,
+                    reopened_run_id = CASE known.state
+                        WHEN 'closed' THEN EXCLUDED.assessed_run_id ELSE known.reopened_run_id END
                 WHERE known.state = 'closed'
                     OR (
                         known.likelihood, known.reasons, known.action, known.owner_user_ids, known.candidates,
@@ -143,7 +146,8 @@ extension LedgerSession {
             _ = try await connection.execute(
                 """
                 UPDATE cases
-                SET state = 'closed', closed_at = \(now), closed_as = 'withdrawn', closed_by = \("run \(runID)")
+                SET state = 'closed', closed_at = \(now), closed_as = 'withdrawn', closed_by = \("run \(runID)"),
+                    assessed_at = \(now), assessed_run_id = \(runID)
                 WHERE state = 'open' AND NOT EXISTS (
                     SELECT FROM white
                     WHERE white.transaction_id = cases.transaction_id

@@ -51,7 +51,8 @@ struct Run {
         if night.verifier.isAppleDown {
             try await session.makeDueAgain([.appleUnreachable, .tryAgain], triedAt: night.now)
         }
-        let pending = try await night.stopwatch.time(.sweep) { () async throws(LedgerError) -> Int in
+        let (_, pending) = try await night.stopwatch.time(.sweep, items: \.cases) {
+            () async throws(LedgerError) -> (cases: Int, pending: Int) in
             try await Sweeper(night: night, session: session).sweep()
         }
         let totals = try await night.stopwatch.time(.books) { () async throws(LedgerError) -> ControlTotals in

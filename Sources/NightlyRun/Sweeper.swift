@@ -7,12 +7,14 @@ struct Sweeper {
     let night: Night
     let session: LedgerSession
 
-    /// Sweeps all apps. Gives how many transactions are still within their grace.
-    func sweep() async throws(LedgerError) -> Int {
+    /// Sweeps all apps. Gives how many transactions are cases, and how many are still within their grace.
+    func sweep() async throws(LedgerError) -> (cases: Int, pending: Int) {
         let apps = night.settings.apps.map(\.app)
         var given = GivenOrders()
+        var count = 0
         try await session.forEachPageOfFacts(of: apps, now: night.now) { page async throws(LedgerError) in
             let cases = page.map { given.assess($0) }
+            count += cases.count
             try await patiently { () async throws(LedgerError) in
                 try await session.store(cases, runID: night.runID, now: night.now)
             }
@@ -20,7 +22,7 @@ struct Sweeper {
         try await patiently { () async throws(LedgerError) in
             try await session.closeVanishedCases(runID: night.runID, now: night.now)
         }
-        return try await session.pendingCount(of: apps, now: night.now)
+        return (count, try await session.pendingCount(of: apps, now: night.now))
     }
 }
 

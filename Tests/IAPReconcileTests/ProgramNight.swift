@@ -31,6 +31,7 @@ struct ProgramNight {
         defer { connection.close() }
         let passing = [
             "first_run_id", "run_id", "refund_run_id", "opened_run_id", "first_seen_at", "excluded_at", "opened_at",
+            "assessed_at", "assessed_run_id", "reopened_run_id",
         ]
         var rows: [String] = []
         for table in ["iap.white", "iap.black", "iap.excluded", "iap.sightings", "iap.cases"] {

@@ -45,7 +45,8 @@ struct Stage {
     func ledger() async throws -> [String: [String]] {
         let passing = [
             "first_run_id", "run_id", "refund_run_id", "opened_run_id", "first_seen_at", "last_confirmed_at",
-            "verified_at", "excluded_at", "opened_at", "nights_confirmed",
+            "verified_at", "excluded_at", "opened_at", "nights_confirmed", "assessed_at", "assessed_run_id",
+            "reopened_run_id",
         ]
         var ledger: [String: [String]] = [:]
         for table in ["iap.white", "iap.black", "iap.excluded", "iap.sightings", "iap.cases"] {

@@ -143,7 +143,8 @@ import Testing
             let summary = try read("summary.txt")
             #expect(summary == writer.summary)
             #expect(summary.components(separatedBy: "\n").count <= 60)
-            #expect(summary.contains("1 (1 high, 0 medium, 0 low), 1 new"))
+            #expect(summary.contains("1 (1 high, 0 medium, 0 low)"))
+            #expect(summary.contains("1 new, 0 still open, 0 reopened, 0 closed"))
             #expect(summary.contains("230 JPY"))
             #expect(summary.components(separatedBy: ": OK").count == 3)
         }

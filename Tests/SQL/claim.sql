@@ -19,8 +19,9 @@ SELECT results_eq(
     $$SELECT outcome FROM iap.claims WHERE transaction_id = '100' ORDER BY claim_id$$,
     $$VALUES ('delivered'), ('already_delivered'), ('already_delivered')$$, 'every attempt is kept');
 SELECT results_eq(
-    $$SELECT kind, environment, details ->> 'user_id' FROM iap.events WHERE transaction_id = '100'$$,
-    $$VALUES ('claimed', 'Production', 'ann')$$, 'the delivery is in the audit trail, once');
+    $$SELECT kind, environment, details ->> 'user_id' FROM iap.events WHERE transaction_id = '100' ORDER BY event_id$$,
+    $$VALUES ('case_opened', 'Production', NULL), ('case_closed', 'Production', NULL), ('claimed', 'Production', 'ann')$$,
+    'the delivery is in the audit trail, once, and what became of the case');
 
 -- Not verified.
 SELECT is(test.claim('101'), 'not_verified', 'what nobody verified is not verified');

@@ -308,6 +308,10 @@ CREATE TABLE iap.cases (
     order_ids      text[] NOT NULL DEFAULT '{}',
     opened_at      timestamptz NOT NULL,
     opened_run_id  bigint NOT NULL,
+    -- The run whose judgement stands here, and the last one that opened it again.
+    assessed_at     timestamptz NOT NULL,
+    assessed_run_id bigint NOT NULL,
+    reopened_run_id bigint,
     closed_at      timestamptz,
     closed_as      text CHECK (closed_as IN ('delivered', 'dismissed', 'refunded', 'withdrawn')),
     closed_by      text,

@@ -7,8 +7,9 @@ enum StageTable {
         let width = stages.map(\.name.count).max() ?? 0
         return stages.map { stage in
             let name = stage.name.padding(toLength: width, withPad: " ", startingAt: 0)
-            let rate = stage.seconds > 0 ? Int(Double(stage.items) / stage.seconds) : 0
-            return "\(name)  \(String(format: "%8.2f", stage.seconds)) s  \(stage.items) items  \(rate)/s\n"
+            let time = "\(name)  \(String(format: "%8.2f", stage.seconds)) s"
+            guard stage.items > 0, stage.seconds > 0 else { return time + "\n" }
+            return time + "  \(stage.items) items  \(Int(Double(stage.items) / stage.seconds))/s\n"
         }.joined()
     }
 }

@@ -13,7 +13,7 @@ extension LedgerSession {
                 SELECT
                     cases.likelihood, cases.reasons, cases.action, cases.owner_user_ids,
                     cases.candidates::text AS candidates, cases.order_ids AS matched_order_ids, cases.opened_at,
-                    cases.opened_run_id,
+                    cases.opened_run_id, cases.reopened_run_id,
                     white.transaction_id, white.bundle_id, white.environment, white.original_transaction_id,
                     white.product_id, coalesce(white.product_type, products.type) AS product_type,
                     products.name AS product_name, white.quantity, white.purchased_at,
@@ -82,6 +82,7 @@ extension LedgerSession {
                     coalesce(white.currency, products.currency) AS currency,
                     count(*) AS cases,
                     count(*) FILTER (WHERE cases.opened_run_id = \(runID)) AS new,
+                    count(*) FILTER (WHERE cases.reopened_run_id = \(runID)) AS reopened,
                     sum(coalesce(white.price_milliunits, products.list_price_milliunits * white.quantity))::bigint
                         AS milliunits,
                     min(white.purchased_at) AS oldest
@@ -92,8 +93,30 @@ extension LedgerSession {
                 GROUP BY 1, 2
                 ORDER BY 2, 1
                 """)
-            return try rows.reduce(into: CaseCounts()) { try $0.add($1) }
+            var counts = try rows.reduce(into: CaseCounts()) { try $0.add($1) }
+            counts.closed = try await closedCases(before: runID)
+            return counts
         }
+    }
+
+    /// The cases that were closed since the run before closed its books, by how they ended.
+    private func closedCases(before runID: Int64) async throws -> [CaseEnd: Int] {
+        let rows = try await connection.query(
+            """
+            SELECT closed_as, count(*) AS cases
+            FROM cases
+            WHERE state = 'closed' AND closed_at > (
+                SELECT as_of FROM runs
+                WHERE closing_number IS NOT NULL AND run_id <> \(runID)
+                ORDER BY closing_number DESC
+                LIMIT 1)
+            GROUP BY closed_as
+            """)
+        return try Dictionary(
+            rows.compactMap { row in
+                guard let end = CaseEnd(rawValue: try row.decode("closed_as")) else { return nil }
+                return (end, try row.decode("cases", as: Int.self))
+            }, uniquingKeysWith: +)
     }
 }
 
@@ -104,6 +127,7 @@ extension CaseCounts {
             byLikelihood[likelihood, default: 0] += count
         }
         new += try row.decode("new", as: Int.self)
+        reopened += try row.decode("reopened", as: Int.self)
         let oldest = try row.decode("oldest", as: Date.self)
         oldestPurchase = oldestPurchase.map { min($0, oldest) } ?? oldest
         guard let price = try row.money("milliunits", "currency") else {
@@ -146,6 +170,7 @@ extension ReportedCase {
             isNew: try row.decode("opened_run_id", as: Int64.self) == runID,
             firstVerifiedAt: try row.decode("first_seen_at"),
             lastVerifiedAt: try row.decode("last_confirmed_at", as: Date?.self))
+        isReopened = try row.decode("reopened_run_id", as: Int64?.self) == runID
     }
 }
 

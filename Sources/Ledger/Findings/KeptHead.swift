@@ -6,6 +6,8 @@ struct KeptHead: Codable {
     struct Cases: Codable {
         var byLikelihood: [String: Int] = [:]
         var new = 0
+        var reopened: Int?
+        var closed: [String: Int]?
         var money: [String: Int64] = [:]
         var unpriced = 0
         var oldestPurchase: Date?
@@ -25,6 +27,8 @@ struct KeptHead: Codable {
         for (likelihood, count) in counts.byLikelihood { cases.byLikelihood[likelihood.rawValue] = count }
         for money in counts.money { cases.money[money.currency.text] = money.milliunits }
         cases.new = counts.new
+        cases.reopened = counts.reopened
+        cases.closed = Dictionary(uniqueKeysWithValues: counts.closed.map { ($0.key.rawValue, $0.value) })
         cases.unpriced = counts.unpriced
         cases.oldestPurchase = counts.oldestPurchase
         cases.pending = pending
@@ -47,9 +51,13 @@ struct KeptHead: Codable {
 
     var counts: CaseCounts {
         var counts = CaseCounts(
-            new: cases.new, unpriced: cases.unpriced, oldestPurchase: cases.oldestPurchase)
+            new: cases.new, reopened: cases.reopened ?? 0, unpriced: cases.unpriced,
+            oldestPurchase: cases.oldestPurchase)
         for (name, count) in cases.byLikelihood {
             if let likelihood = Likelihood(rawValue: name) { counts.byLikelihood[likelihood] = count }
+        }
+        for (name, count) in cases.closed ?? [:] {
+            if let end = CaseEnd(rawValue: name) { counts.closed[end] = count }
         }
         counts.money = cases.money
             .compactMap { name, sum in CurrencyCode(name).map { Money(milliunits: sum, currency: $0) } }

@@ -61,7 +61,9 @@ struct Merge {
             SET state = 'closed',
                 closed_at = \(record.now),
                 closed_as = CASE verified.exclusion WHEN 'refunded' THEN 'refunded' ELSE 'withdrawn' END,
-                closed_by = \("run \(record.runID)")
+                closed_by = \("run \(record.runID)"),
+                assessed_at = \(record.now),
+                assessed_run_id = \(record.runID)
             FROM verified
             WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.exclusion IS NOT NULL
                 AND cases.transaction_id = verified.transaction_id

@@ -22,6 +22,8 @@ public struct ReportedCase: Hashable, Sendable {
     public var sightings: [Sighting]
     public var claims: [ClaimAttempt]
     /// When it was first verified, and when last; nothing where that is not known.
+    /// Whether it was closed before, and this report's run opened it again.
+    public var isReopened = false
     public var firstVerifiedAt: Date?
     public var lastVerifiedAt: Date?
     /// When a run first made it a case.

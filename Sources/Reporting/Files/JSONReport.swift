@@ -44,15 +44,21 @@ enum JSONReport {
         let reasons: [String]
         let owner: String?
         let candidates: [String]
+        let evidence: [Evidence]
         let action: String
         let orderIds: [String]
         let device: String?
         let source: String
         let openedAt: Date
         let firstVerifiedAt, lastVerifiedAt: Date?
-        let isNew: Bool
+        let isNew, isReopened: Bool
         let sightings: [Seen]
         let claims: [Claim]
+    }
+
+    struct Evidence: Encodable {
+        let userID: String
+        let kinds: [String]
     }
 
     struct Seen: Encodable {
@@ -130,9 +136,13 @@ extension JSONReport.Case {
             priceMilliunits: found.price?.milliunits, currency: found.price?.currency.text,
             isListPrice: found.isListPrice, likelihood: found.assessment.likelihood.rawValue,
             reasons: found.assessment.reasons.map(\.rawValue), owner: found.assessment.owner.user,
-            candidates: found.assessment.owner.candidates, action: found.assessment.action.rawValue,
+            candidates: found.assessment.owner.candidates,
+            evidence: found.assessment.candidates.map { candidate in
+                JSONReport.Evidence(userID: candidate.userID, kinds: candidate.evidence.map(\.rawValue))
+            }, action: found.assessment.action.rawValue,
             orderIds: found.orderIDs, device: found.device, source: found.source.rawValue, openedAt: found.openedAt,
             firstVerifiedAt: found.firstVerifiedAt, lastVerifiedAt: found.lastVerifiedAt, isNew: found.isNew,
+            isReopened: found.isReopened,
             sightings: found.sightings.map {
                 JSONReport.Seen(
                     receiptID: $0.receiptID, userID: $0.userID, orderID: $0.orderID, isNamed: $0.isNamed,

@@ -61,11 +61,22 @@ struct Summary {
         ]
     }
 
+    /// What became of the cases since the run before.
+    private var changes: String {
+        let counts = run.cases
+        let still = counts.total - counts.new - counts.reopened
+        let ends = CaseEnd.allCases.compactMap { end in counts.closed[end].map { "\($0) \(end.rawValue)" } }
+        let closed = counts.closed.values.reduce(0, +)
+        return "\(counts.new) new, \(still) still open, \(counts.reopened) reopened, \(closed) closed"
+            + (ends.isEmpty ? "" : " (\(ends.joined(separator: ", ")))")
+    }
+
     private var cases: [String] {
         let counts = run.cases
         let byLikelihood = Likelihood.allCases.map { "\(counts.byLikelihood[$0] ?? 0) \($0.rawValue)" }
         var lines = [
-            row("likely lost orders", "\(counts.total) (\(byLikelihood.joined(separator: ", "))), \(counts.new) new"),
+            row("likely lost orders", "\(counts.total) (\(byLikelihood.joined(separator: ", ")))"),
+            row("since the last run", changes),
             row("money", money),
             row(
                 "oldest",

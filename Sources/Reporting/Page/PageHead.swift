@@ -91,6 +91,8 @@ struct PageHead {
         }
         return """
             \(fact(number(run.cases.new), readers.text(.newInRun)))\
+            \(run.cases.reopened > 0 ? fact(number(run.cases.reopened), readers.text(.reopenedInRun)) : "")\
+            \(fact(number(run.cases.closed.values.reduce(0, +)), readers.text(.closedSince)))\
             \(fact(oldest ?? readers.text(.none), readers.text(.oldest)))\
             \(fact(number(run.pending), readers.text(.pending), note: readers.text(.pendingNote)))
             """

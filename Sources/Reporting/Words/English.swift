@@ -117,6 +117,8 @@ struct English: Wording {
         case .likelyLost: "likely lost orders"
         case .thisRun: "At a glance"
         case .newInRun: "new in this run"
+        case .reopenedInRun: "opened again"
+        case .closedSince: "closed since the last run"
         case .oldest: "age of the oldest"
         case .pending: "pending"
         case .pendingNote: "within their grace, not counted as lost"

@@ -4,7 +4,8 @@ enum Phrase: String, CaseIterable {
     // The head
     case title, titleOfDryRun, asOf, endedEarly, language, allReports, skipToCases
     // Figures
-    case likelyLost, thisRun, newInRun, oldest, pending, pendingNote, money, moneyNote, unpriced, none
+    case likelyLost, thisRun, newInRun, reopenedInRun, closedSince, oldest, pending, pendingNote, money, moneyNote,
+        unpriced, none
     case receipts, verifiedOfDue, notVerified, unusableCount, notTried, moreCurrencies
     // Charts
     case ageing, ageingNote, trend, trendNote, trendSummary, openCases, newCases, age, count

@@ -122,6 +122,8 @@ struct SimplifiedChinese: Wording {
         case .likelyLost: "笔疑似漏单"
         case .thisRun: "概览"
         case .newInRun: "本次新增"
+        case .reopenedInRun: "重新打开"
+        case .closedSince: "上次以来已关闭"
         case .oldest: "最早一笔已有"
         case .pending: "待领取"
         case .pendingNote: "仍在宽限期内，不算漏单"

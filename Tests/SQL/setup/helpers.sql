@@ -90,9 +90,10 @@ $$;
 CREATE FUNCTION test.open_case(transaction_id text, owner_user_ids text[]) RETURNS void
 LANGUAGE sql AS $$
     INSERT INTO iap.cases (
-        transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids, opened_at, opened_run_id)
+        transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids, opened_at, opened_run_id,
+        assessed_at, assessed_run_id)
     VALUES (
-        $1, 'com.example.a', 'Production', 'high', '{never_claimed}', 'deliver', $2, now(), 1)
+        $1, 'com.example.a', 'Production', 'high', '{never_claimed}', 'deliver', $2, now(), 1, now(), 1)
 $$;
 
 -- As the nightly job would exclude what it verified.
