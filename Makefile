@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT_BUILD := .ci/with-swift swift build
 
-.PHONY: demo test lint install clean
+.PHONY: demo test bench lint install clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
 # and leaves its report under .build/demo/reports/latest/.
@@ -16,6 +16,12 @@ demo:
 test:
 	@.ci/install-packages test
 	@.ci/test
+
+# The benchmarks, each beside a limit taken in the same run: a table, and .build/bench/results.json.
+# BENCH=name runs one of them.
+bench:
+	@.ci/install-packages bench
+	@.ci/bench $(BENCH)
 
 lint:
 	@.ci/with-swift swift format lint --strict -r Sources Tests Package.swift

@@ -61,6 +61,17 @@ let package = Package(
         .executableTarget(
             name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator"], swiftSettings: strict),
 
+        // Plain C, as the limit that the benchmarks compare with.
+        .target(
+            name: "CBaselines", dependencies: ["COpenSSL", "CPostgreSQL"], path: "Sources/Benchmarks/Baselines"),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "NightlyRun", "Ledger", "AppStore", "Reporting", "Reconciliation", "PostgreSQL", "AppStoreSimulator",
+                "CBaselines",
+            ],
+            exclude: ["Baselines"], swiftSettings: strict),
+
         .target(
             name: "TestSupport", dependencies: ["PostgreSQL", "Ledger"], path: "Tests/TestSupport",
             swiftSettings: strict),

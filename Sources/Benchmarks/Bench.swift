@@ -1,0 +1,120 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import PostgreSQL
+
+/// What the benchmarks stand on: a private cluster, the built programs, and a folder for what they write.
+struct Bench {
+    static let seed: UInt64 = 1
+    static let bundleID = "com.example.game"
+
+    let cluster: String
+    let programs: String
+    let scratch: String
+
+    // MARK: Databases
+
+    func conninfo(_ database: String) -> String { "host=\(cluster) user=postgres dbname=\(database)" }
+
+    /// A new database with the schema.
+    func createDatabase(_ name: String) async throws {
+        try await administer("CREATE DATABASE \(identifier: name)")
+        _ = try await SchemaUpdate.migrate(database: conninfo(name))
+    }
+
+    /// A copy of a database that nobody is connected to.
+    func copyDatabase(_ source: String, to name: String) async throws {
+        try await administer("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: source)")
+    }
+
+    func dropDatabase(_ name: String) async throws {
+        try await administer("DROP DATABASE IF EXISTS \(identifier: name) WITH (FORCE)")
+    }
+
+    /// Runs a statement in a database, and leaves it as if it had stood there for long.
+    func execute(_ sql: SQL, in database: String) async throws {
+        let connection = try await Connection.connect(ConnectionSettings(conninfo(database)))
+        defer { connection.close() }
+        try await connection.execute(sql)
+        try await connection.execute("VACUUM ANALYZE")
+    }
+
+    private func administer(_ sql: SQL) async throws {
+        let connection = try await Connection.connect(ConnectionSettings(conninfo("postgres")))
+        defer { connection.close() }
+        try await connection.execute(sql)
+        try await connection.execute("CHECKPOINT")
+    }
+
+    /// A database whose inbox holds so many receipts of ten transactions each, made if it isn't there yet. Nobody may
+    /// write to it: `copyDatabase` is for that.
+    func filledDatabase(receipts: Int) async throws -> String {
+        let name = "filled_\(receipts)"
+        let connection = try await Connection.connect(ConnectionSettings(conninfo("postgres")))
+        defer { connection.close() }
+        let known = try await connection.query("SELECT FROM pg_database WHERE datname = \(name)")
+        guard known.isEmpty else { return name }
+        try await createDatabase(name)
+        let fill = try InboxFill(seed: Self.seed, receipts: receipts, transactions: 10, now: Date())
+        _ = try await fill.fill(conninfo(name))
+        try await execute("SELECT", in: name)
+        return name
+    }
+
+    // MARK: The simulated App Store
+
+    /// Runs the body beside a simulated App Store, in a process of its own, that answers after so many milliseconds.
+    func withStore<Value>(latency: Int = 0, _ body: (_ base: String) async throws -> Value) async throws -> Value {
+        let portFile = "\(scratch)/port"
+        try? FileManager.default.removeItem(atPath: portFile)
+        let delay = latency > 0 ? ["--latency-ms", "\(latency)", "--latency-p99-ms", "\(latency)"] : []
+        let store = try Program(
+            "\(programs)/appstore-simulator", ["serve", "--seed", "\(Self.seed)", "--port-file", portFile] + delay,
+            output: "\(scratch)/store.log")
+        defer { store.stop() }
+        for _ in 0..<1000 {
+            if let text = try? String(contentsOfFile: portFile, encoding: .utf8), let port = UInt16(text.dropLast()) {
+                return try await body("http://127.0.0.1:\(port)")
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        throw BenchmarkError("the simulated App Store did not start; see \(scratch)/store.log")
+    }
+
+    // MARK: The job
+
+    /// The configuration of a night on a database, as a file.
+    ///
+    /// - Parameters:
+    ///   - grace: how old a purchase must be for a case.
+    ///   - run: further lines of the section `[run]`.
+    func configuration(
+        database: String, store: String, grace: String = "1h", run: String = ""
+    ) throws -> String {
+        let file = "\(scratch)/\(database).conf"
+        let text = """
+            [database]
+            conninfo = \(conninfo(database))
+            [apple]
+            verify_receipt_production = \(store)/production/verifyReceipt
+            verify_receipt_sandbox = \(store)/sandbox/verifyReceipt
+            [report]
+            directory = \(scratch)/reports
+            [run]
+            \(run)
+            [app \(Self.bundleID)]
+            environment = production
+            grace = \(grace)
+
+            """
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        return file
+    }
+
+    /// Runs the job to its end.
+    func night(_ configuration: String, log: String = "night") async throws -> Program.Ended {
+        try await Program.run(
+            "\(programs)/iap-reconcile", ["run", "--config", configuration, "--verbose"],
+            output: "\(scratch)/\(log).log")
+    }
+}

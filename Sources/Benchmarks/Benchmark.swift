@@ -1,0 +1,30 @@
+/// Something measured, by the name under which it can be run alone; in the order in which they run.
+enum Benchmark: String, CaseIterable {
+    case appReceipts = "app-receipts"
+    case jws, verify, record, report
+    case emptyNight = "empty-night"
+    case night, black, workers
+
+    func run(_ bench: Bench) async throws -> [Measurement] {
+        switch self {
+        case .appReceipts: try OfflineProofs.appReceipts()
+        case .jws: try OfflineProofs.signedTransactions()
+        case .verify: try await VerifyStage.measure(bench)
+        case .record: try await RecordStage.measure(bench)
+        case .report: try await ReportStage.measure(bench)
+        case .emptyNight: try await Nights.empty(bench)
+        case .night: try await Nights.growing(bench)
+        case .black: try await Nights.besideBlackTables(bench)
+        case .workers: try await Nights.sharedByWorkers(bench)
+        }
+    }
+}
+
+/// Why something can't be measured.
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import PostgreSQL
+
+/// Whole nights, from the start of the program to its end, with its database and a simulated App Store beside it.
+enum Nights {
+    private static let fewReceipts = 10_000
+    private static let manyReceipts = 100_000
+    /// In megabytes.
+    private static let memoryLimit = 150.0
+
+    /// A night on which nothing is due.
+    static func empty(_ bench: Bench) async throws -> [Measurement] {
+        try await bench.createDatabase("empty")
+        let configuration = try bench.configuration(database: "empty", store: "http://127.0.0.1:9")
+        var seconds: [Double] = []
+        for _ in 0..<7 { seconds.append(try await bench.night(configuration).seconds) }
+        try await bench.dropDatabase("empty")
+        return [
+            Measurement(
+                benchmark: "empty-night", what: "a night with nothing to do", value: seconds.sorted()[3] * 1000,
+                unit: "ms", limit: 100, against: "100 ms", aim: .atMost(1))
+        ]
+    }
+
+    /// A night's time and memory with ten times the receipts.
+    static func growing(_ bench: Bench) async throws -> [Measurement] {
+        let few = try await night(bench, receipts: fewReceipts)
+        let many = try await night(bench, receipts: manyReceipts)
+        try await bench.dropDatabase("filled_\(manyReceipts)")
+        let speed = (Double(fewReceipts) / few.seconds, Double(manyReceipts) / many.seconds)
+        return [
+            memory("10,000 receipts", few),
+            memory("100,000 receipts", many),
+            Measurement(
+                benchmark: "night", what: "100,000 receipts of 10 transactions", value: many.peakMemory, unit: "MB",
+                limit: few.peakMemory, against: "memory of 10,000 receipts", aim: nil),
+            Measurement(
+                benchmark: "night", what: "100,000 receipts of 10 transactions", value: speed.1, unit: "receipts/s",
+                limit: speed.0, against: "the speed of 10,000 receipts", aim: nil),
+            Measurement(
+                benchmark: "night", what: "100,000 receipts of 10 transactions", value: many.seconds, unit: "s",
+                limit: few.seconds, against: "the time of 10,000 receipts", aim: nil),
+        ]
+    }
+
+    private static func memory(_ what: String, _ night: Program.Ended) -> Measurement {
+        Measurement(
+            benchmark: "night", what: "\(what), peak memory", value: night.peakMemory, unit: "MB", limit: memoryLimit,
+            against: "150 MB", aim: .atMost(1))
+    }
+
+    private static func night(_ bench: Bench, receipts: Int) async throws -> Program.Ended {
+        let source = try await bench.filledDatabase(receipts: receipts)
+        return try await bench.withStore { store in
+            try await bench.copyDatabase(source, to: "night")
+            let ended = try await bench.night(try bench.configuration(database: "night", store: store))
+            try await bench.dropDatabase("night")
+            return ended
+        }
+    }
+
+    /// The same receipts with a black table of one row, and of a million.
+    static func besideBlackTables(_ bench: Bench) async throws -> [Measurement] {
+        let source = try await bench.filledDatabase(receipts: fewReceipts)
+        var least = [Int64(1): Double.infinity, 1_000_000: Double.infinity]
+        for rows in least.keys {
+            let name = "black_\(rows)"
+            try await bench.copyDatabase(source, to: name)
+            try await bench.execute(fillBlack(rows), in: name)
+        }
+        for _ in 0..<2 {
+            for (rows, seconds) in least {
+                least[rows] = min(seconds, try await nightBeside("black_\(rows)", bench))
+            }
+        }
+        for rows in least.keys { try await bench.dropDatabase("black_\(rows)") }
+        return [
+            Measurement(
+                benchmark: "black", what: "10,000 receipts, a million delivered before", value: least[1_000_000] ?? 0,
+                unit: "s", limit: least[1] ?? 0, against: "the same with one delivered", aim: .atMost(1.2))
+        ]
+    }
+
+    private static func nightBeside(_ source: String, _ bench: Bench) async throws -> Double {
+        try await bench.withStore { store in
+            try await bench.copyDatabase(source, to: "night")
+            let ended = try await bench.night(try bench.configuration(database: "night", store: store))
+            try await bench.dropDatabase("night")
+            return ended.seconds
+        }
+    }
+
+    private static func fillBlack(_ rows: Int64) -> SQL {
+        """
+        INSERT INTO iap.black (
+            transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+            purchased_at, source, first_seen_at, user_id, delivered_by, delivered_at)
+        SELECT
+            id, 'com.example.game', 'Production', id, 'gems.100', 'consumable', 1, now() - interval '9 days',
+            'verify_receipt', now() - interval '9 days', 'u' || number, 'claim', now() - interval '9 days'
+        FROM generate_series(1, \(rows)) AS number
+        CROSS JOIN LATERAL (SELECT '9' || lpad((number * 7919 % 1000003)::text, 15, '0') AS id) AS made
+        """
+    }
+
+    /// One inbox, worked through by several processes at a latency of 200 ms; each has 64 requests in flight.
+    static func sharedByWorkers(_ bench: Bench) async throws -> [Measurement] {
+        let source = try await bench.filledDatabase(receipts: fewReceipts)
+        var measurements: [Measurement] = []
+        for processes in [1, 2, 4] {
+            let seconds = try await bench.withStore(latency: 200) { store in
+                try await bench.copyDatabase(source, to: "night")
+                let seconds = try await Timing.wall {
+                    let configuration = try bench.configuration(
+                        database: "night", store: store, grace: "30d", run: "workers = shared")
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for process in 0..<processes {
+                            group.addTask { _ = try await bench.night(configuration, log: "worker-\(process)") }
+                        }
+                        try await group.waitForAll()
+                    }
+                }
+                try await bench.dropDatabase("night")
+                return seconds
+            }
+            measurements.append(
+                Measurement(
+                    benchmark: "workers", what: "10,000 receipts, 200 ms latency, \(processes) processes",
+                    value: Double(fewReceipts) / seconds, unit: "receipts/s", limit: Double(processes * 64 * 5),
+                    against: "concurrency ÷ latency", aim: nil))
+        }
+        return measurements
+    }
+}

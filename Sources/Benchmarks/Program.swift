@@ -1,0 +1,70 @@
+import Foundation
+
+/// A program that the benchmarks start. It belongs to their session, and `make bench` ends all of that.
+final class Program: Sendable {
+    private let identifier: pid_t
+    private let name: String
+
+    /// What a program that has ended leaves behind.
+    struct Ended {
+        let seconds: Double
+        /// The most memory that was resident, in megabytes.
+        let peakMemory: Double
+    }
+
+    /// Starts a program whose standard output and error go to a file.
+    init(_ path: String, _ arguments: [String], output: String) throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o640)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        let words = ([path] + arguments).map { strdup($0) }
+        defer { for word in words { free(word) } }
+        var identifier: pid_t = 0
+        let failure = posix_spawnp(&identifier, path, &actions, nil, words + [nil], environ)
+        name = URL(filePath: path).lastPathComponent
+        guard failure == 0 else {
+            throw BenchmarkError("\(path) can't be started: \(String(cString: strerror(failure)))")
+        }
+        self.identifier = identifier
+    }
+
+    /// Runs a program to its end.
+    ///
+    /// - Throws: where it ends with anything but 0, with what it wrote.
+    static func run(_ path: String, _ arguments: [String], output: String) async throws -> Ended {
+        let program = try Program(path, arguments, output: output)
+        return try await program.ended { try? String(contentsOfFile: output, encoding: .utf8) }
+    }
+
+    /// Waits for its end, with a look at its memory every few milliseconds: what the system tells of an ended program
+    /// counts in the memory of who started it.
+    private func ended(_ said: () -> String?) async throws -> Ended {
+        let start = ContinuousClock.now
+        var peak = 0.0
+        var status: Int32 = 0
+        while waitpid(identifier, &status, WNOHANG) == 0 {
+            peak = max(peak, memory)
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        guard status == 0 else { throw BenchmarkError("\(name) ended with \(status >> 8): \(said() ?? "")") }
+        return Ended(seconds: seconds, peakMemory: peak)
+    }
+
+    /// Ends it and waits until it has.
+    func stop() {
+        kill(identifier, SIGTERM)
+        var status: Int32 = 0
+        waitpid(identifier, &status, 0)
+    }
+
+    /// The most megabytes that were resident so far.
+    private var memory: Double {
+        let status = (try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first).flatMap { Double($0) }
+            .map { $0 / 1024 } ?? 0
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Reconciliation
+import Reporting
+
+/// A report of many cases in all its forms: page, spreadsheet, CSV, JSON and text.
+enum ReportStage {
+    private static let cases = 10_000
+    private static let now = Date(timeIntervalSince1970: 1_780_000_000)
+
+    static func measure(_ bench: Bench) async throws -> [Measurement] {
+        let found = try (0..<cases).map(lostOrder)
+        var seconds = Double.infinity
+        for _ in 0..<5 {
+            seconds = min(seconds, try await Timing.wall { try write(found, to: "\(bench.scratch)/report") })
+        }
+        return [
+            Measurement(
+                benchmark: "report", what: "report of 10,000 cases, all forms", value: seconds, unit: "s", limit: 1,
+                against: "a second", aim: .atMost(1))
+        ]
+    }
+
+    private static func write(_ found: [ReportedCase], to folder: String) throws {
+        let writer = try ReportWriter(directory: folder, programVersion: "bench")
+        try writer.begin(head)
+        for lostOrder in found { try writer.add(lostOrder) }
+        try writer.finish()
+    }
+
+    private static let head = RunReport(
+        runID: 1, startedAt: now, finishedAt: now, now: now, timeZone: .gmt, outcome: .complete,
+        receipts: ReceiptCounts(due: cases, verified: cases), totals: ControlTotals(),
+        cases: CaseCounts(byLikelihood: [.high: cases], new: cases), pending: 0, stages: [])
+
+    private static func lostOrder(_ number: Int) throws -> ReportedCase {
+        guard let id = TransactionID(String(470_001_000_000_000 + number * 7_919)),
+            let bundleID = BundleID(Bench.bundleID), let productID = ProductID("gems.\(100 * (1 + number % 6))"),
+            let currency = CurrencyCode(["USD", "CNY", "JPY"][number % 3])
+        else { throw BenchmarkError("an id is none") }
+        let user = "player-\(20_000 + number * 31 % 9_973)"
+        let purchased = now.addingTimeInterval(Double(-3_700 - number * 61))
+        let order = number % 4 == 0 ? "order-\(number)" : nil
+        let claims =
+            number % 5 == 0
+            ? [ClaimAttempt(outcome: .wrongUser, userID: "other", orderID: nil, attemptedAt: purchased)] : []
+        return ReportedCase(
+            key: TransactionKey(id: id, bundleID: bundleID, environment: .production),
+            assessment: Assessment(
+                likelihood: .high, reasons: claims.isEmpty ? [.neverClaimed] : [.claimFailed], owner: .user(user),
+                action: .deliver),
+            originalID: id, productID: productID, productName: "Gems", productType: .consumable, quantity: 1,
+            purchasedAt: purchased, price: Money(milliunits: 1_990, currency: currency), isListPrice: true,
+            orderIDs: order.map { [$0] } ?? [], device: #"{"model":"iPhone15,3","os":"17.2"}"#, source: .verifyReceipt,
+            sightings: [
+                Sighting(
+                    receiptID: Int64(number + 1), userID: user, orderID: order, isNamed: true,
+                    uploadedAt: purchased.addingTimeInterval(300))
+            ],
+            claims: claims, openedAt: now, isNew: true, firstVerifiedAt: now, lastVerifiedAt: now)
+    }
+}

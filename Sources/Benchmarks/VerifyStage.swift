@@ -1,0 +1,133 @@
+import AppStore
+import AppStoreSimulator
+import Foundation
+
+/// Receipts that are asked about a second, over the client that a night uses. At no latency the limit is what `wrk`
+/// gets from the same endpoint with the same questions; at 200 ms it is the requests in flight by the latency.
+enum VerifyStage {
+    private static let concurrency = 64
+
+    static func measure(_ bench: Bench) async throws -> [Measurement] {
+        let receipts = receipts(4_000)
+        return try await withoutLatency(bench, receipts) + withLatency(bench, receipts, milliseconds: 200)
+    }
+
+    private static func withoutLatency(_ bench: Bench, _ receipts: [String]) async throws -> [Measurement] {
+        try await bench.withStore { base in
+            guard let wrk = Wrk(bench, receipts: receipts, concurrency: concurrency) else {
+                print("  (verify without latency is left out: wrk is not installed)")
+                return []
+            }
+            var (ours, theirs) = (0.0, 0.0)
+            for _ in 0..<3 {
+                theirs = max(theirs, try await wrk.requestsPerSecond(of: "\(base)/production/verifyReceipt"))
+                ours = max(ours, try await receiptsPerSecond(receipts, base))
+            }
+            return [
+                Measurement(
+                    benchmark: "verify", what: "verify, no latency, 64 in flight", value: ours, unit: "receipts/s",
+                    limit: theirs, against: "wrk on the same endpoint", aim: .atLeast(0.5))
+            ]
+        }
+    }
+
+    private static func withLatency(
+        _ bench: Bench, _ receipts: [String], milliseconds: Int
+    ) async throws -> [Measurement] {
+        try await bench.withStore(latency: milliseconds) { base in
+            let speed = try await receiptsPerSecond(receipts, base)
+            return [
+                Measurement(
+                    benchmark: "verify", what: "verify, \(milliseconds) ms latency, 64 in flight", value: speed,
+                    unit: "receipts/s", limit: Double(concurrency) * 1000 / Double(milliseconds),
+                    against: "concurrency ÷ latency", aim: .atLeast(0.95))
+            ]
+        }
+    }
+
+    private static func receiptsPerSecond(_ receipts: [String], _ base: String) async throws -> Double {
+        var settings = VerifyReceiptSettings()
+        settings.production = "\(base)/production/verifyReceipt"
+        settings.sandbox = "\(base)/sandbox/verifyReceipt"
+        settings.concurrency = concurrency
+        let client = try AppStoreConnection(
+            concurrency: concurrency, connectTimeout: 10, timeout: 30, certificateAuthorities: nil
+        ).verifyReceipt(settings)
+        let seconds = try await Timing.wall {
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for receipt in receipts {
+                    group.addTask {
+                        let outcome = try await client.verify(receiptData: receipt, sharedSecret: nil)
+                        if case .genuine = outcome { return true } else { return false }
+                    }
+                }
+                for try await isGenuine in group where !isGenuine {
+                    throw BenchmarkError("the simulated App Store refused a receipt of its own")
+                }
+            }
+        }
+        return Double(receipts.count) / seconds
+    }
+
+    private static func receipts(_ count: Int) -> [String] {
+        let store = SimulatedAppStore(seed: Bench.seed)
+        let bought = Date().addingTimeInterval(-86_400)
+        return (0..<count).map { number in
+            store.makeReceipt(
+                SimulatedReceipt(
+                    bundleID: Bench.bundleID, account: "bench-\(number)", createdAt: bought,
+                    transactions: (0..<10).map {
+                        SimulatedTransaction(
+                            id: String(1_000_000_000_000_000 + number * 10 + $0), productID: "gems.100",
+                            purchasedAt: bought)
+                    }))
+        }
+    }
+}
+
+/// The load generator `wrk`, posting the same receipts in turn.
+private struct Wrk {
+    private let script: String
+    private let output: String
+    private let concurrency: Int
+
+    /// Nothing where it is not installed.
+    init?(_ bench: Bench, receipts: [String], concurrency: Int) {
+        guard FileManager.default.isExecutableFile(atPath: Self.program) else { return nil }
+        let bodies = "\(bench.scratch)/bodies"
+        script = "\(bench.scratch)/wrk.lua"
+        output = "\(bench.scratch)/wrk.log"
+        self.concurrency = concurrency
+        let lines = receipts.map { #"{"receipt-data":"\#($0)","exclude-old-transactions":false}"# + "\n" }.joined()
+        let program = """
+            local requests, turn = {}, 0
+            function init()
+                for body in io.lines("\(bodies)") do
+                    requests[#requests + 1] = wrk.format("POST", nil, {["Content-Type"] = "application/json"}, body)
+                end
+            end
+            function request()
+                turn = turn % #requests + 1
+                return requests[turn]
+            end
+
+            """
+        guard (try? lines.write(toFile: bodies, atomically: true, encoding: .utf8)) != nil,
+            (try? program.write(toFile: script, atomically: true, encoding: .utf8)) != nil
+        else { return nil }
+    }
+
+    private static let program = "/usr/bin/wrk"
+
+    func requestsPerSecond(of address: String) async throws -> Double {
+        _ = try await Program.run(
+            Self.program, ["--threads", "1", "--connections", "\(concurrency)", "--duration", "4s", "--script", script]
+                + [address], output: output)
+        let said = try String(contentsOfFile: output, encoding: .utf8)
+        let line = said.split(separator: "\n").first { $0.hasPrefix("Requests/sec:") }
+        guard let speed = line?.split(separator: " ").last.flatMap({ Double($0) }), !said.contains("Non-2xx") else {
+            throw BenchmarkError("wrk failed: \(said)")
+        }
+        return speed
+    }
+}
