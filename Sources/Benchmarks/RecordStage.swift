@@ -42,7 +42,9 @@ enum RecordStage {
     }
 
     /// The transactions a second that the body records in a database of its own.
-    private static func speed(_ bench: Bench, _ body: (_ database: String) async throws -> Void) async throws -> Double {
+    private static func speed(
+        _ bench: Bench, _ body: (_ database: String) async throws -> Void
+    ) async throws -> Double {
         try await bench.copyDatabase(source, to: "record")
         let seconds = try await Timing.wall { try await body("record") }
         try await bench.dropDatabase("record")

@@ -58,7 +58,8 @@ enum VerifyStage {
                 for receipt in receipts {
                     group.addTask {
                         let outcome = try await client.verify(receiptData: receipt, sharedSecret: nil)
-                        if case .genuine = outcome { return true } else { return false }
+                        guard case .genuine = outcome else { return false }
+                        return true
                     }
                 }
                 for try await isGenuine in group where !isGenuine {
@@ -121,8 +122,9 @@ private struct Wrk {
 
     func requestsPerSecond(of address: String) async throws -> Double {
         _ = try await Program.run(
-            Self.program, ["--threads", "1", "--connections", "\(concurrency)", "--duration", "4s", "--script", script]
-                + [address], output: output)
+            Self.program,
+            ["--threads", "1", "--connections", "\(concurrency)", "--duration", "4s", "--script", script, address],
+            output: output)
         let said = try String(contentsOfFile: output, encoding: .utf8)
         let line = said.split(separator: "\n").first { $0.hasPrefix("Requests/sec:") }
         guard let speed = line?.split(separator: " ").last.flatMap({ Double($0) }), !said.contains("Non-2xx") else {
