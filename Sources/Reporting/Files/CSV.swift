@@ -43,9 +43,16 @@ enum CSV {
 
     /// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
     private static func cell(_ text: String) -> String {
+        if isPlain(text) { return text }
         var text = text.replacingOccurrences(of: "\0", with: "")
         if let first = text.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) { text = "'" + text }
         guard text.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else { return text }
         return "\"" + text.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+    }
+
+    /// Whether the cell is the text itself, as nearly all are: then nothing need be looked for in it.
+    private static func isPlain(_ text: String) -> Bool {
+        !"=+-@".utf8.contains(text.utf8.first ?? 0)
+            && text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"") }
     }
 }

@@ -110,15 +110,18 @@ enum JSONReport {
         let stringValue: String
         var intValue: Int? { nil }
 
+        /// From a name of this program's, which is ASCII: a case has some forty.
         init(snake camel: String) {
-            var text = ""
+            var text: [UInt8] = []
+            text.reserveCapacity(camel.utf8.count + 4)
             var previousIsUpper = true
-            for character in camel {
-                if character.isUppercase, !previousIsUpper { text += "_" }
-                previousIsUpper = character.isUppercase
-                text += character.lowercased()
+            for letter in camel.utf8 {
+                let isUpper = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter)
+                if isUpper, !previousIsUpper { text.append(UInt8(ascii: "_")) }
+                previousIsUpper = isUpper
+                text.append(isUpper ? letter | 0x20 : letter)
             }
-            stringValue = text
+            stringValue = String(decoding: text, as: UTF8.self)
         }
 
         init?(stringValue: String) { self.stringValue = stringValue }

@@ -94,6 +94,8 @@ final class Sheet {
 
     /// Text that XML can hold and a cell has room for.
     private static func clean(_ text: String) -> String {
+        // Nearly all is plain ASCII.
+        if text.utf8.count <= longestText / 2, text.utf8.allSatisfy({ (0x20..<0x80).contains($0) }) { return text }
         let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
             let isControl = scalar.value < 0x20 && scalar != "\n" && scalar != "\t"
             return isControl || (0xFFFE...0xFFFF).contains(scalar.value) ? "\u{FFFD}" : scalar
