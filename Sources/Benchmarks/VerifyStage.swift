@@ -111,6 +111,9 @@ private struct Wrk {
                 turn = turn % #requests + 1
                 return requests[turn]
             end
+            function done(summary)
+                print("Bytes/answer: " .. summary.bytes / summary.requests)
+            end
 
             """
         guard (try? lines.write(toFile: bodies, atomically: true, encoding: .utf8)) != nil,
@@ -126,10 +129,14 @@ private struct Wrk {
             ["--threads", "1", "--connections", "\(concurrency)", "--duration", "4s", "--script", script, address],
             output: output)
         let said = try String(contentsOfFile: output, encoding: .utf8)
-        let line = said.split(separator: "\n").first { $0.hasPrefix("Requests/sec:") }
-        guard let speed = line?.split(separator: " ").last.flatMap({ Double($0) }), !said.contains("Non-2xx") else {
-            throw BenchmarkError("wrk failed: \(said)")
+        func figure(_ name: String) -> Double {
+            let line = said.split(separator: "\n").first { $0.hasPrefix(name) }
+            return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
         }
-        return speed
+        // A refusal is an answer of a few bytes.
+        guard figure("Bytes/answer:") > 1000, !said.contains("Non-2xx") else {
+            throw BenchmarkError("wrk was not answered as it should be: \(said)")
+        }
+        return figure("Requests/sec:")
     }
 }

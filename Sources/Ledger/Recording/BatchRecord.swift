@@ -9,6 +9,8 @@ public struct BatchRecord: Sendable {
     public let now: Date
     public let sightings: [SightedTransaction]
     public let receipts: [TriedReceipt]
+    /// Of each transaction, which of the sightings tells the most of it.
+    let best: Set<Int>
 
     public init(
         runID: Int64, bucket: Int, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt]
@@ -18,6 +20,7 @@ public struct BatchRecord: Sendable {
         self.now = now
         self.sightings = sightings
         self.receipts = receipts
+        self.best = sightings.bestSightings()
     }
 
     /// A night lasts twenty hours: a cron job that starts somewhat early still finds last night's receipts due.

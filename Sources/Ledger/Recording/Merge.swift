@@ -224,13 +224,19 @@ struct Merge {
     }
 
     /// Where every transaction of the batch is now, counted from the tables themselves.
-    func places() async throws -> [Place: Tally] {
+    func places() async throws -> Places {
         let rows = try await connection.query(
             """
             SELECT
-                place, count(*) AS transactions, sum(quantity) AS units, bit_xor(hash) AS hash
+                place,
+                count(*) FILTER (WHERE is_best) AS transactions,
+                coalesce(sum(quantity) FILTER (WHERE is_best), 0) AS units,
+                coalesce(bit_xor(hash) FILTER (WHERE is_best), 0) AS hash,
+                array_agg(DISTINCT receipt_id) FILTER (WHERE place = 'white') AS watched
             FROM (
                 SELECT
+                    receipt_id,
+                    is_best,
                     quantity,
                     hashtextextended(transaction_id, 0) AS hash,
                     CASE
@@ -252,17 +258,18 @@ struct Merge {
                         ELSE 'nowhere'
                     END AS place
                 FROM verified
-                WHERE bucket = \(bucket) AND is_best
+                WHERE bucket = \(bucket)
             ) AS placed
             GROUP BY place
             """)
-        var places: [Place: Tally] = [:]
+        var places = Places()
         for row in rows {
             let name = try row.decode("place", as: String.self)
             guard let place = Place(rawValue: name) else { throw LedgerError.failed("no place is called \(name)") }
-            places[place] = Tally(
+            places.tallies[place] = Tally(
                 transactions: try row.decode("transactions"), units: try row.decode("units"),
                 hash: try row.decode("hash"))
+            places.watched.formUnion(try row.decode("watched", as: [Int64]?.self) ?? [])
         }
         return places
     }
@@ -271,16 +278,10 @@ struct Merge {
         case white, black, excluded, nowhere
     }
 
-    /// The receipts of the batch that hold a white transaction.
-    func watchedReceipts() async throws -> Set<Int64> {
-        let rows = try await connection.query(
-            """
-            SELECT DISTINCT verified.receipt_id
-            FROM verified
-            JOIN white USING (transaction_id, bundle_id, environment)
-            WHERE verified.bucket = \(bucket)
-            """)
-        return Set(try rows.map { try $0.decode("receipt_id", as: Int64.self) })
+    struct Places {
+        var tallies: [Place: Tally] = [:]
+        /// The receipts of the batch that hold a white transaction.
+        var watched: Set<Int64> = []
     }
 
     /// Leaves the staging table empty.

@@ -30,13 +30,13 @@ extension LedgerSession {
         try await merge.sight()
 
         let new = admitted - delivered.new
-        let totals = try BatchTotals(
-            places: await merge.places(), new: new, staged: record.sightings.bestSightings().count)
+        let places = try await merge.places()
+        let totals = try BatchTotals(places: places.tallies, new: new, staged: record.best.count)
         try await move(
             [
                 .new: new, .claimed: delivered.old, .refunded: withdrawn.refunded, .resolved: withdrawn.resolved,
             ], runID: record.runID, at: record.now)
-        let counts = try await settle(record, watched: await merge.watchedReceipts())
+        let counts = try await settle(record, watched: places.watched)
         try await merge.clear()
         return try await add(totals, counts, to: record.runID)
     }

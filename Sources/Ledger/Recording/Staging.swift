@@ -17,10 +17,9 @@ extension CopyTarget {
 extension LedgerSession {
     /// Copies the batch's sightings into the staging table.
     func stage(_ record: BatchRecord) async throws {
-        let best = record.sightings.bestSightings()
         let copied = try await connection.copyIn(into: .verified, rows: record.sightings.enumerated()) { item, row in
             row.append(Int16(record.bucket))
-            item.element.append(to: &row, isBest: best.contains(item.offset))
+            item.element.append(to: &row, isBest: record.best.contains(item.offset))
         }
         guard copied == record.sightings.count else {
             throw LedgerError.failed("staged \(copied) of \(record.sightings.count) transactions")

@@ -48,14 +48,15 @@ public struct SightedTransaction: Hashable, Sendable {
     }
 }
 
-extension Sequence<SightedTransaction> {
+extension [SightedTransaction] {
     /// For each transaction, the index of the sighting that tells the most of it.
     public func bestSightings() -> Set<Int> {
-        var best: [TransactionKey: (index: Int, sighting: SightedTransaction)] = [:]
-        for (index, sighting) in enumerated() {
-            if let known = best[sighting.key], !sighting.tellsMore(than: known.sighting) { continue }
-            best[sighting.key] = (index, sighting)
+        var best: [TransactionKey: Int] = [:]
+        best.reserveCapacity(count)
+        for index in indices {
+            if let known = best[self[index].key], !self[index].tellsMore(than: self[known]) { continue }
+            best[self[index].key] = index
         }
-        return Set(best.values.map(\.index))
+        return Set(best.values)
     }
 }
