@@ -24,7 +24,7 @@ struct Bench {
 
     /// A copy of a database that nobody is connected to.
     func copyDatabase(_ source: String, to name: String) async throws {
-        try await administer("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: source)")
+        try await administer("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: source) STRATEGY file_copy")
     }
 
     func dropDatabase(_ name: String) async throws {
