@@ -11,7 +11,7 @@ extension LedgerSession {
         try await reading {
             let uploads = try await uploads(forOrder: id)
             let names =
-                try await transactions(named: id, seenIn: uploads)
+                try await transactions(named: id, seenIn: uploads) + openTransactions(of: id)
                 + further.map { TransactionName(id: $0.text, bundleID: nil) }
             var enquiry = Enquiry(id: id)
             enquiry.isCut = names.count > Lookup.longest
@@ -34,6 +34,28 @@ extension LedgerSession {
         try await connection.query(
             "SELECT DISTINCT receipt_id FROM uploads WHERE order_id = \(id) LIMIT \(Int64(Lookup.longest))"
         ).map { try $0.decode("receipt_id") }
+    }
+
+    /// What nobody has claimed of what is in a user's receipts; the receipts that hold such are watched.
+    private func openTransactions(of userID: String) async throws -> [TransactionName] {
+        let watched = try await connection.query(
+            """
+            SELECT receipt_id
+            FROM receipts
+            WHERE user_id = \(userID) AND state = 'watched'
+            ORDER BY submitted_at DESC
+            LIMIT \(Int64(Lookup.longest))
+            """
+        ).map { try $0.decode("receipt_id", as: Int64.self) }
+        return try await connection.query(
+            """
+            SELECT DISTINCT transaction_id, bundle_id
+            FROM sightings
+            JOIN white USING (transaction_id, bundle_id, environment)
+            WHERE receipt_id = ANY (\(watched))
+            LIMIT \(Int64(Lookup.longest))
+            """
+        ).map { TransactionName(id: try $0.decode("transaction_id"), bundleID: try $0.decode("bundle_id")) }
     }
 
     /// The transactions that an order, a user with open cases, or an original purchase stands for.

@@ -33,7 +33,7 @@ public struct SupportDesk: Sendable {
             for index in enquiry.transactions.indices { grant(&enquiry.transactions[index]) }
             return enquiry
         } catch {
-            throw JobError(error)
+            throw Self.explained(error)
         }
     }
 
@@ -43,11 +43,16 @@ public struct SupportDesk: Sendable {
             let session = try await connect()
             defer { session.close() }
             return try await session.carryOut(resolution)
-        } catch LedgerError.refused(let text) {
-            throw .databaseRefuses("\(text) Only role iap_support may; name its login with “support_conninfo”.")
         } catch {
-            throw JobError(error)
+            throw Self.explained(error)
         }
+    }
+
+    /// What the job's own role may not do, the support desk's may.
+    private static func explained(_ error: LedgerError) -> JobError {
+        guard case .refused(let text) = error else { return JobError(error) }
+        return .databaseRefuses(
+            "\(text); the support desk works as role iap_support: name its login with “support_conninfo”")
     }
 
     private func connect() async throws(LedgerError) -> LedgerSession {

@@ -19,8 +19,8 @@ public enum DeskVerdict: Hashable, Sendable {
     case unusable(ReceiptProblem)
     /// An order that no purchase is known for.
     case unpaidOrder
-    /// A user to whom nothing is owed, as far as is known.
-    case nothingOwed(deliveries: Int)
+    /// A user of whom no purchase is known to be open; what waits may yet hold one.
+    case nothingOpen(deliveries: Int, waitingReceipts: Int)
     /// Apple knows no such id.
     case notPaid
     /// Several transactions: how many are owed, delivered, refunded, or something else.
@@ -78,8 +78,9 @@ extension DeskVerdict {
     }
 
     private static func withoutPurchase(_ enquiry: Enquiry) -> DeskVerdict {
-        let isAboutUser = enquiry.user != nil && enquiry.orders.isEmpty
-        if isAboutUser { return .nothingOwed(deliveries: enquiry.user?.deliveries.count ?? 0) }
+        if let user = enquiry.user, enquiry.orders.isEmpty {
+            return .nothingOpen(deliveries: user.deliveries.count, waitingReceipts: user.waitingReceipts)
+        }
         if enquiry.troubledReceipts.contains(where: { $0.state == .waiting }) { return .waiting }
         if let problem = enquiry.troubledReceipts.lazy.compactMap(\.problem).first { return .unusable(problem) }
         if !enquiry.orders.isEmpty { return .unpaidOrder }

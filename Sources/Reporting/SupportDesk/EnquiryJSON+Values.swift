@@ -35,7 +35,7 @@ extension DeskVerdict {
         case .waiting: "waiting"
         case .unusable: "unusable"
         case .unpaidOrder: "unpaid_order"
-        case .nothingOwed: "nothing_owed"
+        case .nothingOpen: "nothing_open"
         case .notPaid: "not_paid"
         case .several: "several"
         case .unknown: "unknown"

@@ -37,7 +37,7 @@ extension EnquiryText {
     func receipts(_ receipts: [KnownReceipt]) -> TextBlock {
         var block = TextBlock("Receipts that are not verified")
         for receipt in receipts {
-            block.add("receipt \(receipt.receiptID)", "uploaded \(moment(receipt.submittedAt)) \(by(receipt.userID))")
+            block.add("receipt \(receipt.receiptID)", "uploaded \(moment(receipt.submittedAt)), \(by(receipt.userID))")
             block.add("", trouble(receipt))
             block.add("", Device.text(receipt.device).isEmpty ? nil : Printable.text(Device.text(receipt.device)))
         }
@@ -47,7 +47,7 @@ extension EnquiryText {
     private func trouble(_ receipt: KnownReceipt) -> [String] {
         guard let problem = receipt.problem else { return ["It waits for its first night."] }
         let detail = receipt.detail.map { " (\(Printable.text($0, longest: 300)))" } ?? ""
-        let nights = receipt.attempts == 1 ? "1 night" : "\(receipt.attempts) nights"
+        let nights = counted(receipt.attempts, "night", "nights")
         return ["\(words.sentence(problem))\(detail) Tried on \(nights).", "→ \(words.action(problem))"]
     }
 

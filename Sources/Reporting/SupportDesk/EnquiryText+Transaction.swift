@@ -33,7 +33,7 @@ extension EnquiryText {
     private func place(_ known: KnownTransaction) -> String {
         switch known.place {
         case .white(let owed):
-            let nights = owed.nightsConfirmed == 1 ? "1 night" : "\(owed.nightsConfirmed) nights"
+            let nights = counted(owed.nightsConfirmed, "night", "nights")
             let admitted = owed.admittedFor.map { "; admitted for \(Printable.text($0))" } ?? ""
             return "white: paid and not claimed; known since \(moment(owed.firstSeenAt)), confirmed on \(nights), last "
                 + "verified \(moment(owed.verifiedAt))\(admitted)"
@@ -58,15 +58,21 @@ extension EnquiryText {
     }
 
     private func line(_ sighting: Sighting) -> String {
+        let receipt = String(sighting.receiptID)
         let how =
-            sighting.isNamed
-            ? "uploaded for it" : sighting.isInReceipt ? "came along in a receipt" : "told by Apple with others"
-        let order = sighting.orderID.map { ", order \(Printable.text($0))" } ?? ""
-        return "\(moment(sighting.uploadedAt))  \(how) \(by(sighting.userID))\(order), receipt \(sighting.receiptID)"
+            if sighting.isNamed {
+                words(.uploadedFor, ["receipt": receipt])
+            } else if sighting.isInReceipt {
+                words(.uploadedAlong, ["receipt": receipt])
+            } else {
+                "in the history of the customer of receipt \(receipt)"
+            }
+        let order = sighting.orderID.map { ", " + words(.withOrder, ["order": Printable.text($0)]) } ?? ""
+        return "\(moment(sighting.uploadedAt))  \(how), \(by(sighting.userID))\(order)"
     }
 
     func line(_ claim: ClaimAttempt) -> String {
-        let order = claim.orderID.map { ", order \(Printable.text($0))" } ?? ""
+        let order = claim.orderID.map { ", " + words(.withOrder, ["order": Printable.text($0)]) } ?? ""
         return "\(moment(claim.attemptedAt))  \(words.name(of: claim.outcome)) \(by(claim.userID))\(order)"
     }
 

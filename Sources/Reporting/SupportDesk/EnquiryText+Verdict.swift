@@ -22,7 +22,10 @@ extension EnquiryText {
         case .waiting: return "not verified yet: a receipt for it waits for the night"
         case .unusable(let problem): return "not verified: \(words.sentence(problem)) \(words.action(problem))"
         case .unpaidOrder: return "not paid as far as is known: no purchase came for this order"
-        case .nothingOwed(let deliveries): return "nothing is owed: no open case\(listed(deliveries))"
+        case .nothingOpen(let deliveries, let waiting):
+            let receipts = counted(waiting, "receipt waits", "receipts wait")
+            return "no purchase of this user's is known to be open; "
+                + "\(counted(deliveries, "delivery", "deliveries")) listed, \(receipts) to be verified"
         case .notPaid: return "not paid as far as Apple knows"
         case .several(let owed, let delivered, let refunded, let others):
             return several([
@@ -39,11 +42,11 @@ extension EnquiryText {
         return advice.prefix(1).lowercased() + advice.dropFirst()
     }
 
-    private func listed(_ deliveries: Int) -> String {
-        switch deliveries {
-        case 0: ", no delivery"
-        case 1: ", 1 delivery"
-        default: ", \(deliveries) deliveries listed"
+    func counted(_ number: Int, _ one: String, _ many: String) -> String {
+        switch number {
+        case 0: "no \(one)"
+        case 1: "1 \(one)"
+        default: "\(number) \(many)"
         }
     }
 

@@ -25,7 +25,9 @@ public struct EnquiryText {
 
     func moment(_ date: Date) -> String { formats.local(date) }
 
-    func by(_ user: String?) -> String { user.map { "by \(Printable.text($0))" } ?? "by nobody logged in" }
+    func by(_ user: String?) -> String {
+        user.map { words(.byUser, ["user": Printable.text($0)]) } ?? words(.nobody)
+    }
 }
 
 /// A heading, and lines below it whose names are aligned.

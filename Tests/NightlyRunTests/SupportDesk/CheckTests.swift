@@ -86,7 +86,7 @@ import Testing
                 return
             }
             try await play.claim(lost)
-            #expect(try await play.verdict(on: "anna") == .nothingOwed(deliveries: 2))
+            #expect(try await play.verdict(on: "anna") == .nothingOpen(deliveries: 2, waitingReceipts: 0))
         }
     }
 
@@ -99,6 +99,17 @@ import Testing
             #expect(DeskVerdict(of: before) == .pending(until: end))
             let after = try await play.check(gems.id, now: end)
             #expect(DeskVerdict(of: after) == .owed(nil, orderIDs: []))
+        }
+    }
+
+    @Test func aUserIsShownWhatIsWithinItsGrace() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000010", hoursAgo: -0.5)
+            try await play.upload(play.receipt([gems]))
+            let before = try await play.verdict(on: "anna")
+            #expect(before == .nothingOpen(deliveries: 0, waitingReceipts: 1))
+            _ = try await play.night()
+            #expect(try await play.verdict(on: "anna") == .pending(until: gems.purchasedAt + 3600))
         }
     }
 

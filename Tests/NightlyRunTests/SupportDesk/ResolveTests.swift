@@ -21,10 +21,11 @@ import Testing
             #expect(try await play.night(2).report.cases.total == 0)
 
             #expect(try await play.decide(.reopened, gems) == .done)
+            let decisions: Set = ["claimed", "resolved", "reopened"]
             let after = try await play.check(gems.id).transactions.first
             #expect(after?.place == before?.place)
             #expect(after?.lostOrder == before?.lostOrder)
-            #expect(after?.events.map(\.kind).suffix(2) == ["resolved", "reopened"])
+            #expect(after?.events.map(\.kind).filter(decisions.contains) == ["resolved", "reopened"])
             let third = try await play.night(3)
             #expect(third.findings.cases.map(\.key.id.text) == [gems.id])
             #expect(third.report.totals.new.transactions == 1)

@@ -67,8 +67,9 @@ import Testing
                   where        white: paid and not claimed; known since 2026-09-22 00:13:20, confirmed on 2 nights, \
                 last verified 2026-09-22 23:13:20
                   verified by  Apple, verifyReceipt
-                  seen         2026-09-21 22:14:20  uploaded for it by anna, order o-1, receipt 4711
-                               2026-09-21 22:15:20  came along in a receipt by nobody logged in, receipt 4712
+                  seen         2026-09-21 22:14:20  receipt 4711 uploaded for it, by anna, order o-1
+                               2026-09-21 22:15:20  receipt 4712 uploaded for something else, and it came \
+                along, nobody logged in
                   claims       2026-09-21 22:14:21  not verified yet by anna, order o-1
                   case         high likelihood, opened 2026-09-22 00:13:20
                                The app's server tried to claim it and was refused.
@@ -119,7 +120,10 @@ import Testing
                 "not verified: The upload was empty. Ask the user to open the app and refresh the receipt."
             ),
             (.unpaidOrder, "not paid as far as is known: no purchase came for this order"),
-            (.nothingOwed(deliveries: 2), "nothing is owed: no open case, 2 deliveries listed"),
+            (
+                .nothingOpen(deliveries: 2, waitingReceipts: 1),
+                "no purchase of this user's is known to be open; 2 deliveries listed, 1 receipt waits to be verified"
+            ),
             (.notPaid, "not paid as far as Apple knows"), (.unknown, "unknown"),
         ] as [(DeskVerdict, String)])
     func everyVerdictIsOnePlainLine(verdict: DeskVerdict, line: String) throws {
