@@ -242,7 +242,7 @@ BEGIN
         VALUES ('new', 1, owed.quantity, hashtextextended(owed.transaction_id, 0));
     END IF;
     UPDATE iap.cases
-    SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL
+    SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, reopened_run_id = 0
     WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
         AND state = 'closed';
     -- Its receipts are asked again each night, so that Apple's refund would be noticed. A statement a row, by its key.
@@ -404,7 +404,12 @@ BEGIN
             END AS kind
         FROM before
         JOIN after USING (transaction_id, bundle_id, environment)
-        WHERE before.* IS DISTINCT FROM after.*
+        WHERE (
+                before.state, before.likelihood, before.reasons, before.action, before.owner_user_ids,
+                before.candidates, before.order_ids)
+            IS DISTINCT FROM (
+                after.state, after.likelihood, after.reasons, after.action, after.owner_user_ids, after.candidates,
+                after.order_ids)
     ) AS changed
     ORDER BY transaction_id, bundle_id, environment;
     RETURN NULL;
@@ -1036,7 +1041,7 @@ CREATE TABLE iap.black (
 
 COMMENT ON TABLE iap.black IS 'The black table: transactions whose goods were delivered, for ever.';
 
-COMMENT ON COLUMN iap.black.delivered_by IS 'claim: by the app''s server; resolved: by the support desk.';
+COMMENT ON COLUMN iap.black.delivered_by IS 'claim: by the app''s server; resolved: by the support desk, which may take that back with iap.reopen.';
 
 COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
 
@@ -1615,9 +1620,9 @@ CREATE INDEX black_by_original ON iap.black USING btree (original_transaction_id
 
 CREATE INDEX black_by_user ON iap.black USING btree (user_id, bundle_id);
 
-CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WHERE (state = 'open'::text);
+CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
 
-CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WHERE (state = 'open'::text);
+CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
 
 CREATE INDEX cases_open ON iap.cases USING btree (likelihood, opened_at) WHERE (state = 'open'::text);
 

@@ -127,9 +127,9 @@ extension LedgerSession {
                     owner_user_ids = EXCLUDED.owner_user_ids, candidates = EXCLUDED.candidates,
                     order_ids = EXCLUDED.order_ids, assessed_at = EXCLUDED.assessed_at,
                     assessed_run_id = EXCLUDED.assessed_run_id,
-                    reopened_run_id = CASE known.state
-                        WHEN 'closed' THEN EXCLUDED.assessed_run_id ELSE known.reopened_run_id END
-                WHERE known.state = 'closed'
+                    reopened_run_id = CASE WHEN known.state = 'closed' OR known.reopened_run_id = 0
+                        THEN EXCLUDED.assessed_run_id ELSE known.reopened_run_id END
+                WHERE known.state = 'closed' OR known.reopened_run_id = 0
                     OR (
                         known.likelihood, known.reasons, known.action, known.owner_user_ids, known.candidates,
                         known.order_ids)

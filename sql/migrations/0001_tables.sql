@@ -308,7 +308,8 @@ CREATE TABLE iap.cases (
     order_ids      text[] NOT NULL DEFAULT '{}',
     opened_at      timestamptz NOT NULL,
     opened_run_id  bigint NOT NULL,
-    -- The run whose judgement stands here, and the last one that opened it again.
+    -- The run whose judgement stands here, and the last one that told of it as opened again: 0 where the support desk
+    -- opened it again, until the next run tells of it.
     assessed_at     timestamptz NOT NULL,
     assessed_run_id bigint NOT NULL,
     reopened_run_id bigint,
@@ -325,8 +326,10 @@ CREATE TABLE iap.cases (
 );
 
 CREATE INDEX cases_open ON iap.cases (likelihood, opened_at) WHERE state = 'open';
-CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WHERE state = 'open';
-CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WHERE state = 'open';
+-- The support desk: whose cases, and which orders' cases. Without a list of pending entries, which would be searched
+-- from end to end.
+CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastupdate = off) WHERE state = 'open';
+CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate = off) WHERE state = 'open';
 
 CREATE TABLE iap.runs (
     run_id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -460,7 +463,8 @@ COMMENT ON COLUMN iap.white.admitted_user_id IS 'The user for whom the app''s ow
 COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed it while nobody claimed it.';
 
 COMMENT ON TABLE iap.black IS 'The black table: transactions whose goods were delivered, for ever.';
-COMMENT ON COLUMN iap.black.delivered_by IS 'claim: by the app''s server; resolved: by the support desk.';
+COMMENT ON COLUMN iap.black.delivered_by IS
+    'claim: by the app''s server; resolved: by the support desk, which may take that back with iap.reopen.';
 COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
 
 COMMENT ON TABLE iap.excluded IS 'Verified, but not owed, with the reason.';

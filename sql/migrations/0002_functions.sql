@@ -657,7 +657,7 @@ BEGIN
         VALUES ('new', 1, owed.quantity, hashtextextended(owed.transaction_id, 0));
     END IF;
     UPDATE iap.cases
-    SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL
+    SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, reopened_run_id = 0
     WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
         AND state = 'closed';
     -- Its receipts are asked again each night, so that Apple's refund would be noticed. A statement a row, by its key.

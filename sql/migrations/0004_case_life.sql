@@ -40,7 +40,12 @@ BEGIN
             END AS kind
         FROM before
         JOIN after USING (transaction_id, bundle_id, environment)
-        WHERE before.* IS DISTINCT FROM after.*
+        WHERE (
+                before.state, before.likelihood, before.reasons, before.action, before.owner_user_ids,
+                before.candidates, before.order_ids)
+            IS DISTINCT FROM (
+                after.state, after.likelihood, after.reasons, after.action, after.owner_user_ids, after.candidates,
+                after.order_ids)
     ) AS changed
     ORDER BY transaction_id, bundle_id, environment;
     RETURN NULL;

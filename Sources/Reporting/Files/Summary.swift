@@ -22,7 +22,7 @@ struct Summary {
 
     mutating func add(_ found: ReportedCase) {
         guard firstCases.count < Self.shownCases else { return }
-        let users = found.assessment.owner.candidates.prefix(3).map(Self.printable).joined(separator: ", ")
+        let users = found.assessment.owner.candidates.prefix(3).map { Printable.text($0) }.joined(separator: ", ")
         firstCases.append(
             "  \(Self.padded(found.assessment.likelihood.rawValue, 6))  \(found.key.id)  \(found.productID)  "
                 + "\(found.price.map(Formats.text) ?? "price unknown")  \(formats.local(found.purchasedAt))  "
@@ -118,17 +118,5 @@ struct Summary {
 
     private static func padded(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.count))
-    }
-
-    /// A client's text without what could move the cursor or reorder the line.
-    private static func printable(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.prefix(80).map { scalar in
-                    switch scalar.properties.generalCategory {
-                    case .control, .format, .lineSeparator, .paragraphSeparator: "\u{FFFD}"
-                    default: scalar
-                    }
-                }))
     }
 }

@@ -28,6 +28,8 @@ import Testing
             #expect(after?.events.map(\.kind).filter(decisions.contains) == ["resolved", "reopened"])
             let third = try await play.night(3)
             #expect(third.findings.cases.map(\.key.id.text) == [gems.id])
+            #expect(third.findings.cases.first?.isReopened == true)
+            #expect(third.report.cases.reopened == 1)
             #expect(third.report.totals.new.transactions == 1)
             #expect(third.report.totals.closingWhite.transactions == 1)
             #expect(try await play.claim(gems) == "delivered")
