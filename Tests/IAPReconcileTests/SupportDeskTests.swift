@@ -67,7 +67,7 @@ import Testing
             #expect(reopened.status == 0)
             #expect(reopened.output == "\(id) is owed again, as it was before\n")
             let events = try await desk(["check", id])
-            #expect(events.output.contains("reopened by tom, note: it was another, was: delivered"))
+            #expect(events.output.contains("reopened by tom; note: it was another; was: delivered"))
             let night = try await ChildProcess.run(ProgramNight.program, night.run)
             #expect(night.status == 0, "\(night.errors)")
         }

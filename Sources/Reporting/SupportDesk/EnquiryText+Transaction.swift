@@ -30,17 +30,18 @@ extension EnquiryText {
         return Formats.text(price) + (known.isListPrice ? " (\(words(.listPrice)))" : "")
     }
 
-    private func place(_ known: KnownTransaction) -> String {
+    private func place(_ known: KnownTransaction) -> [String] {
         switch known.place {
         case .white(let owed):
             let nights = counted(owed.nightsConfirmed, "night", "nights")
-            let admitted = owed.admittedFor.map { "; admitted for \(Printable.text($0))" } ?? ""
-            return "white: paid and not claimed; known since \(moment(owed.firstSeenAt)), confirmed on \(nights), last "
-                + "verified \(moment(owed.verifiedAt))\(admitted)"
+            return [
+                "white: paid and not claimed; known since \(moment(owed.firstSeenAt))",
+                "confirmed on \(nights), last verified \(moment(owed.verifiedAt))",
+            ] + [owed.admittedFor.map { "admitted for \(Printable.text($0))" }].compactMap(\.self)
         case .black(let delivery):
-            return "black: \(self.delivery(delivery))"
+            return ["black: \(self.delivery(delivery))"]
         case .excluded(let exclusion):
-            return "excluded since \(moment(exclusion.excludedAt)): \(cause(exclusion))"
+            return ["excluded since \(moment(exclusion.excludedAt)): \(cause(exclusion))"]
         }
     }
 
@@ -73,7 +74,7 @@ extension EnquiryText {
 
     func line(_ claim: ClaimAttempt) -> String {
         let order = claim.orderID.map { ", " + words(.withOrder, ["order": Printable.text($0)]) } ?? ""
-        return "\(moment(claim.attemptedAt))  \(words.name(of: claim.outcome)) \(by(claim.userID))\(order)"
+        return "\(moment(claim.attemptedAt))  \(words.name(of: claim.outcome)), \(by(claim.userID))\(order)"
     }
 
     private func lines(of lostOrder: KnownCase, orderIDs: [String]) -> [String] {
@@ -94,11 +95,19 @@ extension EnquiryText {
     }
 
     private func line(_ event: KnownEvent) -> String {
+        let what = Self.spaced(Printable.text(event.kind))
         let run = event.runID.map { " in run \($0)" } ?? ""
         let details = event.details.filter { $0.key != "login" }.sorted { $0.key < $1.key }
-            .map { "\($0.key.replacing("_", with: " ")): \(Printable.text($0.value, longest: 500))" }
-        return
-            (["\(moment(event.happenedAt))  \(Printable.text(event.kind)) by \(Printable.text(event.actor))\(run)"]
-            + details).joined(separator: ", ")
+            .map { "\(Self.spaced($0.key)): \(Self.plain($0.value))" }
+        return (["\(moment(event.happenedAt))  \(what) by \(Printable.text(event.actor))\(run)"] + details)
+            .joined(separator: "; ")
     }
+
+    /// A detail as it is; a list of words without the marks of JSON.
+    private static func plain(_ value: String) -> String {
+        let list = try? JSONDecoder().decode([String].self, from: Data(value.utf8))
+        return Printable.text(list.map { $0.joined(separator: ", ") } ?? value, longest: 500)
+    }
+
+    private static func spaced(_ name: String) -> String { name.replacing("_", with: " ") }
 }

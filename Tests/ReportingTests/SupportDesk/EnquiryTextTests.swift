@@ -51,8 +51,11 @@ import Testing
             openedAt: Self.purchasedAt + 7200, closing: nil)
         known.events = [
             KnownEvent(
-                happenedAt: Self.purchasedAt + 8000, kind: "reopened", actor: "sue", runID: nil,
-                details: ["was": "dismissed", "note": "a mistake", "login": "iap_support"])
+                happenedAt: Self.purchasedAt + 8000, kind: "case_opened", actor: "iap-reconcile", runID: 3,
+                details: ["reasons": #"["claim_failed", "rode_along"]"#]),
+            KnownEvent(
+                happenedAt: Self.purchasedAt + 8001, kind: "reopened", actor: "sue", runID: nil,
+                details: ["was": "dismissed", "note": "a mistake", "login": "iap_support"]),
         ]
         var enquiry = Enquiry(id: "2000000847061981")
         enquiry.transactions = [known]
@@ -64,18 +67,19 @@ import Testing
                   product      gems.60 (60 Gems), consumable, quantity 2
                   price        1.98 USD (list price)
                   purchased    2026-09-21 22:13:20
-                  where        white: paid and not claimed; known since 2026-09-22 00:13:20, confirmed on 2 nights, \
-                last verified 2026-09-22 23:13:20
+                  where        white: paid and not claimed; known since 2026-09-22 00:13:20
+                               confirmed on 2 nights, last verified 2026-09-22 23:13:20
                   verified by  Apple, verifyReceipt
                   seen         2026-09-21 22:14:20  receipt 4711 uploaded for it, by anna, order o-1
                                2026-09-21 22:15:20  receipt 4712 uploaded for something else, and it came \
                 along, nobody logged in
-                  claims       2026-09-21 22:14:21  not verified yet by anna, order o-1
+                  claims       2026-09-21 22:14:21  not verified yet, by anna, order o-1
                   case         high likelihood, opened 2026-09-22 00:13:20
                                The app's server tried to claim it and was refused.
                                anna: uploaded, claimed
                                → Deliver to anna for order o-1.
-                  events       2026-09-22 00:26:40  reopened by sue, note: a mistake, was: dismissed
+                  events       2026-09-22 00:26:40  case opened by iap-reconcile in run 3; reasons: claim_failed, rode_along
+                               2026-09-22 00:26:41  reopened by sue; note: a mistake; was: dismissed
 
                 paid, not delivered: deliver to anna for order o-1.
 
