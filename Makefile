@@ -4,13 +4,18 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT_BUILD := .ci/with-swift swift build
 
-.PHONY: demo test bench lint install clean
+.PHONY: demo world test bench lint install clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
 # and leaves its report under .build/demo/reports/latest/.
 demo:
 	@.ci/install-packages demo
 	@.ci/demo
+
+# Night after night, beside the truth: `make world SEED=2 CUSTOMERS=20000 NIGHTS=30`.
+world:
+	@.ci/install-packages demo
+	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" .ci/world
 
 # Every test: Swift, SQL, formatting.
 test:

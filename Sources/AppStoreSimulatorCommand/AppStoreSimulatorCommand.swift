@@ -11,6 +11,7 @@ enum AppStoreSimulatorCommand {
           serve       answer as verifyReceipt and the App Store Server API do, over HTTP and HTTPS on 127.0.0.1
           populate    play a world of customers on a database, and tell which orders were truly lost
           compare     compare a report of iap-reconcile with that truth
+          nights      play a world of customers night by night, and judge what the job said of it
           fill        fill the inbox with many receipts, for tests of speed
 
         `appstore-simulator COMMAND --help` tells a command's options.
@@ -41,6 +42,7 @@ enum AppStoreSimulatorCommand {
         case "serve": Serve.help
         case "populate": Populate.help
         case "compare": Compare.help
+        case "nights": Nights.help
         case "fill": Fill.help
         default: nil
         }
@@ -51,6 +53,7 @@ enum AppStoreSimulatorCommand {
         case "serve": try Serve.run(arguments)
         case "populate": try await Populate.run(arguments)
         case "compare": try Compare.run(arguments)
+        case "nights": try await Nights.run(arguments)
         default: try await Fill.run(arguments)
         }
     }

@@ -41,6 +41,7 @@ enum Serve {
     private static let values: Set<String> = [
         "port", "port-file", "tls-port", "ca-out", "root-out", "key-out", "secrets-dir", "clock", "faults",
         "faults-sticky", "timeout-seconds", "latency-ms", "latency-p99-ms", "rate-limits", "outage-after",
+        "clock-file", "nights",
     ]
 
     static func run(_ arguments: [String]) throws {
@@ -63,13 +64,29 @@ enum Serve {
     }
 
     private static func store(_ options: Options) throws -> SimulatedAppStore {
-        let settings = try WorldOptions.settings(options)
-        let clock = try options.moment("clock") ?? options.moment("now")
+        let seed = try WorldOptions.seed(options)
         return SimulatedAppStore(
-            seed: settings.seed, records: World(settings).records, faults: try faults(options),
+            seed: seed, records: try records(options), faults: try faults(options),
             latency: try latency(options), outageAfter: try options.number("outage-after", in: 0...Int.max),
             rateLimits: try options.text("rate-limits").map { try RateLimits(parsing: $0) } ?? .none,
-            now: { clock ?? Date() })
+            now: try clock(options))
+    }
+
+    private static func records(_ options: Options) throws -> StoreRecords {
+        guard options.text("nights") == nil else { return NightsWorld(try NightsOptions.settings(options)).records }
+        return World(try WorldOptions.settings(options)).records
+    }
+
+    private static func clock(_ options: Options) throws -> @Sendable () -> Date {
+        if let file = options.text("clock-file") {
+            return {
+                let text = try? String(contentsOfFile: file, encoding: .utf8)
+                let moment = text.flatMap { try? Date($0.trimmingCharacters(in: .newlines), strategy: .iso8601) }
+                return moment ?? Date()
+            }
+        }
+        let moment = try options.moment("clock") ?? options.moment("now")
+        return { moment ?? Date() }
     }
 
     private static func faults(_ options: Options) throws -> Faults {

@@ -1,0 +1,57 @@
+/// What happens to a purchase of a world of nights, by the names of the scenarios.
+public enum Mishap: String, Sendable, CaseIterable {
+    case ordinary
+    /// The callback never fired.
+    case noCallback = "S01"
+    /// The receipt came the next day, a claim never.
+    case receivedLater = "S02"
+    /// The order's id was lost on the device.
+    case nameLost = "S03"
+    /// Three orders, of which one was paid, and its id was lost.
+    case severalOrders = "S04"
+    /// The app was deleted; after reinstalling, a launch upload brings the receipt.
+    case reinstalled = "S05"
+    /// An upload that is no receipt.
+    case unreadable = "S06"
+    /// The client finished before the server delivered.
+    case finishedUndelivered = "S08"
+    /// The kept receipt was overwritten by the next purchase's.
+    case overwritten = "S09"
+    /// One user pays, another hands the receipt in on the same phone.
+    case sharedPhone = "S11"
+    /// As S11, and the other one gets the goods.
+    case misdelivered = "S11 misdelivered"
+    case oneOfThree = "S12"
+    case deliveredUnfinished = "S13"
+    case sandbox = "S14"
+    case foreignBundle = "S15"
+    /// A receipt that was passed around before it was claimed.
+    case passedAround = "S16"
+    /// A receipt that was passed around although it was claimed.
+    case passedAroundDelivered = "S16 delivered"
+    case refundedBefore = "S17 before"
+    /// Refunded some nights after it was found.
+    case refundedLate = "S17 late"
+    case refundedAfter = "S17 after"
+    case restored = "S18"
+    case missedRenewal = "S19"
+    case renewed = "S19 granted"
+    case twentyCopies = "S20"
+    /// Bought within the grace before a night, and claimed after it.
+    case pending = "S21"
+    case rolledBack = "S22"
+    case familyShared = "S26"
+    /// The client's retry succeeds some days later.
+    case claimedLate = "late claim"
+    /// The order was opened several times after the payment.
+    case ordersAfterwards = "orders afterwards"
+    /// The app's server was down at that moment; what follows is the scheme's own way.
+    case outage
+
+    /// Those that meet with every scheme.
+    static let common: [Mishap] = [
+        .noCallback, .receivedLater, .rolledBack, .refundedBefore, .refundedLate, .refundedAfter, .restored,
+        .missedRenewal, .renewed, .pending, .familyShared, .sandbox, .foreignBundle, .unreadable, .sharedPhone,
+        .passedAround, .passedAroundDelivered,
+    ]
+}

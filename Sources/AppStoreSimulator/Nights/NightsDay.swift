@@ -1,0 +1,233 @@
+import Foundation
+import PostgreSQL
+
+/// Plays one day: uploads, orders and claims, each a statement for all.
+struct NightsDay {
+    let day: Int
+    let world: NightsWorld
+    let connection: Connection
+
+    private typealias Numbered<Event> = (number: Int, event: Event)
+
+    func play() async throws {
+        try await copyUploads()
+        try await submit()
+        try await registerOrders()
+        let claims = world.events.claims.filter { isToday($0.at) }.sorted { $0.at < $1.at }
+        if !claims.isEmpty { try await settle(claims) }
+        try await connection.executeScript(unsafe: "DROP TABLE IF EXISTS day_uploads, day_claims; ANALYZE")
+    }
+
+    private func isToday(_ moment: Date) -> Bool { world.settings.day(of: moment) == day }
+
+    // MARK: Uploads
+
+    private func copyUploads() async throws {
+        try await connection.execute(
+            """
+            CREATE TEMPORARY TABLE day_uploads (
+                number integer PRIMARY KEY, bundle_id text, user_id text, payload text, transaction_id text,
+                order_id text, device jsonb, at timestamptz, receipt_id bigint)
+            """)
+        let uploads = world.events.uploads.enumerated().filter { isToday($0.element.at) }
+            .sorted { $0.element.at < $1.element.at }
+        let payloads = payloads(of: uploads.map(\.element.content))
+        let target = CopyTarget(
+            table: "day_uploads",
+            columns: ["number", "bundle_id", "user_id", "payload", "transaction_id", "order_id", "device", "at"])
+        _ = try await connection.copyIn(into: target, rows: uploads) { numbered, row in
+            let upload = numbered.element
+            row.append(Int32(numbered.offset))
+            row.append(upload.bundleID)
+            row.append(upload.userID)
+            row.append(payloads[upload.content])
+            row.append(upload.transactionID)
+            row.append(upload.orderID)
+            row.append(jsonb: upload.device)
+            row.append(upload.at)
+        }
+    }
+
+    private func payloads(of contents: [Upload.Content]) -> [Upload.Content: String] {
+        let contents = Array(Set(contents))
+        let signer = ReceiptSigner(seed: world.settings.seed)
+        let payloads = Parallel.map(contents) { $0.payload(signer) }
+        return Dictionary(zip(contents, payloads), uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Hands all in, and moves them to their moments. A receipt that was there before keeps when it is due.
+    private func submit() async throws {
+        try await connection.execute(
+            """
+            UPDATE day_uploads
+            SET receipt_id = iap.submit_receipt(bundle_id, user_id, payload, transaction_id, order_id, device)
+            """)
+        try await connection.execute(
+            """
+            UPDATE iap.receipts r
+            SET submitted_at = d.at, next_attempt_at = d.at
+            FROM (SELECT receipt_id, min(at) AS at FROM day_uploads GROUP BY receipt_id) d
+            WHERE r.bucket = (d.receipt_id & 63)::smallint AND r.receipt_id = d.receipt_id
+                AND NOT EXISTS (SELECT FROM world.uploads u WHERE u.receipt_id = d.receipt_id)
+            """)
+        try await connection.execute(
+            """
+            INSERT INTO world.uploads
+            SELECT number, receipt_id, transaction_id, order_id, at FROM day_uploads
+            """)
+        try await connection.execute(
+            """
+            UPDATE iap.uploads u
+            SET first_uploaded_at = w.first_at, last_uploaded_at = w.last_at
+            FROM (
+                SELECT receipt_id, transaction_id, order_id, min(at) AS first_at, max(at) AS last_at
+                FROM world.uploads
+                WHERE receipt_id IN (SELECT receipt_id FROM day_uploads)
+                GROUP BY receipt_id, transaction_id, order_id) w
+            WHERE u.bucket = (w.receipt_id & 63)::smallint AND u.receipt_id = w.receipt_id
+                AND u.transaction_id IS NOT DISTINCT FROM w.transaction_id
+                AND u.order_id IS NOT DISTINCT FROM w.order_id
+            """)
+    }
+
+    // MARK: Orders
+
+    private func registerOrders() async throws {
+        let orders = world.events.orders.filter { isToday($0.at) }
+        try await connection.execute(
+            """
+            SELECT iap.register_order(bundle_id, order_id, user_id, product_id, created_at => at)
+            FROM unnest(
+                \(orders.map(\.bundleID)), \(orders.map(\.id)), \(orders.map(\.userID)), \(orders.map(\.productID)),
+                \(orders.map(\.at))
+            ) AS opened (bundle_id, order_id, user_id, product_id, at)
+            """)
+    }
+
+    // MARK: Claims
+
+    private func settle(_ claims: [NightsClaim]) async throws {
+        try await copy(claims)
+        try await expect(["white", "already_white"], Self.admit)
+        try await moveAdmitted()
+        try await rollBack()
+        try await expect(["delivered"], Self.claim("delivered"))
+        try await expect(["already_delivered"], Self.claim("already_delivered"))
+        for statement in Self.moves { try await connection.execute(statement) }
+    }
+
+    private func copy(_ claims: [NightsClaim]) async throws {
+        try await connection.execute(
+            """
+            CREATE TEMPORARY TABLE day_claims (
+                number integer, bundle_id text, transaction_id text, original_transaction_id text, product_id text,
+                quantity integer, purchased_at timestamptz, user_id text, order_id text, upload integer,
+                at timestamptz, kind text)
+            """)
+        let target = CopyTarget(
+            table: "day_claims",
+            columns: [
+                "number", "bundle_id", "transaction_id", "original_transaction_id", "product_id", "quantity",
+                "purchased_at", "user_id", "order_id", "upload", "at", "kind",
+            ])
+        _ = try await connection.copyIn(into: target, rows: claims.enumerated()) { numbered, row in
+            let claim = numbered.element
+            row.append(Int32(numbered.offset))
+            row.append(claim.bundleID)
+            row.append(claim.transaction.id)
+            row.append(claim.transaction.originalID)
+            row.append(claim.transaction.productID)
+            row.append(Int32(claim.transaction.quantity))
+            row.append(claim.transaction.purchasedAt)
+            row.append(claim.userID)
+            row.append(claim.orderID)
+            row.append(Int32(claim.upload))
+            row.append(claim.at)
+            row.append(claim.kind.rawValue)
+        }
+        try await connection.executeScript(unsafe: "ANALYZE day_claims; ANALYZE world.uploads")
+    }
+
+    private static let admit: SQL = """
+        SELECT outcome, count(*) AS times
+        FROM (
+            SELECT iap.admit(
+                d.bundle_id, 'Production', d.transaction_id, d.original_transaction_id, d.product_id, d.quantity,
+                d.purchased_at, d.user_id, u.receipt_id) AS outcome
+            FROM day_claims d
+            JOIN world.uploads u ON u.number = d.upload
+            WHERE d.kind <> 'already_delivered') admitted
+        GROUP BY outcome
+        """
+
+    private static func claim(_ kind: String) -> SQL {
+        """
+        SELECT outcome, count(*) AS times
+        FROM (
+            SELECT iap.claim(bundle_id, transaction_id, user_id, order_id) AS outcome
+            FROM day_claims
+            WHERE kind = \(kind)) claimed
+        GROUP BY outcome
+        """
+    }
+
+    /// Ends the transaction in which the app's server could not credit the goods.
+    private struct CreditFailed: Error {}
+
+    private func rollBack() async throws {
+        do {
+            try await connection.transaction {
+                try await connection.execute(Self.claim("rolled_back"))
+                throw CreditFailed()
+            }
+        } catch .body(is CreditFailed, rollback: nil) {}
+    }
+
+    /// The world knows what the functions will answer; another answer is a fault of theirs, or of the world.
+    private func expect(_ outcomes: Set<String>, _ sql: SQL) async throws {
+        for row in try await connection.query(sql) {
+            let outcome: String = try row("outcome")
+            guard outcomes.contains(outcome) else {
+                throw SimulatorError.database(
+                    """
+                    day \(day): \(try row("times", as: Int.self)) purchases met \(outcome), and not \
+                    \(outcomes.sorted().joined(separator: " or ")): use a fresh database, and play each day once
+                    """)
+            }
+        }
+    }
+
+    private func moveAdmitted() async throws {
+        try await connection.execute(
+            """
+            UPDATE iap.white w
+            SET first_seen_at = d.at, verified_at = d.at
+            FROM day_claims d
+            WHERE w.transaction_id = d.transaction_id AND w.bundle_id = d.bundle_id AND w.source = 'app_server'
+                AND w.nights_confirmed = 0
+            """)
+    }
+
+    private static let moves: [SQL] = [
+        """
+        UPDATE iap.claims c
+        SET attempted_at = d.at
+        FROM day_claims d
+        WHERE c.transaction_id = d.transaction_id AND c.bundle_id = d.bundle_id AND c.user_id = d.user_id
+            AND c.outcome = d.kind
+        """,
+        """
+        UPDATE iap.black b
+        SET delivered_at = d.at
+        FROM day_claims d
+        WHERE b.transaction_id = d.transaction_id AND b.bundle_id = d.bundle_id AND d.kind = 'delivered'
+        """,
+        """
+        UPDATE iap.cases c
+        SET closed_at = d.at
+        FROM day_claims d
+        WHERE c.transaction_id = d.transaction_id AND c.bundle_id = d.bundle_id AND d.kind = 'delivered'
+            AND c.closed_as = 'delivered'
+        """,
+    ]
+}

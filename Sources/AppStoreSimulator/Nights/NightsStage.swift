@@ -1,0 +1,94 @@
+import Foundation
+import PostgreSQL
+
+/// A database on which a world of nights takes place, through the functions that the apps' servers call. What belongs
+/// to the world alone stands in a schema of its own. Wants the rights of the schema's owner.
+public final class NightsStage {
+    let world: NightsWorld
+    let connection: Connection
+
+    private init(world: NightsWorld, connection: Connection) {
+        self.world = world
+        self.connection = connection
+    }
+
+    /// Connects, and makes ready what is not.
+    public static func open<Value>(
+        _ world: NightsWorld, on conninfo: String, _ body: (NightsStage) async throws -> Value
+    ) async throws(SimulatorError) -> Value {
+        do {
+            let connection = try await Connection.connect(
+                ConnectionSettings(conninfo, applicationName: "appstore-simulator"))
+            defer { connection.close() }
+            let stage = NightsStage(world: world, connection: connection)
+            try await stage.prepare()
+            return try await body(stage)
+        } catch let error as SimulatorError {
+            throw error
+        } catch {
+            throw .database("\(error)")
+        }
+    }
+
+    private func prepare() async throws {
+        try await connection.executeScript(
+            unsafe: """
+                CREATE SCHEMA IF NOT EXISTS world;
+                CREATE TABLE IF NOT EXISTS world.uploads (
+                    number integer PRIMARY KEY, receipt_id bigint NOT NULL, transaction_id text, order_id text,
+                    at timestamptz NOT NULL);
+                CREATE INDEX IF NOT EXISTS uploads_by_receipt ON world.uploads (receipt_id);
+                CREATE TABLE IF NOT EXISTS world.observations (
+                    night integer NOT NULL, transaction_id text NOT NULL, bundle_id text NOT NULL,
+                    environment text NOT NULL, likelihood text NOT NULL, owners text[] NOT NULL,
+                    orders text[] NOT NULL,
+                    PRIMARY KEY (night, transaction_id, bundle_id, environment));
+                """)
+    }
+
+    /// Lets the day before a night take place, and moves what the functions stamped with the present to its moments.
+    public func play(day: Int) async throws {
+        if day == 1 { try await connection.fillProducts() }
+        try await NightsDay(day: day, world: world, connection: connection).play()
+    }
+
+    /// Keeps what the job says after a night.
+    public func observe(night: Int) async throws {
+        try await connection.execute(
+            """
+            INSERT INTO world.observations
+            SELECT
+                \(Int32(night)), transaction_id, bundle_id, environment, likelihood, owner_user_ids, order_ids
+            FROM iap.cases
+            WHERE state = 'open'
+            """)
+    }
+
+    /// Judges all nights that were observed.
+    public func tally() async throws -> NightsTally {
+        let rows = try await connection.query(
+            "SELECT night, transaction_id, likelihood, owners, orders FROM world.observations ORDER BY night")
+        let observations = try rows.map { row in
+            NightsObservation(
+                night: Int(try row("night", as: Int32.self)), transactionID: try row("transaction_id"),
+                isHigh: try row("likelihood", as: String.self) == "high", owners: try row("owners"),
+                orders: try row("orders"))
+        }
+        return NightsTally(world: world, observations: observations, deliveries: try await deliveries())
+    }
+
+    private func deliveries() async throws -> NightsTally.Deliveries {
+        let black = try await connection.query("SELECT transaction_id, user_id FROM iap.black")
+        let twice = try await connection.query(
+            """
+            SELECT transaction_id
+            FROM iap.claims
+            WHERE outcome = 'delivered'
+            GROUP BY transaction_id, bundle_id
+            HAVING count(*) > 1
+            """)
+        var users: [String: String] = [:]
+        for row in black { users[try row("transaction_id")] = try row("user_id", as: String.self) }
+        return NightsTally.Deliveries(users: users, twice: twice.count)
+    }
+}

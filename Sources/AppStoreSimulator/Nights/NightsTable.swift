@@ -1,0 +1,63 @@
+/// The tally as a table for people, by scheme and by scenario.
+public struct NightsTable: CustomStringConvertible {
+    private static let heads = [
+        "purchases", "lost", "found", "missed", "mended", "untold", "false", "owner", "high", "order", "days", "most",
+        "late",
+    ]
+    private static let legend = """
+        lost: paid, open past the grace, and something of it had reached the server; mended: found, and later claimed
+        or refunded; untold: nothing of it ever reached the server; false: a case of what is not owed; owner: a case
+        that named others than the payer, and high: with likelihood high; order: matched to another's order; days: mean
+        from payment to the night that found it, and the most; late: nights after the first that could find it
+        """
+
+    private let tally: NightsTally
+
+    public init(_ tally: NightsTally) {
+        self.tally = tally
+    }
+
+    public var description: String {
+        var lines = [line("", Self.heads)]
+        lines += Scheme.allCases.compactMap { scheme in
+            tally.byScheme[scheme].map { line(scheme.rawValue, cells($0)) }
+        }
+        lines.append("")
+        lines += Mishap.allCases.compactMap { mishap in
+            tally.byMishap[mishap].map { line(mishap.rawValue, cells($0)) }
+        }
+        lines += ["", line("all", cells(tally.total)), "", Self.legend, "", summary]
+        return lines.joined(separator: "\n")
+    }
+
+    /// The line that ends a world.
+    public var summary: String {
+        """
+        truly lost \(tally.total.lost), found \(tally.total.found), missed \(tally.total.missed), cases \(tally.cases), \
+        false alarms \(tally.total.falseAlarms), delivered twice \(tally.deliveredTwice), deliveries unlike the \
+        world's \(tally.wrongDeliveries), wrong owner with high \(tally.total.wronglyHigh), wrong order \
+        \(tally.total.wrongOrder)
+        """
+    }
+
+    private func cells(_ counts: NightsTally.Counts) -> [String] {
+        let numbers = [
+            counts.purchases, counts.lost, counts.found, counts.missed, counts.mended, counts.untold,
+            counts.falseAlarms, counts.wrongOwner, counts.wronglyHigh, counts.wrongOrder,
+        ]
+        let mean = counts.days.reduce(0, +) / Double(max(1, counts.days.count))
+        return numbers.map(String.init) + [tenth(mean), tenth(counts.days.max() ?? 0), String(counts.nightsLate)]
+    }
+
+    private func tenth(_ days: Double) -> String {
+        let tenths = Int((days * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    private func line(_ name: String, _ cells: [String]) -> String {
+        let columns = zip(Self.heads, cells).map { head, cell in
+            String(repeating: " ", count: max(1, max(head.count, 6) + 1 - cell.count)) + cell
+        }
+        return name + String(repeating: " ", count: max(0, 20 - name.count)) + columns.joined()
+    }
+}
