@@ -69,6 +69,12 @@ import Testing
         #expect(nothing.wrongDeliveries == world.purchases.count { $0.deliveredAt != nil })
         #expect(!nothing.isGood)
 
+        let unanswered = NightsTally(
+            world: world, observations: [], deliveries: NightsTally.Deliveries(users: [:], twice: 0),
+            unanswered: Set(world.purchases.map(\.transactionID)))
+        #expect(unanswered.total.missed == 0)
+        #expect(unanswered.total.waiting == nothing.total.lost)
+
         let delivered = try #require(world.purchases.first { $0.mishap == .ordinary && $0.deliveredAt != nil })
         let tooMuch = NightsTally(
             world: world,

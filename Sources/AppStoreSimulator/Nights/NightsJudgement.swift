@@ -5,10 +5,12 @@ struct NightsJudgement {
     private let purchase: NightsPurchase
     private let settings: NightsSettings
     private let seen: [NightsObservation]
+    private let isUnanswered: Bool
     /// The nights on which it was open, past its grace, and evident.
     private let lostNights: [Int]
 
-    init(_ purchase: NightsPurchase, seen: [NightsObservation], settings: NightsSettings) {
+    init(_ purchase: NightsPurchase, seen: [NightsObservation], settings: NightsSettings, isUnanswered: Bool) {
+        self.isUnanswered = isUnanswered
         self.purchase = purchase
         self.settings = settings
         self.seen = seen
@@ -27,8 +29,10 @@ struct NightsJudgement {
     /// Lost on the last night as well.
     private var isLostInTheEnd: Bool { lostNights.last == settings.nights }
 
+    private var isWaiting: Bool { isLost && seen.isEmpty && isUnanswered }
+
     private var isMissed: Bool {
-        isLost && (seen.isEmpty || (isLostInTheEnd && seen.last?.night != settings.nights))
+        isLost && !isWaiting && (seen.isEmpty || (isLostInTheEnd && seen.last?.night != settings.nights))
     }
 
     private var isFalse: Bool {
@@ -52,6 +56,7 @@ struct NightsJudgement {
         counts.purchases += 1
         if isLost { counts.lost += 1 }
         if isMissed { counts.missed += 1 }
+        if isWaiting { counts.waiting += 1 }
         if !isLost, purchase.evidentAt == nil, Self.isDue(purchase, settings.end) { counts.untold += 1 }
         if isFalse { counts.falseAlarms += 1 }
         if !wronglyOwned.isEmpty { counts.wrongOwner += 1 }

@@ -74,7 +74,28 @@ public final class NightsStage {
                 isHigh: try row("likelihood", as: String.self) == "high", owners: try row("owners"),
                 orders: try row("orders"))
         }
-        return NightsTally(world: world, observations: observations, deliveries: try await deliveries())
+        return NightsTally(
+            world: world, observations: observations, deliveries: try await deliveries(),
+            unanswered: try await unanswered())
+    }
+
+    /// The purchases of which the server has receipts for which Apple has not answered yet, and no others.
+    private func unanswered() async throws -> Set<String> {
+        let rows = try await connection.query(
+            """
+            SELECT number
+            FROM world.uploads
+            JOIN iap.receipts USING (receipt_id)
+            WHERE receipts.state = 'waiting'
+            """)
+        let numbers = Set(try rows.map { Int(try $0("number", as: Int32.self)) })
+        var waiting: Set<String> = []
+        var answered: Set<String> = []
+        for (number, upload) in world.events.uploads.enumerated() {
+            let held = upload.receipt?.transactions.map(\.id) ?? []
+            if numbers.contains(number) { waiting.formUnion(held) } else { answered.formUnion(held) }
+        }
+        return waiting.subtracting(answered)
     }
 
     private func deliveries() async throws -> NightsTally.Deliveries {

@@ -1,14 +1,15 @@
 /// The tally as a table for people, by scheme and by scenario.
 public struct NightsTable: CustomStringConvertible {
     private static let heads = [
-        "purchases", "lost", "found", "missed", "mended", "untold", "false", "owner", "high", "order", "days", "most",
-        "late",
+        "purchases", "lost", "found", "missed", "waiting", "mended", "untold", "false", "owner", "high", "order",
+        "days", "most", "late",
     ]
     private static let legend = """
-        lost: paid, open past the grace, and something of it had reached the server; mended: found, and later claimed
-        or refunded; untold: nothing of it ever reached the server; false: a case of what is not owed; owner: a case
-        that named others than the payer, and high: with likelihood high; order: matched to another's order; days: mean
-        from payment to the night that found it, and the most; late: nights after the first that could find it
+        lost: paid, open past the grace, and something of it had reached the server; waiting: lost, and Apple has not
+        answered yet for its receipt; mended: found, and later claimed or refunded; untold: nothing of it ever reached
+        the server; false: a case of what is not owed; owner: a case that named others than the payer, and high: with
+        likelihood high; order: matched to another's order; days: mean from payment to the night that found it, and
+        the most; late: nights after the first that could find it
         """
 
     private let tally: NightsTally
@@ -33,7 +34,8 @@ public struct NightsTable: CustomStringConvertible {
     /// The line that ends a world.
     public var summary: String {
         """
-        truly lost \(tally.total.lost), found \(tally.total.found), missed \(tally.total.missed), cases \(tally.cases), \
+        truly lost \(tally.total.lost), found \(tally.total.found), missed \(tally.total.missed), waiting for Apple \
+        \(tally.total.waiting), cases \(tally.cases), \
         false alarms \(tally.total.falseAlarms), delivered twice \(tally.deliveredTwice), deliveries unlike the \
         world's \(tally.wrongDeliveries), wrong owner with high \(tally.total.wronglyHigh), wrong order \
         \(tally.total.wrongOrder)
@@ -42,7 +44,7 @@ public struct NightsTable: CustomStringConvertible {
 
     private func cells(_ counts: NightsTally.Counts) -> [String] {
         let numbers = [
-            counts.purchases, counts.lost, counts.found, counts.missed, counts.mended, counts.untold,
+            counts.purchases, counts.lost, counts.found, counts.missed, counts.waiting, counts.mended, counts.untold,
             counts.falseAlarms, counts.wrongOwner, counts.wronglyHigh, counts.wrongOrder,
         ]
         let mean = counts.days.reduce(0, +) / Double(max(1, counts.days.count))

@@ -27,6 +27,8 @@ public struct NightsTally: Sendable {
         public var found = 0
         /// Lost on some night, and never a case, or no more a case on a later night on which they were lost still.
         public var missed = 0
+        /// Lost, and Apple has not answered yet for any receipt that tells of it: the job lists those receipts.
+        public var waiting = 0
         /// Paid and undelivered, and nothing of them ever reached the server.
         public var untold = 0
         /// Found, and delivered or refunded before the last night.
@@ -57,7 +59,9 @@ public struct NightsTally: Sendable {
     /// Seconds after the purchase during which it may still be claimed normally.
     public static let grace: TimeInterval = 3_600
 
-    init(world: NightsWorld, observations: [NightsObservation], deliveries: Deliveries) {
+    init(
+        world: NightsWorld, observations: [NightsObservation], deliveries: Deliveries, unanswered: Set<String> = []
+    ) {
         let byTransaction = Dictionary(grouping: observations, by: \.transactionID)
         cases = byTransaction.count
         deliveredTwice = deliveries.twice
@@ -68,7 +72,8 @@ public struct NightsTally: Sendable {
             + deliveries.users.keys.count { expected[$0] == nil }
         for purchase in world.purchases {
             let judgement = NightsJudgement(
-                purchase, seen: byTransaction[purchase.transactionID] ?? [], settings: world.settings)
+                purchase, seen: byTransaction[purchase.transactionID] ?? [], settings: world.settings,
+                isUnanswered: unanswered.contains(purchase.transactionID))
             count(judgement, of: purchase)
         }
         let known = Set(world.purchases.map(\.transactionID))
