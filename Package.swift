@@ -13,7 +13,7 @@ let strict: [SwiftSetting] = [
 ]
 
 /// A C library's module map and shim header; the only place that names its headers.
-func cLibrary(_ name: String, pkgConfig: String, package: String) -> Target {
+func cLibrary(_ name: String, pkgConfig: String? = nil, package: String) -> Target {
     .systemLibrary(
         name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
 }
@@ -43,6 +43,7 @@ let package = Package(
         .systemLibrary(name: "CGetopt", path: "Sources/CLibraries/CGetopt"),
         cLibrary("CXLSXWriter", pkgConfig: "xlsxwriter", package: "libxlsxwriter-dev"),
         cLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
+        cLibrary("CCSV", package: "libcsv-dev"),
 
         room("PostgreSQL", ["CPostgreSQL"]),
         room("HTTP", ["CCurl"]),
@@ -50,7 +51,7 @@ let package = Package(
         room("Reconciliation"),
         // The migrations of sql/, compiled in, so that the program carries the schema that it needs.
         room("Ledger", ["PostgreSQL", "Reconciliation"], resources: [.embedInCode("SQL")]),
-        room("NightlyRun", ["Ledger", "AppStore", "Reconciliation"]),
+        room("NightlyRun", ["Ledger", "AppStore", "Reconciliation", "CCSV"]),
         // The page's style and script, compiled in: a report needs no file but itself.
         room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
         room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "PostgreSQL"]),

@@ -1,4 +1,4 @@
--- The four roles, each with just what it needs. Run by an administrator after every migration; running it again is
+-- The five roles, each with just what it needs. Run by an administrator after every migration; running it again is
 -- harmless, and takes back what is granted beyond it. No role has a password here: give them one, or let
 -- pg_hba.conf know them by their system user.
 --
@@ -6,12 +6,13 @@
 --   iap_app      an app's own server: calls four functions and sees no table
 --   iap_support  the support desk: reads all but the payloads of receipts, ends cases, and takes that back
 --   iap_finance  reads the views in schema finance
+--   iap_import   takes over a company's own history: iap-reconcile import
 
 DO $$
 DECLARE
     name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance'] LOOP
+    FOREACH name IN ARRAY ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_import'] LOOP
         BEGIN
             EXECUTE format('CREATE ROLE %I LOGIN', name);
         EXCEPTION
@@ -26,17 +27,17 @@ BEGIN
         END IF;
         EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
     END LOOP;
-    -- A dry run writes into temporary tables.
-    EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO iap_job', current_database());
+    -- A dry run writes into temporary tables, and an import stages its lines in one.
+    EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO iap_job, iap_import', current_database());
 END
 $$;
 
-REVOKE ALL ON SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance;
-REVOKE ALL ON ALL TABLES IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance;
-REVOKE ALL ON ALL SEQUENCES IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance;
+REVOKE ALL ON SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+REVOKE ALL ON ALL TABLES IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
 
-GRANT USAGE ON SCHEMA iap TO iap_job, iap_app, iap_support;
+GRANT USAGE ON SCHEMA iap TO iap_job, iap_app, iap_support, iap_import;
 GRANT USAGE ON SCHEMA finance TO iap_finance;
 
 -- The nightly job. What is delivered or excluded stays so: it deletes from neither, nor from anything but the
@@ -70,6 +71,24 @@ GRANT SELECT (
     attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature)
     ON iap.receipts TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen TO iap_support;
+
+-- The import of a company's own history. It adds, and fills in what was not known; what it finds delivered leaves white
+-- or excluded, by which alone it could take anything away. It never reads a payload.
+GRANT SELECT ON
+    iap.migrations, iap.products, iap.orders, iap.uploads, iap.white, iap.black, iap.excluded, iap.cases
+    TO iap_import;
+GRANT SELECT (
+    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at)
+    ON iap.receipts TO iap_import;
+GRANT INSERT ON
+    iap.products, iap.orders, iap.receipts, iap.uploads, iap.black, iap.excluded, iap.movements, iap.events
+    TO iap_import;
+GRANT UPDATE (type, name, list_price_milliunits, currency) ON iap.products TO iap_import;
+GRANT UPDATE (app_account_token) ON iap.orders TO iap_import;
+GRANT UPDATE (order_id, transaction_id, device, submitted_at) ON iap.receipts TO iap_import;
+GRANT UPDATE (state, closed_at, closed_as, closed_by) ON iap.cases TO iap_import;
+GRANT DELETE ON iap.white, iap.excluded TO iap_import;
+GRANT USAGE ON SEQUENCE iap.receipt_number TO iap_import;
 
 -- Finance.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;

@@ -1030,7 +1030,7 @@ CREATE TABLE iap.black (
     refund_reason text,
     refund_run_id bigint,
     CONSTRAINT black_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
-    CONSTRAINT black_delivered_by_check CHECK ((delivered_by = ANY (ARRAY['claim'::text, 'resolved'::text]))),
+    CONSTRAINT black_delivered_by_check CHECK ((delivered_by = ANY (ARRAY['claim'::text, 'resolved'::text, 'import'::text]))),
     CONSTRAINT black_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
     CONSTRAINT black_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text]))),
     CONSTRAINT black_quantity_check CHECK ((quantity > 0)),
@@ -1041,7 +1041,7 @@ CREATE TABLE iap.black (
 
 COMMENT ON TABLE iap.black IS 'The black table: transactions whose goods were delivered, for ever.';
 
-COMMENT ON COLUMN iap.black.delivered_by IS 'claim: by the app''s server; resolved: by the support desk, which may take that back with iap.reopen.';
+COMMENT ON COLUMN iap.black.delivered_by IS 'claim: by the app''s server; resolved: by the support desk, which may take that back with iap.reopen; import: before iap-reconcile was there.';
 
 COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
 
@@ -1101,7 +1101,7 @@ COMMENT ON COLUMN finance.deliveries.currency IS 'Of the amount; NULL where no p
 
 COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; unknown: no price is known.';
 
-COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk.';
+COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there.';
 
 COMMENT ON COLUMN finance.deliveries.transactions IS 'How many purchases.';
 
@@ -1275,7 +1275,7 @@ COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost 
 
 COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
 
-COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, or the person who resolved it.';
+COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
 
 CREATE TABLE iap.claims (
     claim_id bigint NOT NULL,

@@ -1,8 +1,8 @@
-import Foundation
+package import Foundation
 
 /// Dates as Apple writes them. Only years 1970 to 9999 are dates here: what lies outside is a mistake, and a database
 /// would refuse it.
-enum AppleDate {
+package enum AppleDate {
     /// The last millisecond of the year 9999.
     private static let latest: Int64 = 253_402_300_799_999
 
@@ -27,7 +27,9 @@ enum AppleDate {
     }
 
     /// The moment in UTC with these numbers; nothing for a day that no calendar has.
-    static func civil(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) -> Date? {
+    package static func civil(
+        year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int
+    ) -> Date? {
         guard (1970...9999).contains(year), (1...12).contains(month), (0...23).contains(hour),
             (0...59).contains(minute), (0...60).contains(second),
             (1...daysInMonth(month, year: year)).contains(day)
@@ -37,7 +39,7 @@ enum AppleDate {
     }
 
     /// The number that the digits spell; nothing if there is another character among them.
-    static func digits(_ bytes: some Sequence<UInt8>) -> Int? {
+    package static func digits(_ bytes: some Sequence<UInt8>) -> Int? {
         var number = 0
         for byte in bytes {
             guard byte >= 0x30, byte <= 0x39, number < 1_000_000 else { return nil }

@@ -15,6 +15,12 @@ struct Failure {
         case let error as UnusableFile:
             message = error.description
             code = .dataError
+        case let error as ImportError:
+            message = ImportText.text(error)
+            code = .dataError
+        case let error as UnwritableFile:
+            message = error.description
+            code = .noPermission
         case let error as ConfigurationError:
             message = error.description
             code = .configuration

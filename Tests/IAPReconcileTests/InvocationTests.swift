@@ -52,7 +52,10 @@ import Testing
             (["run", "-x"], "unknown option -x"),
             (["run", "--limit"], "--limit needs a value"),
             (["run", "--limit", "0"], "--limit is a whole number from 1 on, not “0”"),
-            (["run", "--r", "x"], "--r may be --refunded or --reopen or --report-dir or --run; write it out"),
+            (
+                ["run", "--r", "x"],
+                "--r may be --refunded or --refused or --reopen or --report-dir or --run; write it out"
+            ),
             (["run", "--dry-run=yes"], "--dry-run takes no value"),
             (["run", "--now", "today"], "--now is a moment such as 2026-11-21T03:00:00Z, not “today”"),
             (["run", "--report-dir="], "--report-dir needs a value"),

@@ -10,7 +10,7 @@ import Testing
         "AppStore": ["HTTP", "COpenSSL"],
         "Reconciliation": [],
         "Ledger": ["PostgreSQL", "Reconciliation"],
-        "NightlyRun": ["Ledger", "AppStore", "Reconciliation"],
+        "NightlyRun": ["Ledger", "AppStore", "Reconciliation", "CCSV"],
         "Reporting": ["Reconciliation", "CXLSXWriter"],
         "IAPReconcile": ["NightlyRun", "Reporting", "Reconciliation", "CINIH", "CGetopt"],
         "AppStoreSimulator": ["PostgreSQL", "COpenSSL", "CMicroHTTPD"],

@@ -10,7 +10,7 @@ SELECT is_empty(
     'no role is powerful, and each can log in');
 SELECT set_eq(
     $$SELECT rolname::text FROM pg_roles WHERE rolname LIKE 'iap\_%'$$,
-    ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance'], 'there are four');
+    ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_import'], 'there are five');
 SELECT is_empty(
     $$SELECT FROM pg_authid WHERE rolname LIKE 'iap\_%' AND rolpassword IS NOT NULL$$, 'none comes with a password');
 SELECT is_empty(
@@ -62,6 +62,26 @@ SELECT results_eq(
         ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
         ('iap.receipts', 'last_attempt_at'), ('iap.receipts', 'made_at'), ('iap.receipts', 'next_attempt_at'), ('iap.receipts', 'signature'),
         ('iap.receipts', 'state'), ('iap.receipts', 'verified_at')$$, 'and on columns');
+SELECT results_eq(
+    $$SELECT relation, rights FROM test.granted WHERE role = 'iap_import' AND relation <> 'iap.receipt_number'
+    ORDER BY relation$$,
+    $$VALUES
+        ('iap.black', 'insert,select'), ('iap.cases', 'select'), ('iap.events', 'insert'),
+        ('iap.excluded', 'delete,insert,select'), ('iap.migrations', 'select'), ('iap.movements', 'insert'),
+        ('iap.orders', 'insert,select'), ('iap.products', 'insert,select'), ('iap.receipts', 'insert'),
+        ('iap.uploads', 'insert,select'), ('iap.white', 'delete,select')$$,
+    'the import''s rights on tables');
+SELECT results_eq(
+    $$SELECT attrelid::regclass::text, attname::text COLLATE "default"
+    FROM pg_attribute CROSS JOIN aclexplode(attacl) AS acl
+    WHERE acl.grantee = 'iap_import'::regrole AND acl.privilege_type = 'UPDATE' ORDER BY 1, 2$$,
+    $$VALUES
+        ('iap.cases', 'closed_as'), ('iap.cases', 'closed_at'), ('iap.cases', 'closed_by'), ('iap.cases', 'state'),
+        ('iap.orders', 'app_account_token'),
+        ('iap.products', 'currency'), ('iap.products', 'list_price_milliunits'), ('iap.products', 'name'),
+        ('iap.products', 'type'),
+        ('iap.receipts', 'device'), ('iap.receipts', 'order_id'), ('iap.receipts', 'submitted_at'),
+        ('iap.receipts', 'transaction_id')$$, 'and on columns');
 SELECT is_empty($$SELECT * FROM test.granted WHERE role = 'iap_app'$$, 'the app''s server has none');
 SELECT is_empty(
     $$SELECT * FROM test.granted WHERE role = 'iap_support' AND (rights <> 'select' OR relation NOT LIKE 'iap.%')$$,
@@ -69,10 +89,11 @@ SELECT is_empty(
 SELECT is_empty(
     $$SELECT * FROM test.granted WHERE role = 'iap_finance' AND (rights <> 'select' OR relation NOT LIKE 'finance.%')$$,
     'finance only reads, and only its views');
-SELECT is_empty(
-    $$SELECT oid::regclass FROM pg_class
-    WHERE relkind = 'S' AND relnamespace = 'iap'::regnamespace
-        AND EXISTS (SELECT FROM aclexplode(relacl) WHERE grantee <> relowner)$$, 'nobody draws numbers');
+SELECT results_eq(
+    $$SELECT pg_class.oid::regclass::text, grantee::regrole::text
+    FROM pg_class CROSS JOIN aclexplode(relacl)
+    WHERE relkind = 'S' AND relnamespace = 'iap'::regnamespace AND grantee <> relowner$$,
+    $$VALUES ('iap.receipt_number', 'iap_import')$$, 'only an import draws numbers, and only those of receipts');
 SELECT results_eq(
     $$SELECT grantee::regrole::text, proname::text COLLATE "default" FROM pg_proc CROSS JOIN aclexplode(proacl)
     WHERE pronamespace = 'iap'::regnamespace AND grantee <> proowner ORDER BY 1, 2$$,
@@ -100,6 +121,13 @@ SELECT test.is_denied('iap_support', $$SELECT iap.enter_white_again(NULL)$$);
 SELECT test.is_denied('iap_support', $$SELECT iap.take_back(NULL)$$);
 SELECT test.is_denied('iap_support', 'WITH gone AS (DELETE FROM iap.white RETURNING 1) SELECT count(*) FROM gone');
 SELECT test.is_denied('iap_support', 'SELECT * FROM finance.deliveries');
+SELECT test.is_denied('iap_import', 'SELECT payload FROM iap.receipts');
+SELECT test.is_denied('iap_import', 'WITH gone AS (DELETE FROM iap.black RETURNING 1) SELECT count(*) FROM gone');
+SELECT test.is_denied('iap_import', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
+SELECT test.is_denied(
+    'iap_import', $$WITH u AS (UPDATE iap.black SET user_id = 'x' RETURNING 1) SELECT count(*) FROM u$$);
+SELECT test.is_denied(
+    'iap_import', $$WITH u AS (UPDATE iap.receipts SET state = 'waiting' RETURNING 1) SELECT count(*) FROM u$$);
 SELECT test.is_denied('iap_finance', 'SELECT user_id FROM iap.black');
 SELECT test.is_denied('iap_finance', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
 SELECT test.is_denied('iap_finance', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);

@@ -204,8 +204,8 @@ CREATE TABLE iap.black (
     first_run_id            bigint,
     user_id                 text,
     order_id                text,
-    -- claim: by the app's server; resolved: by support staff.
-    delivered_by            text NOT NULL CHECK (delivered_by IN ('claim', 'resolved')),
+    -- claim: by the app's server; resolved: by support staff; import: before iap-reconcile was there.
+    delivered_by            text NOT NULL CHECK (delivered_by IN ('claim', 'resolved', 'import')),
     delivered_at            timestamptz NOT NULL,
     refunded_at             timestamptz,
     refund_reason           text,
@@ -464,7 +464,8 @@ COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed
 
 COMMENT ON TABLE iap.black IS 'The black table: transactions whose goods were delivered, for ever.';
 COMMENT ON COLUMN iap.black.delivered_by IS
-    'claim: by the app''s server; resolved: by the support desk, which may take that back with iap.reopen.';
+    'claim: by the app''s server; resolved: by the support desk, which may take that back with iap.reopen; '
+    'import: before iap-reconcile was there.';
 COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
 
 COMMENT ON TABLE iap.excluded IS 'Verified, but not owed, with the reason.';
@@ -481,7 +482,7 @@ COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was com
 
 COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
 COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
-COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, or the person who resolved it.';
+COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
 
 COMMENT ON TABLE iap.runs IS 'Every run of the job, with its control totals: transactions, units and hash total.';
 COMMENT ON COLUMN iap.runs.as_of IS 'The moment that the run took for the present.';

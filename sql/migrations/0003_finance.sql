@@ -102,7 +102,8 @@ COMMENT ON COLUMN finance.deliveries.product_name IS 'Its name; NULL if the prod
 COMMENT ON COLUMN finance.deliveries.currency IS 'Of the amount; NULL where no price is known.';
 COMMENT ON COLUMN finance.deliveries.price_source IS
     'apple: as paid; list: the list price times the quantity; unknown: no price is known.';
-COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk.';
+COMMENT ON COLUMN finance.deliveries.delivered_by IS
+    'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there.';
 COMMENT ON COLUMN finance.deliveries.transactions IS 'How many purchases.';
 COMMENT ON COLUMN finance.deliveries.units IS 'The sum of their quantities.';
 COMMENT ON COLUMN finance.deliveries.amount IS 'In units of the currency; NULL where no price is known.';

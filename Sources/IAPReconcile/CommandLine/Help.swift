@@ -29,6 +29,11 @@ enum Help {
               --app BUNDLE       in this app, --environment production or sandbox, where several know ID
           migrate                bring the database's schema up to date
               --print            show the SQL instead
+          import KIND FILE       take over a company's own history: receipts, orders, delivered or products,
+                                 as CSV or JSON Lines; - is standard input; connects best as role iap_import
+              --format FORMAT    csv or jsonl, where neither the file's name nor its first byte tells
+              --refused FILE     write the lines that are not taken, with the reasons, as CSV
+              --dry-run          do everything and roll it back
           doctor                 check configuration, database, grants, Apple and report directory
           inspect FILE...        say what receipts, signed transactions or answers of verifyReceipt hold, and
                                  whether their signatures are Apple's; - is standard input; needs no configuration
@@ -43,7 +48,7 @@ enum Help {
           --version              the program's version
 
         Exit codes: 0 everything due was tried; 64 usage; 65 what was asked for is not there,
-        can't be read or is not valid;
+        can't be read or is not valid, or lines of an import were refused;
         69 database or Apple unavailable; 70 internal error or totals that don't balance;
         75 ended early, the rest stays in the inbox; 77 permission; 78 configuration.
         See man iap-reconcile.

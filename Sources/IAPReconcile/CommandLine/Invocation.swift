@@ -17,6 +17,7 @@ enum Command: Sendable {
     case run(RunOptions, reportDirectory: String?)
     case report(run: Int64?, reportDirectory: String?)
     case migrate(isPrintOnly: Bool)
+    case importFile(ImportOptions, refusedFile: String?)
     case doctor
     case check(String, asJSON: Bool)
     case resolve(Resolution)
@@ -54,13 +55,14 @@ extension Invocation {
         ],
         "report": [LongOption(name: "run", takesValue: true), LongOption(name: "report-dir", takesValue: true)],
         "migrate": [LongOption(name: "print", takesValue: false)],
+        "import": Command.importOptions,
         "doctor": [],
         "check": [LongOption(name: "json", takesValue: false)],
         "resolve": Command.resolveOptions,
         "inspect": [LongOption(name: "trust-root", takesValue: true)],
     ]
 
-    private static let takingOperands: Set<String> = ["inspect", "check", "resolve"]
+    private static let takingOperands: Set<String> = ["import", "inspect", "check", "resolve"]
 
     /// Understands the arguments behind the program's name.
     init(arguments: [String]) throws(UsageError) {
@@ -121,6 +123,8 @@ extension Invocation {
             return try .check(operands, options)
         case "resolve":
             return try .resolve(operands, options)
+        case "import":
+            return try .importFile(operands, options)
         case "inspect":
             guard !operands.isEmpty else { throw UsageError("a file to inspect is missing; - is standard input") }
             return .inspect(files: operands, trustRoot: try options.text("trust-root"))

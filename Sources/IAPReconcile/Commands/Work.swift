@@ -16,7 +16,7 @@ struct Work {
     private static func secrets(for command: Command) -> Secrets {
         switch command {
         case .run, .doctor: .ofThisProcess
-        case .check, .resolve, .report, .migrate, .inspect, .help, .version: .leftAlone
+        case .check, .resolve, .report, .migrate, .importFile, .inspect, .help, .version: .leftAlone
         }
     }
 
@@ -25,6 +25,7 @@ struct Work {
         case .run(let options, let directory): try await run(options, reportDirectory: directory)
         case .report(let run, let directory): try await report(run: run, reportDirectory: directory)
         case .migrate(let isPrintOnly): try await migrate(isPrintOnly: isPrintOnly)
+        case .importFile(let options, let refused): try await importFile(options, refusedFile: refused)
         case .doctor: await doctor()
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)

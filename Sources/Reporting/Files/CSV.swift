@@ -2,7 +2,7 @@ import Foundation
 import Reconciliation
 
 /// `lost-orders.csv`: RFC 4180, UTF-8 with a byte order mark so that Excel reads Chinese.
-enum CSV {
+package enum CSV {
     static let byteOrderMark = "\u{FEFF}"
 
     static func header(_ formats: Formats) -> String {
@@ -37,7 +37,8 @@ enum CSV {
         text.utf8.count >= 12 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "'" + text : text
     }
 
-    static func line(_ cells: [String]) -> String {
+    /// A line whose cells are quoted where they must be.
+    package static func line(_ cells: [String]) -> String {
         cells.map(cell).joined(separator: ",") + "\r\n"
     }
 
@@ -47,7 +48,9 @@ enum CSV {
         var text = text.replacingOccurrences(of: "\0", with: "")
         if let first = text.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) { text = "'" + text }
         guard text.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else { return text }
-        return "\"" + text.replacingOccurrences(of: "\"", with: "\"\"") + "\""
+        // By scalars: a quote and an accent behind it are one character to Swift, which no search for a quote finds.
+        let doubled = text.unicodeScalars.flatMap { $0 == "\"" ? [$0, $0] : [$0] }
+        return "\"" + String(String.UnicodeScalarView(doubled)) + "\""
     }
 
     /// Whether the cell is the text itself, as nearly all are: then nothing need be looked for in it.

@@ -1,0 +1,77 @@
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// Makes the session ready to take lines of one kind. Again after a reconnect: the staging table is the session's.
+    public func prepareImport(of kind: ImportKind) async throws(LedgerError) {
+        try await translating {
+            try await connection.executeScript(unsafe: ImportStaging(kind).definition)
+        }
+    }
+
+    /// Takes a batch in one database transaction. What is there already is left as it is, so that taking a batch
+    /// again changes nothing: a crash, before or after the commit, is mended by importing the file again.
+    ///
+    /// A rehearsal does the same and rolls it back.
+    ///
+    /// - Throws: `LedgerError.conflict` when another session's lock was in the way and the batch should be taken
+    ///   again.
+    public func take(_ batch: ImportBatch, isRehearsal: Bool) async throws(LedgerError) -> ImportOutcome {
+        guard !batch.lines.isEmpty else { return ImportOutcome(of: batch, taken: 0, contradicted: []) }
+        return try await translating {
+            do {
+                return try await connection.transaction {
+                    let outcome = try await merge(batch)
+                    if isRehearsal { throw Rehearsed(outcome: outcome) }
+                    return outcome
+                }
+            } catch TransactionError.body(let rehearsed as Rehearsed, rollback: nil) {
+                return rehearsed.outcome
+            }
+        }
+    }
+
+    /// Writes into the audit trail that a file was imported, by the database's login.
+    public func noteImport(of kind: ImportKind, file: String, taken: Int, refused: Int) async throws(LedgerError) {
+        try await translating {
+            _ = try await connection.execute(
+                """
+                INSERT INTO events (kind, actor, details)
+                VALUES (
+                    'imported', session_user,
+                    jsonb_build_object(
+                        'what', \(kind.rawValue), 'file', \(file), 'taken', \(taken), 'refused', \(refused)))
+                """)
+        }
+    }
+
+    private func merge(_ batch: ImportBatch) async throws -> ImportOutcome {
+        try await stage(batch)
+        let staged = batch.lines.count
+        let taken: Int
+        var contradicted: [Int] = []
+        switch batch.kind {
+        case .receipts: taken = try await ReceiptsImport(connection: connection).merge()
+        case .products: taken = try await ProductsImport(connection: connection).merge()
+        case .orders:
+            (taken, contradicted) = try await OrdersImport(connection: connection, staged: staged).merge()
+        case .delivered:
+            (taken, contradicted) = try await DeliveriesImport(connection: connection, staged: staged).merge()
+        }
+        return ImportOutcome(of: batch, taken: taken, contradicted: contradicted)
+    }
+
+    private func stage(_ batch: ImportBatch) async throws {
+        let copied = try await connection.copyIn(into: ImportStaging(batch.kind).target, rows: batch.lines) {
+            $0.append(to: &$1)
+        }
+        guard copied == batch.lines.count else {
+            throw LedgerError.failed("staged \(copied) of \(batch.lines.count) lines")
+        }
+    }
+}
+
+/// Ends a rehearsal's transaction, so that nothing of it stays.
+private struct Rehearsed: Error {
+    let outcome: ImportOutcome
+}

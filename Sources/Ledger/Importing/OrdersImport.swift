@@ -1,0 +1,56 @@
+import PostgreSQL
+
+/// Takes staged orders, by the rules of `iap.register_order`: the same order again does nothing, the same id for
+/// another user, product or quantity is refused.
+struct OrdersImport {
+    let connection: Connection
+    /// How many lines are staged.
+    let staged: Int
+
+    func merge() async throws -> (taken: Int, contradicted: [Int]) {
+        let taken = try await take()
+        guard taken < staged else { return (taken, []) }
+        try await learnTokens()
+        return (taken, try await contradicted())
+    }
+
+    private func take() async throws -> Int {
+        try await connection.execute(
+            """
+            INSERT INTO orders (
+                bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
+            SELECT DISTINCT ON (bundle_id, order_id)
+                bundle_id, order_id, user_id, product_id, quantity, app_account_token, coalesce(created_at, now())
+            FROM incoming
+            ORDER BY bundle_id, order_id, line
+            ON CONFLICT (bundle_id, order_id) DO NOTHING
+            """)
+    }
+
+    private func learnTokens() async throws {
+        try await connection.execute(
+            """
+            UPDATE orders
+            SET app_account_token = incoming.app_account_token
+            FROM incoming
+            WHERE incoming.app_account_token IS NOT NULL
+                AND orders.bundle_id = incoming.bundle_id AND orders.order_id = incoming.order_id
+                AND orders.app_account_token IS NULL
+                AND (orders.user_id, orders.product_id, orders.quantity)
+                    = (incoming.user_id, incoming.product_id, incoming.quantity)
+            """)
+    }
+
+    private func contradicted() async throws -> [Int] {
+        try await connection.query(
+            """
+            SELECT line
+            FROM incoming
+            JOIN orders USING (bundle_id, order_id)
+            WHERE (orders.user_id, orders.product_id, orders.quantity)
+                IS DISTINCT FROM (incoming.user_id, incoming.product_id, incoming.quantity)
+            ORDER BY line
+            """
+        ).map { try $0.decode("line", as: Int.self) }
+    }
+}

@@ -1,0 +1,87 @@
+import PostgreSQL
+
+/// Takes staged receipts into the inbox, by the rules of `iap.submit_receipt`: the same payload of the same user of
+/// the same app is one receipt, and each pair of transaction and order that it was uploaded for is one upload.
+///
+/// A receipt that is there keeps its state; what was not known of it is added, and the earlier time stays.
+struct ReceiptsImport {
+    let connection: Connection
+
+    /// The payloads' hashes, each reckoned once.
+    static let keysDefinition = """
+        CREATE TEMPORARY TABLE incoming_keys (
+            line bigint NOT NULL, bucket smallint NOT NULL, payload_sha256 bytea NOT NULL
+        ) ON COMMIT DELETE ROWS;
+        """
+
+    /// Gives how many lines told of an upload that was not known.
+    func merge() async throws -> Int {
+        try await hash()
+        try await takeReceipts()
+        return try await takeUploads()
+    }
+
+    private func hash() async throws {
+        try await connection.execute(
+            """
+            WITH hashed AS MATERIALIZED (
+                SELECT line, sha256(convert_to(payload, 'UTF8')) AS payload_sha256 FROM incoming
+            )
+            INSERT INTO incoming_keys (line, bucket, payload_sha256)
+            SELECT line, get_byte(payload_sha256, 0) & 63, payload_sha256 FROM hashed
+            """)
+    }
+
+    private func takeReceipts() async throws {
+        try await connection.execute(
+            """
+            INSERT INTO receipts AS known (
+                bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
+                submitted_at, next_attempt_at)
+            SELECT
+                bucket, nextval('receipt_number') * 64 + bucket, bundle_id, receipt.user_id, incoming.payload,
+                payload_sha256, receipt.order_id, receipt.transaction_id, receipt.device,
+                coalesce(receipt.submitted_at, now()), coalesce(receipt.submitted_at, now())
+            FROM (
+                SELECT
+                    bucket, payload_sha256, bundle_id, user_id, min(line) AS line,
+                    (array_agg(order_id ORDER BY line) FILTER (WHERE order_id IS NOT NULL))[1] AS order_id,
+                    (array_agg(transaction_id ORDER BY line) FILTER (WHERE transaction_id IS NOT NULL))[1]
+                        AS transaction_id,
+                    (array_agg(device ORDER BY line) FILTER (WHERE device IS NOT NULL))[1] AS device,
+                    min(submitted_at) AS submitted_at
+                FROM incoming
+                JOIN incoming_keys USING (line)
+                GROUP BY bucket, payload_sha256, bundle_id, user_id
+            ) AS receipt
+            JOIN incoming USING (line, bundle_id)
+            ORDER BY bucket, payload_sha256, bundle_id, receipt.user_id
+            ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
+            SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
+                transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
+                device = coalesce(known.device, EXCLUDED.device),
+                submitted_at = least(known.submitted_at, EXCLUDED.submitted_at)
+            WHERE (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
+                OR (known.transaction_id IS NULL AND EXCLUDED.transaction_id IS NOT NULL)
+                OR (known.device IS NULL AND EXCLUDED.device IS NOT NULL)
+                OR EXCLUDED.submitted_at < known.submitted_at
+            """)
+    }
+
+    private func takeUploads() async throws -> Int {
+        try await connection.execute(
+            """
+            INSERT INTO uploads (
+                bucket, receipt_id, transaction_id, order_id, first_uploaded_at, last_uploaded_at)
+            SELECT
+                receipts.bucket, receipts.receipt_id, incoming.transaction_id, incoming.order_id,
+                min(coalesce(incoming.submitted_at, now())), max(coalesce(incoming.submitted_at, now()))
+            FROM incoming
+            JOIN incoming_keys USING (line)
+            JOIN receipts USING (bucket, payload_sha256, bundle_id)
+            WHERE receipts.user_id IS NOT DISTINCT FROM incoming.user_id
+            GROUP BY 1, 2, 3, 4
+            ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO NOTHING
+            """)
+    }
+}

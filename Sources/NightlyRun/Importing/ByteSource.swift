@@ -1,0 +1,55 @@
+import Foundation
+
+/// Gives a file piece by piece.
+protocol ByteSource {
+    /// Appends the next piece; false at the end.
+    func read(into buffer: inout [UInt8]) throws -> Bool
+}
+
+/// A file, or standard input, read as it comes.
+final class FileSource: ByteSource {
+    /// Bytes, where that is known beforehand.
+    let size: Int?
+    private let name: String
+    private let descriptor: Int32
+    private let stop: StopSignal
+    private static let pieceSize = 1 << 18
+    /// Milliseconds after which a wait for a pipe looks whether the import was asked to stop.
+    private static let patience: Int32 = 200
+
+    /// - Throws: `ImportError.unreadable`. `-` is standard input.
+    init(_ name: String, stop: StopSignal) throws(ImportError) {
+        self.name = name
+        self.stop = stop
+        descriptor = name == "-" ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.unreadable(name) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(name) }
+        size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    }
+
+    deinit { close(descriptor) }
+
+    func read(into buffer: inout [UInt8]) throws -> Bool {
+        try waitUntilReadable()
+        var count = -1
+        buffer += [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { bytes, used in
+            count = Foundation.read(descriptor, bytes.baseAddress, bytes.count)
+            used = max(0, count)
+        }
+        guard count >= 0 else { throw Self.unreadable(name) }
+        return count > 0
+    }
+
+    private func waitUntilReadable() throws {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            guard !stop.isRequested, !Task.isCancelled else { throw CancellationError() }
+            if poll(&request, 1, Self.patience) > 0 { return }
+        }
+    }
+
+    private static func unreadable(_ name: String) -> ImportError {
+        .unreadable(file: name, why: String(cString: strerror(errno)))
+    }
+}

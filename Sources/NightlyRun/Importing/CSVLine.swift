@@ -1,0 +1,45 @@
+import Reconciliation
+
+/// Reads the records of a CSV file by its header.
+struct CSVLineParser {
+    private let columns: [ImportField]
+    private let reader = CSVRecordReader()
+
+    /// Understands the header.
+    init(header: UnsafeRawBufferPointer, kind: ImportKind, file: String) throws(ImportError) {
+        guard let names = reader.fields(of: header) else {
+            throw .badHeader(file: file, why: "is no line of CSV as RFC 4180 has it")
+        }
+        let known = kind.fieldsByColumn
+        var columns: [ImportField] = []
+        for name in names {
+            guard let name else { throw .badHeader(file: file, why: "is not UTF-8") }
+            guard let field = known[name] else {
+                throw .unknownColumn(name, kind: kind, known: known.keys.sorted())
+            }
+            guard !columns.contains(field) else { throw .repeatedColumn(name) }
+            columns.append(field)
+        }
+        let missing = kind.fields.required.filter { !columns.contains($0) }
+        guard missing.isEmpty else { throw .missingColumns(missing.map(\.column), kind: kind) }
+        self.columns = columns
+    }
+
+    /// Nothing where the bytes are no record of CSV.
+    func parse(_ record: UnsafeRawBufferPointer) -> ParsedLine? {
+        guard let texts = reader.fields(of: record) else { return nil }
+        var line = ParsedLine()
+        guard texts.count == columns.count else {
+            line.problem = LineProblem(
+                .malformed, "the line has \(texts.count) fields and the header \(columns.count)")
+            return line
+        }
+        for (field, text) in zip(columns, texts) {
+            line.fields[field] = text
+            if text == nil, line.problem == nil {
+                line.problem = LineProblem(.notText, "\(field.column) is not UTF-8, or holds a NUL")
+            }
+        }
+        return line
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Reconciliation
+
+/// Reads the lines of a JSON Lines file: an object each.
+struct JSONLineParser {
+    private let fields: [String: ImportField]
+    private let decoder = JSONDecoder()
+
+    /// Beyond this, many programs round a number.
+    private static let greatestNumber: Int64 = 1 << 53
+
+    init(kind: ImportKind) {
+        fields = kind.fieldsByColumn
+    }
+
+    func parse(_ bytes: UnsafeRawBufferPointer) -> ParsedLine {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return ParsedLine(problem: LineProblem(.notText, "the line is not UTF-8"))
+        }
+        guard let object = try? decoder.decode([String: JSONValue].self, from: Data(text.utf8)) else {
+            return ParsedLine(problem: LineProblem(.malformed, "the line is no JSON object"))
+        }
+        var line = ParsedLine()
+        for (name, value) in object.sorted(by: { $0.key < $1.key }) {
+            do throws(LineProblem) {
+                guard let field = fields[name] else {
+                    throw LineProblem(.unknownField, "“\(name.prefix(100))” is no field of such a line")
+                }
+                line.fields[field] = try Self.text(of: value, field)
+            } catch {
+                line.problem = line.problem ?? error
+            }
+        }
+        return line
+    }
+
+    private static func text(of value: JSONValue, _ field: ImportField) throws(LineProblem) -> String? {
+        switch value {
+        case .null: return nil
+        case .string(let text):
+            guard !text.utf8.contains(0) else { throw LineProblem(.notText, "\(field.column) holds a NUL") }
+            return text
+        case .object, .array:
+            guard field == .device else { throw LineProblem(.badValue, "\(field.column) is no text or number") }
+            guard let text = value.text else { throw LineProblem(.notText, "device holds a NUL") }
+            return text
+        case .bool: throw LineProblem(.badValue, "\(field.column) is no text or number")
+        case .integer(let number):
+            guard number.magnitude <= greatestNumber else {
+                throw LineProblem(
+                    .badValue, "\(field.column) is a number that many programs round; write it as a string")
+            }
+            return String(number)
+        case .number(let number):
+            guard field.isTime else { throw LineProblem(.badValue, "\(field.column) is no whole number") }
+            return "\(number)"
+        }
+    }
+}

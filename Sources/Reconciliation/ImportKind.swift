@@ -1,0 +1,11 @@
+/// What a company's own history may hold, each in a file of its own.
+public enum ImportKind: String, CaseIterable, Sendable {
+    /// What clients once uploaded: the inbox.
+    case receipts
+    /// The app's own orders.
+    case orders
+    /// Transactions whose goods were delivered: the black table.
+    case delivered
+    /// What the apps sell.
+    case products
+}

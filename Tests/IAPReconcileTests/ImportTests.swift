@@ -1,0 +1,223 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+/// The command `import`, as a person who sets the job up uses it.
+@Suite struct ImportTests {
+    private var program: String { ProgramNight.program }
+
+    @Test(
+        arguments: [
+            (["import"], 64, "what to import is missing: receipts, orders, delivered, products"),
+            (["import", "order", "x"], 64, "did you mean “orders”?"),
+            (["import", "orders"], 64, "a file to import is missing; - is standard input"),
+            (["import", "orders", "x", "y"], 64, "unexpected argument “y”"),
+            (["import", "orders", "x", "--format", "xml"], 64, "--format is csv or jsonl, not “xml”"),
+            (["import", "orders", "x", "--limit", "3"], 64, "--limit is no option of “import”"),
+        ] as [([String], Int32, String)])
+    func badInputIsNamed(arguments: [String], status: Int32, message: String) async throws {
+        let ended = try await ChildProcess.run(program, arguments)
+        #expect(ended.status == status)
+        #expect(ended.output == "")
+        #expect(ended.errors.contains(message))
+    }
+
+    @Test(
+        arguments: [
+            ("", "- is empty: a CSV file begins with a header that names its columns"),
+            ("order_idd\n", "orders have no column “order_idd”; did you mean “order_id”?"),
+            ("xyzzy_plugh\n", "orders have no column “xyzzy_plugh”; they may have app_account_token, bundle_id"),
+            ("order_id,order_id\n", "the header names the column “order_id” twice"),
+            ("order_id,user_id,bundle_id\n", "orders need the column product_id"),
+            ("\"order_id\n", "the header of - is no line of CSV as RFC 4180 has it"),
+        ])
+    func aFileThatIsOfNoUseIsNamedBeforeAnythingIsDone(text: String, message: String) async throws {
+        try await withConfiguration("host=/nonexistent dbname=x") { configuration, _ in
+            let ended = try await ChildProcess.run(
+                program, ["import", "orders", "-", "--format", "csv", "--config", configuration], input: text)
+            #expect(ended.status == 65)
+            #expect(ended.output == "")
+            #expect(ended.errors.contains(message), "\(ended.errors)")
+        }
+    }
+
+    @Test func itSaysWhatBecameOfEveryLine() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, folder in
+                let file = folder.appending(path: "orders.csv").path(percentEncoded: false)
+                let refused = folder.appending(path: "refused.csv").path(percentEncoded: false)
+                try write("bundle_id,order_id,user_id,product_id\na,1,u,g\na,1,u,g\na,1,v,g\n,\"=2\",u,g\n", to: file)
+                let arguments = ["import", "orders", file, "--refused", refused, "--config", configuration, "--quiet"]
+                let ended = try await ChildProcess.run(program, arguments)
+                #expect(ended.status == 65)
+                #expect(ended.errors == "")
+                #expect(
+                    ended.output == """
+                        orders from \(file)
+                        taken            1
+                        already there    1
+                        refused          2
+                          missing        1
+                          contradiction  1
+                        lines            4
+
+                        """)
+                #expect(
+                    try String(contentsOfFile: refused, encoding: .utf8) == """
+                        line,reason,id,what\r
+                        4,contradiction,1,"this order is registered already, with another user, product or quantity"\r
+                        5,missing,'=2,bundle_id is missing\r
+
+                        """)
+                try write("bundle_id,order_id,user_id,product_id\na,1,u,g\na,2,u,g\n", to: file)
+                let dry = try await ChildProcess.run(program, arguments + ["--dry-run"])
+                #expect(dry.status == 0)
+                #expect(dry.output.contains("would be taken  1\n"))
+                #expect(try await count("iap.orders", database) == 1)
+                #expect(try await ChildProcess.run(program, arguments).status == 0)
+                #expect(try await count("iap.orders", database) == 2)
+            }
+        }
+    }
+
+    @Test func withoutAFileTheFirstRefusedLinesAreLogged() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, _ in
+                let lines = String(repeating: "{}\n", count: 30)
+                let ended = try await ChildProcess.run(
+                    program, ["import", "orders", "-", "--config", configuration], input: lines)
+                #expect(ended.status == 65)
+                #expect(ended.errors.matches(of: /refused: bundle_id is missing/).count == 20)
+                #expect(ended.errors.contains("10 more lines were refused; --refused FILE writes all"))
+            }
+        }
+    }
+
+    /// Killed after ever more was committed, then left to finish: every line is there once.
+    @Test func aKilledImportIsSimplyRunAgain() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, folder in
+                let file = folder.appending(path: "delivered.csv").path(percentEncoded: false)
+                try write(deliveries(60_000), to: file)
+                let arguments = ["import", "delivered", file, "--config", configuration]
+                for least in [1, 15_000, 30_000] {
+                    let ended = try await stopped(arguments, signal: SIGKILL, afterRows: least, database)
+                    #expect(ended.status == 128 + SIGKILL)
+                }
+                let before = try await count("iap.black", database)
+                #expect((30_000..<60_000).contains(before) && before.isMultiple(of: 5_000))
+                let last = try await ChildProcess.run(program, arguments)
+                #expect(last.status == 0)
+                #expect(last.output.contains("already there  \(before)\n"))
+                #expect(try await count("iap.black", database) == 60_000)
+            }
+        }
+    }
+
+    @Test func aSignalEndsAnImportInGoodOrder() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, folder in
+                let file = folder.appending(path: "delivered.csv").path(percentEncoded: false)
+                try write(deliveries(60_000), to: file)
+                let arguments = ["import", "delivered", file, "--config", configuration]
+                let ended = try await stopped(arguments, signal: SIGTERM, afterRows: 1, database)
+                #expect(ended.status == 75)
+                #expect(ended.errors.contains("import it again to take the rest"))
+                let taken = try await count("iap.black", database)
+                #expect((5_000..<60_000).contains(taken))
+                #expect(ended.output.contains(" \(taken)\n"))
+                #expect(try await ChildProcess.run(program, arguments).status == 0)
+                #expect(try await count("iap.black", database) == 60_000)
+            }
+        }
+    }
+
+    @Test func aLostConnectionIsOpenedAgain() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, folder in
+                let file = folder.appending(path: "delivered.csv").path(percentEncoded: false)
+                try write(deliveries(60_000), to: file)
+                let connection = try await database.connect()
+                defer { connection.close() }
+                let ended = try await ChildProcess.with(
+                    program, ["import", "delivered", file, "--config", configuration]
+                ) { child in
+                    try await waitForRows(1, connection, child)
+                    _ = try await connection.query(
+                        """
+                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                        WHERE datname = current_database() AND pid <> pg_backend_pid()
+                        """)
+                    return await child.waitUntilEnded()
+                }
+                #expect(ended.status == 0)
+                #expect(ended.errors.contains("lost the database, waiting for it"))
+                #expect(try await count("iap.black", database) == 60_000)
+            }
+        }
+    }
+
+    /// It waits for a pipe that gives nothing, and still hears the signal.
+    @Test func aSignalEndsTheWaitForInput() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, folder in
+                let pipe = folder.appending(path: "pipe").path(percentEncoded: false)
+                #expect(mkfifo(pipe, 0o600) == 0)
+                let writer = open(pipe, O_RDWR | O_CLOEXEC)
+                defer { close(writer) }
+                let ended = try await ChildProcess.with(
+                    program, ["import", "orders", pipe, "--config", configuration]
+                ) { child in
+                    try await Task.sleep(for: .milliseconds(500))
+                    child.send(signal: SIGTERM)
+                    return await child.waitUntilEnded()
+                }
+                #expect(ended.status == 75)
+            }
+        }
+    }
+
+    private func deliveries(_ count: Int) -> String {
+        let header = "bundle_id,transaction_id,product_id,purchased_at,delivered_at,user_id\n"
+        return header
+            + (0..<count).map { "com.a,\(2_000_000_000_000 + $0),gems,1700000000,1700000001,u\($0 % 100)\n" }.joined()
+    }
+
+    private func stopped(
+        _ arguments: [String], signal: Int32, afterRows least: Int, _ database: ScratchDatabase
+    ) async throws -> ChildProcess.Ended {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        return try await ChildProcess.with(program, arguments) { child in
+            try await waitForRows(least, connection, child)
+            child.send(signal: signal)
+            return await child.waitUntilEnded()
+        }
+    }
+
+    private func waitForRows(_ least: Int, _ connection: Connection, _ child: ChildProcess) async throws {
+        while child.isRunning {
+            let rows = try await connection.query("SELECT count(*) AS rows FROM iap.black")
+            if try rows.first?.decode("rows", as: Int.self) ?? 0 >= least { return }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    private func count(_ table: String, _ database: ScratchDatabase) async throws -> Int {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        let row = try await connection.query("SELECT count(*) AS rows FROM \(unsafe: table)").first
+        return try #require(row).decode("rows", as: Int.self)
+    }
+
+    private func withConfiguration(
+        _ conninfo: String, _ body: (String, URL) async throws -> Void
+    ) async throws {
+        try await withTemporaryFolder { folder in
+            let file = folder.appending(path: "import.conf").path(percentEncoded: false)
+            try write("[database]\nconninfo = \(conninfo)\n", to: file)
+            try await body(file, folder)
+        }
+    }
+}

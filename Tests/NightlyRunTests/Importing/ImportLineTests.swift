@@ -1,0 +1,133 @@
+import Foundation
+import Ledger
+import Reconciliation
+import Testing
+
+@testable import NightlyRun
+
+/// What single lines say, and why they are refused.
+@Suite struct ImportLineTests {
+    private func read(_ kind: ImportKind, _ text: String, _ format: ImportFormat) async throws -> ReadLines {
+        let reader = ImportReader(PiecewiseSource(text.utf8), kind: kind, file: "-", format: format)
+        return try await reader.next() ?? ReadLines(batch: ImportBatch(kind: kind, lines: []), refused: [], position: 0)
+    }
+
+    private func reason(_ kind: ImportKind, json: String) async throws -> String? {
+        try await read(kind, json, .jsonl).refused.first.map { "\($0.reason.rawValue): \($0.text)" }
+    }
+
+    @Test func bothFormatsSayTheSame() async throws {
+        let csv = try await read(
+            .delivered,
+            """
+            transaction_id,bundle_id,product_id,purchased_at,delivered_at,user_id,order_id
+            2000000847061981,com.a,gems,2026-11-21T03:00:00Z,1795230000,7,\\N
+
+            """, .csv)
+        let json = try await read(
+            .delivered,
+            """
+            {"transaction_id":"2000000847061981","bundle_id":"com.a","product_id":"gems","user_id":7,"order_id":null,\
+            "purchased_at":1795230000,"delivered_at":"2026-11-21T11:00:00+08:00"}
+            """, .jsonl)
+        #expect(csv.refused == [] && json.refused == [])
+        for line in [csv, json].flatMap(\.batch.lines) {
+            guard case .delivery(let delivery) = line.row else {
+                Issue.record("no delivery")
+                continue
+            }
+            #expect(delivery.key.id.text == "2000000847061981")
+            #expect(delivery.key.environment == .production)
+            #expect(delivery.originalID == delivery.key.id)
+            #expect(delivery.quantity == 1)
+            #expect(delivery.userID == "7")
+            #expect(delivery.orderID == nil)
+            #expect(delivery.purchasedAt == delivery.deliveredAt)
+            #expect(delivery.deliveredAt == Date(timeIntervalSince1970: 1_795_230_000))
+        }
+        #expect([csv, json].map(\.batch.lines.count) == [1, 1])
+    }
+
+    @Test(
+        arguments: [
+            (.orders, #"{"bundle_id":"com.a"}"#, "missing: order_id is missing"),
+            (
+                .orders, #"{"bundle_id":"com a"}"#,
+                "bad_value: bundle_id is no id of Apple's: 1 to 255 visible ASCII characters"
+            ),
+            (.orders, #"{"colour":"red"}"#, "unknown_field: “colour” is no field of such a line"),
+            (.orders, #"{"payload":"x"}"#, "unknown_field: “payload” is no field of such a line"),
+            (.orders, #"{"order_id":true}"#, "bad_value: order_id is no text or number"),
+            (.orders, #"{"order_id":1.5}"#, "bad_value: order_id is no whole number"),
+            (
+                .orders, #"{"order_id":9007199254740993}"#,
+                "bad_value: order_id is a number that many programs round; write it as a string"
+            ),
+            (.orders, #"{"order_id":"a\u0000"}"#, "not_text: order_id holds a NUL"),
+            (.orders, "[1]", "malformed: the line is no JSON object"),
+            (.orders, "{\"order_id\":\"a\"", "malformed: the line is no JSON object"),
+            (
+                .products, #"{"bundle_id":"com.a","product_id":"gems","type":"coin","name":"x"}"#,
+                "bad_value: type is none of consumable, non_consumable, auto_renewable, non_renewing"
+            ),
+            (
+                .products,
+                #"{"bundle_id":"com.a","product_id":"gems","type":"consumable","name":"x","currency":"USD"}"#,
+                "missing: currency has no list_price_milliunits"
+            ),
+            (.receipts, #"{"bundle_id":"com.a","device":{"a":"\u0000"}}"#, "not_text: device holds a NUL"),
+            (
+                .receipts, #"{"bundle_id":"com.a","device":"{"}"#,
+                "bad_value: device is no JSON that PostgreSQL can store"
+            ),
+        ] as [(ImportKind, String, String)])
+    func aRefusalSaysWhatIsWrong(kind: ImportKind, line: String, reason: String) async throws {
+        #expect(try await self.reason(kind, json: line) == reason)
+    }
+
+    @Test func aRefusalNamesTheLineAndHoldsNothingElseOfIt() async throws {
+        let found = try await read(
+            .receipts,
+            """
+            bundle_id,payload,user_id,transaction_id
+            com.a,SECRET,u,1
+            com a,SECRET,u,2
+            com.a,SECRET,u
+            com.a,"SECRET,u,4
+
+            """, .csv)
+        #expect(found.batch.lines.map(\.number) == [2])
+        #expect(found.refused.map(\.line) == [3, 4, 5])
+        #expect(found.refused.map(\.id) == ["2", nil, nil])
+        #expect(found.refused.map(\.reason) == [.badValue, .malformed, .malformed])
+        #expect(!"\(found.refused)".contains("SECRET"))
+    }
+
+    @Test func textThatIsNotUTF8IsRefused() async throws {
+        for (format, head) in [(ImportFormat.csv, "bundle_id,order_id,user_id,product_id\ncom.a,"), (.jsonl, "{\"")] {
+            let bytes = Array(head.utf8) + [0xFF] + Array(",u,gems".utf8)
+            let reader = ImportReader(PiecewiseSource(bytes), kind: .orders, file: "-", format: format)
+            let refused = try await reader.next()?.refused ?? []
+            #expect(refused.map(\.reason) == [.notText])
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("", "noHeader"), ("\"a", "badHeader"), ("a\"b\n", "badHeader"), ("order_idd,b\n", "unknownColumn"),
+            ("order_id,order_id\n", "repeatedColumn"), ("order_id,user_id\n", "missingColumns"),
+        ])
+    func aHeaderIsChecked(text: String, error: String) async throws {
+        let reader = ImportReader(PiecewiseSource(text.utf8), kind: .orders, file: "-", format: .csv)
+        let thrown = await #expect(throws: ImportError.self) { _ = try await reader.next() }
+        #expect("\(try #require(thrown))".hasPrefix(error))
+    }
+
+    @Test func aPieceHoldsSoManyLinesAndNoMore() async throws {
+        let text = "order_id,bundle_id,user_id,product_id\n" + String(repeating: "o,com.a,u,gems\n", count: 12_000)
+        let reader = ImportReader(PiecewiseSource(text.utf8, size: 4096), kind: .orders, file: "-", format: .csv)
+        var counts: [Int] = []
+        while let read = try await reader.next() { counts.append(read.batch.lines.count) }
+        #expect(counts == [5_000, 5_000, 2_000])
+    }
+}
