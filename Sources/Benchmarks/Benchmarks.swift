@@ -26,6 +26,7 @@ enum Benchmarks {
     private static func measure(_ benchmarks: [Benchmark], _ bench: Bench) async throws {
         var found: [Measurement] = []
         print(Table.head)
+        fflush(nil)
         for benchmark in benchmarks {
             for measurement in try await benchmark.run(bench) {
                 found.append(measurement)
