@@ -41,6 +41,7 @@ let package = Package(
         cLibrary("CINIH", pkgConfig: "inih", package: "libinih-dev"),
         // The C library's own getopt_long, which Swift's Glibc module leaves out.
         .systemLibrary(name: "CGetopt", path: "Sources/CLibraries/CGetopt"),
+        .systemLibrary(name: "CMalloc", path: "Sources/CLibraries/CMalloc"),
         cLibrary("CXLSXWriter", pkgConfig: "xlsxwriter", package: "libxlsxwriter-dev"),
         cLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
         cLibrary("CCSV", package: "libcsv-dev"),
@@ -57,7 +58,7 @@ let package = Package(
         room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "PostgreSQL"]),
         .executableTarget(
             name: "IAPReconcile",
-            dependencies: ["NightlyRun", "Reporting", "Reconciliation", "CINIH", "CGetopt"],
+            dependencies: ["NightlyRun", "Reporting", "Reconciliation", "CINIH", "CGetopt", "CMalloc"],
             swiftSettings: strict),
         .executableTarget(
             name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator"], swiftSettings: strict),
