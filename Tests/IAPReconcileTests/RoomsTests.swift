@@ -12,7 +12,7 @@ import Testing
         "Ledger": ["PostgreSQL", "Reconciliation"],
         "NightlyRun": ["Ledger", "AppStore", "Reconciliation", "CCSV"],
         "Reporting": ["Reconciliation", "CXLSXWriter"],
-        "IAPReconcile": ["NightlyRun", "Reporting", "Reconciliation", "CINIH", "CGetopt"],
+        "IAPReconcile": ["NightlyRun", "Reporting", "Reconciliation", "CINIH", "CGetopt", "CMalloc"],
         "AppStoreSimulator": ["PostgreSQL", "COpenSSL", "CMicroHTTPD"],
         "AppStoreSimulatorCommand": ["AppStoreSimulator"],
     ]
