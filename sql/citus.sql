@@ -32,4 +32,4 @@ SELECT create_distributed_table('iap.cases', 'transaction_id', colocate_with => 
 
 -- These stay on the coordinator. They are small, a run's books are closed over one snapshot of them, and the audit
 -- trail's triggers hold there:
---     iap.migrations, iap.runs, iap.movements, iap.events
+--     iap.migrations, iap.runs, iap.movements, iap.events, iap.postings, iap.books

@@ -55,6 +55,7 @@ GRANT UPDATE (refunded_at, refund_reason, refund_run_id) ON iap.black TO iap_job
 GRANT INSERT, UPDATE ON iap.excluded, iap.sightings, iap.cases, iap.runs TO iap_job;
 GRANT INSERT, UPDATE (closed_run_id) ON iap.movements TO iap_job;
 GRANT INSERT ON iap.events TO iap_job;
+GRANT EXECUTE ON FUNCTION iap.close_postings TO iap_job;
 
 -- An app's own server.
 GRANT EXECUTE ON FUNCTION
@@ -92,3 +93,4 @@ GRANT USAGE ON SEQUENCE iap.receipt_number TO iap_import;
 
 -- Finance.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA finance TO iap_finance;

@@ -2,7 +2,7 @@
 
 CREATE SCHEMA finance;
 
-COMMENT ON SCHEMA finance IS 'Views for finance, without personal data beyond the user id. Days are days of UTC.';
+COMMENT ON SCHEMA finance IS 'Views and functions for finance, without personal data beyond the user id. Days are days of UTC.';
 
 CREATE SCHEMA iap;
 
@@ -16,6 +16,118 @@ CREATE TYPE iap.source AS ENUM (
 );
 
 COMMENT ON TYPE iap.source IS 'Who vouches for a transaction, from the poorest to the best.';
+
+CREATE FUNCTION finance.ageing(age_days integer) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE
+        WHEN age_days <= 1 THEN '0-1'
+        WHEN age_days <= 7 THEN '2-7'
+        WHEN age_days <= 30 THEN '8-30'
+        WHEN age_days <= 90 THEN '31-90'
+        ELSE 'over 90'
+    END
+$$;
+
+COMMENT ON FUNCTION finance.ageing(age_days integer) IS 'The ageing bucket of an age in whole days: 0-1, 2-7, 8-30, 31-90 or over 90.';
+
+CREATE FUNCTION finance.balances_as_of(as_of date) RETURNS TABLE(bundle_id text, currency text, received bigint, owed bigint, delivered bigint, excluded bigint, refunded_after_delivery bigint, owed_amount numeric, delivered_amount numeric, refunded_after_delivery_amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        bundle_id, currency,
+        coalesce(sum(transactions) FILTER (WHERE account IN ('owed', 'delivered', 'excluded')), 0)::bigint,
+        coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
+        coalesce(sum(transactions) FILTER (WHERE account = 'delivered'), 0)::bigint,
+        coalesce(sum(transactions) FILTER (WHERE account = 'excluded'), 0)::bigint,
+        coalesce(sum(transactions) FILTER (WHERE account = 'refunded'), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'delivered'), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'refunded'), 0)::numeric(20, 3)
+    FROM finance.closed(as_of) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    GROUP BY bundle_id, currency
+    ORDER BY bundle_id, currency
+$$;
+
+COMMENT ON FUNCTION finance.balances_as_of(as_of date) IS 'Each app''s accounts at the end of a day that is closed, by currency: all that was ever received is owed, delivered or excluded. The same answer for ever.';
+
+CREATE FUNCTION finance.closed(day date) RETURNS date
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    last date := (SELECT max(closed_through) FROM finance.closings);
+BEGIN
+    IF day IS NULL THEN
+        RAISE EXCEPTION 'as of which day?' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF last IS NULL OR day > last THEN
+        RAISE EXCEPTION '% is not closed yet', day USING
+            ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = CASE
+                WHEN last IS NULL THEN 'No run has closed its books yet.'
+                ELSE format('The last day that is closed is %s; a day is closed by the first run after it.', last)
+            END;
+    END IF;
+    RETURN day;
+END
+$$;
+
+COMMENT ON FUNCTION finance.closed(day date) IS 'The day itself if it is closed for good; else an error (55000): its answer could still change.';
+
+CREATE FUNCTION finance.deliveries_as_of(as_of date) RETURNS TABLE(delivery_day date, bundle_id text, product_id text, currency text, price_source text, delivered_by text, transactions bigint, units bigint, amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        day, bundle_id, product_id, currency, price_source, detail, sum(transactions)::bigint, sum(units)::bigint,
+        sum(amount)::numeric(20, 3)
+    FROM finance.closed(as_of) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    WHERE account = 'delivered'
+    GROUP BY day, bundle_id, product_id, currency, price_source, detail
+    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(amount) <> 0
+    ORDER BY day, bundle_id, product_id, currency, price_source, detail
+$$;
+
+COMMENT ON FUNCTION finance.deliveries_as_of(as_of date) IS 'finance.deliveries as they were known at the end of a day that is closed: the same answer for ever.';
+
+CREATE FUNCTION finance.refunds_as_of(as_of date) RETURNS TABLE(refund_day date, bundle_id text, product_id text, refunded text, currency text, price_source text, transactions bigint, units bigint, amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        day, bundle_id, product_id, CASE account WHEN 'refunded' THEN 'after delivery' ELSE 'before delivery' END,
+        currency, price_source, sum(transactions)::bigint, sum(units)::bigint, sum(amount)::numeric(20, 3)
+    FROM finance.closed(as_of) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    WHERE account = 'refunded' OR (account = 'excluded' AND detail = 'refunded')
+    GROUP BY day, bundle_id, product_id, account, currency, price_source
+    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(amount) <> 0
+    ORDER BY day, bundle_id, product_id, account, currency, price_source
+$$;
+
+COMMENT ON FUNCTION finance.refunds_as_of(as_of date) IS 'finance.refunds as they were known at the end of a day that is closed: the same answer for ever.';
+
+CREATE FUNCTION finance.unclaimed_liability_as_of(as_of date) RETURNS TABLE(purchase_day date, bundle_id text, product_id text, currency text, price_source text, age_days integer, ageing text, transactions bigint, units bigint, amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        day, bundle_id, product_id, currency, price_source, greatest(closed - day, 0),
+        finance.ageing(greatest(closed - day, 0)), sum(transactions)::bigint, sum(units)::bigint,
+        sum(amount)::numeric(20, 3)
+    FROM finance.closed(as_of) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    WHERE account = 'owed'
+    GROUP BY day, bundle_id, product_id, currency, price_source, closed
+    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(amount) <> 0
+    ORDER BY day, bundle_id, product_id, currency, price_source
+$$;
+
+COMMENT ON FUNCTION finance.unclaimed_liability_as_of(as_of date) IS 'finance.unclaimed_liability as it was known at the end of a day that is closed: the same answer for ever.';
 
 CREATE FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text DEFAULT NULL::text, receipt_id bigint DEFAULT NULL::bigint) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -49,7 +161,8 @@ BEGIN
     VALUES (
         admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
         (SELECT type FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id),
-        admit.quantity, admit.purchased_at, 'app_server', now(), admit.user_id, admit.receipt_id, now())
+        admit.quantity, admit.purchased_at, 'app_server', iap.present(), admit.user_id, admit.receipt_id,
+        iap.present())
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
     is_new := FOUND;
 
@@ -160,6 +273,9 @@ CREATE TABLE iap.white (
     price_milliunits bigint,
     currency text,
     storefront text,
+    booked_milliunits bigint,
+    booked_currency text,
+    booked_as text NOT NULL,
     source iap.source NOT NULL,
     verified_at timestamp with time zone NOT NULL,
     admitted_user_id text,
@@ -172,6 +288,8 @@ CREATE TABLE iap.white (
     CONSTRAINT ids_are_apples CHECK ((((octet_length(transaction_id) >= 1) AND (octet_length(transaction_id) <= 64)) AND ((octet_length(original_transaction_id) >= 1) AND (octet_length(original_transaction_id) <= 64)) AND ((octet_length(product_id) >= 1) AND (octet_length(product_id) <= 255)) AND ((octet_length(bundle_id) >= 1) AND (octet_length(bundle_id) <= 255)) AND ((((transaction_id || original_transaction_id) || product_id) || bundle_id) !~ '[^!-~]'::text))),
     CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
     CONSTRAINT run_or_app_server CHECK (((first_run_id IS NOT NULL) OR (source = 'app_server'::iap.source) OR (nights_confirmed > 0))),
+    CONSTRAINT unknown_has_no_amount CHECK (((booked_as = 'unknown'::text) = (booked_milliunits IS NULL))),
+    CONSTRAINT white_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
     CONSTRAINT white_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
     CONSTRAINT white_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
     CONSTRAINT white_nights_confirmed_check CHECK ((nights_confirmed >= 0)),
@@ -182,6 +300,10 @@ CREATE TABLE iap.white (
 COMMENT ON TABLE iap.white IS 'The white table: transactions that Apple says are paid, and nobody has claimed yet.';
 
 COMMENT ON COLUMN iap.white.original_transaction_id IS 'The first transaction of a subscription, or of a non-consumable that was restored; else the transaction itself.';
+
+COMMENT ON COLUMN iap.white.booked_milliunits IS 'What finance counts it as: the price that Apple told, else the list price when it entered.';
+
+COMMENT ON COLUMN iap.white.booked_as IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 
 COMMENT ON COLUMN iap.white.admitted_user_id IS 'The user for whom the app''s own server admitted it.';
 
@@ -199,6 +321,34 @@ $_$;
 
 COMMENT ON FUNCTION iap.close_case(owed iap.white, how text, who text, note text) IS 'Closes the open case of a transaction, if there is one.';
 
+CREATE FUNCTION iap.close_postings(run_id bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    closed date := (SELECT max(closed_through) FROM iap.runs);
+BEGIN
+    WITH taken AS (
+        DELETE FROM iap.postings
+        RETURNING *
+    )
+    INSERT INTO iap.books
+    SELECT
+        close_postings.run_id, greatest(booked_on, closed + 1), account, day, bundle_id, product_id, currency,
+        price_source, detail, sum(transactions), sum(units), sum(milliunits)
+    FROM taken
+    GROUP BY 2, account, day, bundle_id, product_id, currency, price_source, detail
+    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
+
+    UPDATE iap.runs
+    SET closed_through = greatest(closed, iap.utc_day(as_of) - 1)
+    WHERE run_id = close_postings.run_id;
+END
+$$;
+
+COMMENT ON FUNCTION iap.close_postings(run_id bigint) IS 'Moves what is posted into the closed journal, in the transaction in which a run closes its books, and closes the days before the run''s own for good.';
+
 CREATE FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -209,12 +359,13 @@ DECLARE
 BEGIN
     INSERT INTO iap.black (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        purchased_at, price_milliunits, currency, storefront, source, first_seen_at, first_run_id, user_id, order_id,
-        delivered_by, delivered_at)
+        purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source,
+        first_seen_at, first_run_id, user_id, order_id, delivered_by, delivered_at)
     VALUES (
         owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
         owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
-        owed.source, owed.first_seen_at, owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, now())
+        owed.booked_milliunits, owed.booked_currency, owed.booked_as, owed.source, owed.first_seen_at,
+        owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, iap.present())
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
     is_ours := FOUND;
 
@@ -283,11 +434,13 @@ BEGIN
     PERFORM iap.leave_white(owed, CASE exclude.reason WHEN 'refunded' THEN 'refunded' ELSE 'resolved' END);
     INSERT INTO iap.excluded (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        purchased_at, price_milliunits, currency, storefront, source, verified_at, reason, refunded_at, excluded_at)
+        purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source,
+        verified_at, reason, refunded_at, excluded_at)
     VALUES (
         owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
         owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
-        owed.source, owed.verified_at, exclude.reason, CASE exclude.reason WHEN 'refunded' THEN now() END, now())
+        owed.booked_milliunits, owed.booked_currency, owed.booked_as, owed.source, owed.verified_at, exclude.reason,
+        CASE exclude.reason WHEN 'refunded' THEN iap.present() END, iap.present())
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
 END
 $$;
@@ -462,6 +615,87 @@ $$;
 
 COMMENT ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) IS 'The app and environment in which a transaction is known, NULL if in none; it is an error (21000) if several are left by what is wanted.';
 
+CREATE FUNCTION iap.post() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    sign  integer := tg_argv[0];
+    today date := iap.utc_day(iap.present());
+BEGIN
+    IF tg_table_name = 'white' THEN
+        INSERT INTO iap.postings
+        SELECT
+            today, 'owed', (purchased_at AT TIME ZONE 'UTC')::date, bundle_id, product_id, booked_currency, booked_as,
+            NULL, sign * count(*), sign * sum(quantity), sign * sum(booked_milliunits)
+        FROM changed
+        WHERE environment = 'Production'
+        GROUP BY 3, bundle_id, product_id, booked_currency, booked_as;
+    ELSIF tg_table_name = 'black' THEN
+        INSERT INTO iap.postings
+        SELECT
+            today, account, (moment AT TIME ZONE 'UTC')::date, bundle_id, product_id, booked_currency, booked_as,
+            detail, sign * count(*), sign * sum(quantity), sign * sum(booked_milliunits)
+        FROM changed
+        CROSS JOIN LATERAL (
+            VALUES ('delivered', delivered_at, delivered_by), ('refunded', refunded_at, NULL)
+        ) AS line (account, moment, detail)
+        WHERE environment = 'Production' AND moment IS NOT NULL
+        GROUP BY account, 3, bundle_id, product_id, booked_currency, booked_as, detail;
+    ELSE
+        INSERT INTO iap.postings
+        SELECT
+            today, 'excluded',
+            (CASE reason WHEN 'refunded' THEN refunded_at ELSE excluded_at END AT TIME ZONE 'UTC')::date, bundle_id,
+            product_id, booked_currency, booked_as, reason, sign * count(*), sign * sum(quantity),
+            sign * sum(booked_milliunits)
+        FROM changed
+        WHERE environment = 'Production'
+        GROUP BY 3, bundle_id, product_id, booked_currency, booked_as, reason;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION iap.post() IS 'Posts what a statement added to a table of the ledger (1), or took from it (-1).';
+
+CREATE FUNCTION iap.post_change_of_white() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO iap.postings
+    SELECT
+        iap.utc_day(iap.present()), 'owed', iap.utc_day(purchased_at), bundle_id, product_id, currency, price_source,
+        NULL, sign, sign * quantity, sign * milliunits
+    FROM (
+        VALUES
+            (-1, OLD.environment, OLD.purchased_at, OLD.bundle_id, OLD.product_id, OLD.booked_currency, OLD.booked_as,
+             OLD.quantity, OLD.booked_milliunits),
+            (1, NEW.environment, NEW.purchased_at, NEW.bundle_id, NEW.product_id, NEW.booked_currency, NEW.booked_as,
+             NEW.quantity, NEW.booked_milliunits)
+    ) AS line (
+        sign, environment, purchased_at, bundle_id, product_id, currency, price_source, quantity, milliunits)
+    WHERE environment = 'Production';
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION iap.post_change_of_white() IS 'Posts that a white transaction is counted as something else. A row at a time: it is rare, and the nightly confirmation of all that is white shall cost nothing.';
+
+CREATE FUNCTION iap.present() RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE
+        WHEN coalesce(current_setting('iap.present', true), '') = '' THEN now()
+        WHEN has_table_privilege(session_user, 'iap.runs', 'INSERT') THEN current_setting('iap.present')::timestamptz
+        ELSE now()
+    END
+$$;
+
+COMMENT ON FUNCTION iap.present() IS 'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present. An app''s server can''t set it.';
+
 CREATE FUNCTION iap.product_type_of(owed iap.white) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -478,12 +712,12 @@ CREATE FUNCTION iap.refuse_change() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RAISE EXCEPTION 'iap.events is append-only: % is refused', tg_op
+    RAISE EXCEPTION 'iap.% is append-only: % is refused', tg_table_name, tg_op
         USING ERRCODE = 'insufficient_privilege', HINT = 'Write a further event that corrects the earlier one.';
 END
 $$;
 
-COMMENT ON FUNCTION iap.refuse_change() IS 'Keeps iap.events append-only, for its owner too.';
+COMMENT ON FUNCTION iap.refuse_change() IS 'Keeps a table append-only, for its owner too.';
 
 CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1, app_account_token text DEFAULT NULL::text, created_at timestamp with time zone DEFAULT now()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -819,6 +1053,43 @@ $$;
 
 COMMENT ON FUNCTION iap.tidy_white(owed iap.white, who text) IS 'Takes out of white what turned out to be delivered or excluded, so that it is no case.';
 
+CREATE FUNCTION iap.utc_day(moment timestamp with time zone) RETURNS date
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ SELECT (moment AT TIME ZONE 'UTC')::date $$;
+
+COMMENT ON FUNCTION iap.utc_day(moment timestamp with time zone) IS 'The day of UTC in which a moment lies.';
+
+CREATE FUNCTION iap.value_purchase() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    listed record;
+BEGIN
+    SELECT list_price_milliunits AS price, currency INTO listed
+    FROM iap.products
+    WHERE bundle_id = NEW.bundle_id AND product_id = NEW.product_id;
+    NEW.booked_milliunits := NEW.price_milliunits;
+    NEW.booked_currency := NEW.currency;
+    NEW.booked_as := 'apple';
+    IF NEW.price_milliunits IS NULL THEN
+        NEW.booked_milliunits := listed.price * NEW.quantity;
+        NEW.booked_currency := listed.currency;
+        NEW.booked_as := CASE WHEN listed.price IS NULL THEN 'unknown' ELSE 'list' END;
+        IF tg_table_name = 'white' THEN
+            IF NEW.is_trial THEN
+                NEW.booked_milliunits := 0;
+                NEW.booked_as := 'trial';
+            END IF;
+        END IF;
+    END IF;
+    RETURN NEW;
+END
+$$;
+
+COMMENT ON FUNCTION iap.value_purchase() IS 'Fixes what finance counts a purchase as, unless whoever wrote the row has done so.';
+
 CREATE FUNCTION iap.why_closed(bundle_id text, environment text, transaction_id text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -916,6 +1187,7 @@ CREATE TABLE iap.runs (
     refunded bigint[],
     closing_white bigint[],
     closing_number bigint,
+    closed_through date,
     cases jsonb,
     stages jsonb,
     CONSTRAINT books_are_whole CHECK ((num_nulls(opening_white, new, claimed, resolved, refunded, closing_white, closing_number) = ANY (ARRAY[0, 7]))),
@@ -934,6 +1206,23 @@ COMMENT ON COLUMN iap.runs.as_of IS 'The moment that the run took for the presen
 COMMENT ON COLUMN iap.runs.state IS 'abandoned: killed, as a later run found.';
 
 COMMENT ON COLUMN iap.runs.closing_number IS 'The order of the runs whose books are closed; each opens with the one before.';
+
+COMMENT ON COLUMN iap.runs.closed_through IS 'The last day (UTC) that is closed for good for finance.';
+
+CREATE VIEW finance.closings AS
+ SELECT runs.run_id,
+    runs.as_of,
+    runs.closed_through
+   FROM iap.runs
+  WHERE (runs.closed_through IS NOT NULL);
+
+COMMENT ON VIEW finance.closings IS 'The runs that closed their books, and the days that are closed since.';
+
+COMMENT ON COLUMN finance.closings.run_id IS 'The run.';
+
+COMMENT ON COLUMN finance.closings.as_of IS 'The moment that it took for the present.';
+
+COMMENT ON COLUMN finance.closings.closed_through IS 'The last day that is closed for good: what turns up for it later is booked on a later day.';
 
 CREATE VIEW finance.control_totals AS
  WITH checked AS (
@@ -963,6 +1252,7 @@ CREATE VIEW finance.control_totals AS
             runs.refunded,
             runs.closing_white,
             runs.closing_number,
+            runs.closed_through,
             runs.cases,
             runs.stages,
             lag(runs.closing_white) OVER (ORDER BY runs.closing_number) AS closed_before,
@@ -971,6 +1261,7 @@ CREATE VIEW finance.control_totals AS
            FROM iap.runs
         )
  SELECT checked.run_id,
+    ((checked.as_of AT TIME ZONE 'UTC'::text))::date AS day,
     checked.started_at,
     checked.state,
     total."position",
@@ -991,6 +1282,8 @@ COMMENT ON VIEW finance.control_totals IS 'What each run counted, eleven rows a 
 
 COMMENT ON COLUMN finance.control_totals.run_id IS 'The run.';
 
+COMMENT ON COLUMN finance.control_totals.day IS 'The day of the moment that the run took for the present.';
+
 COMMENT ON COLUMN finance.control_totals.started_at IS 'When it started.';
 
 COMMENT ON COLUMN finance.control_totals.state IS 'complete, ended_early, failed, or abandoned: killed, as a later run found.';
@@ -1007,6 +1300,55 @@ COMMENT ON COLUMN finance.control_totals.hash IS 'The exclusive or of a hash of 
 
 COMMENT ON COLUMN finance.control_totals.balances IS 'Whether all of the run''s totals balance; NULL where its books are not closed and nothing else is wrong.';
 
+CREATE VIEW finance.control_totals_by_day AS
+ WITH counted AS (
+         SELECT control_totals.day,
+            control_totals.run_id,
+            bool_and(control_totals.balances) AS balances,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = 'verified'::text)) AS received,
+            sum(control_totals.units) FILTER (WHERE (control_totals.total = 'verified'::text)) AS units,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = ANY (ARRAY['newly white'::text, 'already white'::text]))) AS white,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = 'newly white'::text)) AS newly_white,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = 'already black'::text)) AS black,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = 'excluded'::text)) AS excluded
+           FROM finance.control_totals
+          GROUP BY control_totals.day, control_totals.run_id
+        )
+ SELECT counted.day,
+    count(*) AS runs,
+    (sum(counted.received))::bigint AS received,
+    (sum(counted.units))::bigint AS units,
+    (sum(counted.white))::bigint AS white,
+    (sum(counted.newly_white))::bigint AS newly_white,
+    (sum(counted.black))::bigint AS black,
+    (sum(counted.excluded))::bigint AS excluded,
+    ((((sum(counted.received) - sum(counted.white)) - sum(counted.black)) - sum(counted.excluded)))::bigint AS difference,
+    bool_and(counted.balances) AS balances
+   FROM counted
+  GROUP BY counted.day;
+
+COMMENT ON VIEW finance.control_totals_by_day IS 'What the runs of each day received from Apple, and where it is: received is white, black and excluded together.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.day IS 'The day of the moment that the runs took for the present.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.runs IS 'How many runs ended, well or not.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.received IS 'Transactions that Apple vouched for in those runs; one that two runs received counts twice.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.white IS 'Of these: paid, and not claimed.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.newly_white IS 'Of the white: for the first time.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.black IS 'Of these: delivered.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.excluded IS 'Of these: not owed.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.difference IS 'Received, less white, black and excluded: 0.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.balances IS 'Whether all totals of all those runs balance; NULL where a run did not close its books and nothing else is wrong.';
+
 CREATE TABLE iap.black (
     transaction_id text NOT NULL COLLATE pg_catalog."C",
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -1019,6 +1361,9 @@ CREATE TABLE iap.black (
     price_milliunits bigint,
     currency text,
     storefront text,
+    booked_milliunits bigint,
+    booked_currency text,
+    booked_as text NOT NULL,
     source iap.source NOT NULL,
     first_seen_at timestamp with time zone NOT NULL,
     first_run_id bigint,
@@ -1029,6 +1374,7 @@ CREATE TABLE iap.black (
     refunded_at timestamp with time zone,
     refund_reason text,
     refund_run_id bigint,
+    CONSTRAINT black_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
     CONSTRAINT black_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
     CONSTRAINT black_delivered_by_check CHECK ((delivered_by = ANY (ARRAY['claim'::text, 'resolved'::text, 'import'::text]))),
     CONSTRAINT black_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
@@ -1036,7 +1382,8 @@ CREATE TABLE iap.black (
     CONSTRAINT black_quantity_check CHECK ((quantity > 0)),
     CONSTRAINT claim_has_user CHECK (((delivered_by <> 'claim'::text) OR (user_id IS NOT NULL))),
     CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
-    CONSTRAINT refund_reason_has_refund CHECK (((refund_reason IS NULL) OR (refunded_at IS NOT NULL)))
+    CONSTRAINT refund_reason_has_refund CHECK (((refund_reason IS NULL) OR (refunded_at IS NOT NULL))),
+    CONSTRAINT unknown_has_no_amount CHECK (((booked_as = 'unknown'::text) = (booked_milliunits IS NULL)))
 );
 
 COMMENT ON TABLE iap.black IS 'The black table: transactions whose goods were delivered, for ever.';
@@ -1067,25 +1414,16 @@ CREATE VIEW finance.deliveries AS
     black.bundle_id,
     black.product_id,
     products.name AS product_name,
-    COALESCE(black.currency, products.currency) AS currency,
-        CASE
-            WHEN (black.price_milliunits IS NOT NULL) THEN 'apple'::text
-            WHEN (products.list_price_milliunits IS NOT NULL) THEN 'list'::text
-            ELSE 'unknown'::text
-        END AS price_source,
+    black.booked_currency AS currency,
+    black.booked_as AS price_source,
     black.delivered_by,
     count(*) AS transactions,
     sum(black.quantity) AS units,
-    ((sum(COALESCE(black.price_milliunits, (products.list_price_milliunits * black.quantity))) / 1000.0))::numeric(20,3) AS amount
+    ((sum(black.booked_milliunits) / 1000.0))::numeric(20,3) AS amount
    FROM (iap.black
      LEFT JOIN iap.products USING (bundle_id, product_id))
   WHERE (black.environment = 'Production'::text)
-  GROUP BY (((black.delivered_at AT TIME ZONE 'UTC'::text))::date), black.bundle_id, black.product_id, products.name, COALESCE(black.currency, products.currency),
-        CASE
-            WHEN (black.price_milliunits IS NOT NULL) THEN 'apple'::text
-            WHEN (products.list_price_milliunits IS NOT NULL) THEN 'list'::text
-            ELSE 'unknown'::text
-        END, black.delivered_by;
+  GROUP BY (((black.delivered_at AT TIME ZONE 'UTC'::text))::date), black.bundle_id, black.product_id, products.name, black.booked_currency, black.booked_as, black.delivered_by;
 
 COMMENT ON VIEW finance.deliveries IS 'What was delivered: the black table by day of delivery, product and currency. Refunded later or not.';
 
@@ -1099,7 +1437,7 @@ COMMENT ON COLUMN finance.deliveries.product_name IS 'Its name; NULL if the prod
 
 COMMENT ON COLUMN finance.deliveries.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; unknown: no price is known.';
+COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there.';
 
@@ -1108,6 +1446,284 @@ COMMENT ON COLUMN finance.deliveries.transactions IS 'How many purchases.';
 COMMENT ON COLUMN finance.deliveries.units IS 'The sum of their quantities.';
 
 COMMENT ON COLUMN finance.deliveries.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE TABLE iap.excluded (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    product_type text,
+    quantity integer NOT NULL,
+    purchased_at timestamp with time zone NOT NULL,
+    price_milliunits bigint,
+    currency text,
+    storefront text,
+    booked_milliunits bigint,
+    booked_currency text,
+    booked_as text NOT NULL,
+    source iap.source NOT NULL,
+    verified_at timestamp with time zone NOT NULL,
+    reason text NOT NULL,
+    found_bundle_id text COLLATE pg_catalog."C",
+    refunded_at timestamp with time zone,
+    refund_reason text,
+    excluded_at timestamp with time zone NOT NULL,
+    run_id bigint,
+    CONSTRAINT excluded_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
+    CONSTRAINT excluded_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT excluded_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
+    CONSTRAINT excluded_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text]))),
+    CONSTRAINT excluded_reason_check CHECK ((reason = ANY (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'refunded'::text, 'family_shared'::text, 'upgraded'::text, 'invalid_quantity'::text, 'before_start'::text, 'restored'::text, 'dismissed'::text]))),
+    CONSTRAINT foreign_bundle_is_named CHECK (((reason = 'foreign_bundle'::text) = (found_bundle_id IS NOT NULL))),
+    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT refund_reason_has_refund CHECK (((refund_reason IS NULL) OR (refunded_at IS NOT NULL))),
+    CONSTRAINT refunded_has_time CHECK (((reason <> 'refunded'::text) OR (refunded_at IS NOT NULL))),
+    CONSTRAINT run_or_person CHECK (((run_id IS NOT NULL) OR (reason = ANY (ARRAY['dismissed'::text, 'refunded'::text, 'restored'::text])))),
+    CONSTRAINT unknown_has_no_amount CHECK (((booked_as = 'unknown'::text) = (booked_milliunits IS NULL)))
+);
+
+COMMENT ON TABLE iap.excluded IS 'Verified, but not owed, with the reason.';
+
+COMMENT ON COLUMN iap.excluded.found_bundle_id IS 'The app that the receipt names, where it is another than it came for.';
+
+COMMENT ON COLUMN iap.excluded.run_id IS 'The run that found it; NULL if the support desk or a claim did.';
+
+CREATE TABLE iap.sightings (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    user_id text,
+    order_id text,
+    is_named boolean NOT NULL,
+    in_receipt boolean DEFAULT true NOT NULL,
+    uploaded_at timestamp with time zone NOT NULL,
+    first_run_id bigint
+);
+
+COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
+
+COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction.';
+
+COMMENT ON COLUMN iap.sightings.in_receipt IS 'Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.';
+
+CREATE VIEW finance.differences AS
+ WITH nowhere AS (
+         SELECT sightings.transaction_id,
+            sightings.bundle_id,
+            sightings.environment
+           FROM iap.sightings
+          WHERE ((sightings.first_run_id IS NOT NULL) AND (NOT (EXISTS ( SELECT
+                   FROM iap.white
+                  WHERE ((white.transaction_id = sightings.transaction_id) AND (white.bundle_id = sightings.bundle_id) AND (white.environment = sightings.environment))))) AND (NOT (EXISTS ( SELECT
+                   FROM iap.black
+                  WHERE ((black.transaction_id = sightings.transaction_id) AND (black.bundle_id = sightings.bundle_id) AND (black.environment = sightings.environment))))) AND (NOT (EXISTS ( SELECT
+                   FROM iap.excluded
+                  WHERE ((excluded.transaction_id = sightings.transaction_id) AND (excluded.bundle_id = sightings.bundle_id) AND (excluded.environment = sightings.environment))))))
+        ), doubled AS (
+         SELECT white.transaction_id,
+            white.bundle_id,
+            white.environment
+           FROM (iap.white
+             JOIN iap.black USING (transaction_id, bundle_id, environment))
+        UNION
+         SELECT white.transaction_id,
+            white.bundle_id,
+            white.environment
+           FROM (iap.white
+             JOIN iap.excluded USING (transaction_id, bundle_id, environment))
+        UNION
+         SELECT black.transaction_id,
+            black.bundle_id,
+            black.environment
+           FROM (iap.black
+             JOIN iap.excluded USING (transaction_id, bundle_id, environment))
+        )
+ SELECT found.transaction_id,
+    found.bundle_id,
+    found.environment,
+    found.difference,
+    ( SELECT min(sightings.first_run_id) AS min
+           FROM iap.sightings
+          WHERE ((sightings.transaction_id = found.transaction_id) AND (sightings.bundle_id = found.bundle_id) AND (sightings.environment = found.environment))) AS run_id,
+    (EXISTS ( SELECT
+           FROM iap.white
+          WHERE ((white.transaction_id = found.transaction_id) AND (white.bundle_id = found.bundle_id) AND (white.environment = found.environment)))) AS is_white,
+    (EXISTS ( SELECT
+           FROM iap.black
+          WHERE ((black.transaction_id = found.transaction_id) AND (black.bundle_id = found.bundle_id) AND (black.environment = found.environment)))) AS is_black,
+    (EXISTS ( SELECT
+           FROM iap.excluded
+          WHERE ((excluded.transaction_id = found.transaction_id) AND (excluded.bundle_id = found.bundle_id) AND (excluded.environment = found.environment)))) AS is_excluded
+   FROM ( SELECT nowhere.transaction_id,
+            nowhere.bundle_id,
+            nowhere.environment,
+            'nowhere'::text AS difference
+           FROM nowhere
+        UNION
+         SELECT doubled.transaction_id,
+            doubled.bundle_id,
+            doubled.environment,
+            'doubled'::text
+           FROM doubled) found;
+
+COMMENT ON VIEW finance.differences IS 'Each transaction by which received is not white, black and excluded together. None, when all is well. Looks at the whole ledger, unless a transaction_id is asked for.';
+
+COMMENT ON COLUMN finance.differences.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.differences.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.differences.environment IS 'Production, or Sandbox.';
+
+COMMENT ON COLUMN finance.differences.difference IS 'nowhere: a run received it, and it is in none of the three; doubled: it is in more than one.';
+
+COMMENT ON COLUMN finance.differences.run_id IS 'The run that received it first; NULL if none did.';
+
+COMMENT ON COLUMN finance.differences.is_white IS 'Whether it is in white.';
+
+COMMENT ON COLUMN finance.differences.is_black IS 'Whether it is in black.';
+
+COMMENT ON COLUMN finance.differences.is_excluded IS 'Whether it is excluded.';
+
+CREATE TABLE iap.books (
+    run_id bigint NOT NULL,
+    booked_on date NOT NULL,
+    account text NOT NULL,
+    day date NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    currency text,
+    price_source text NOT NULL,
+    detail text,
+    transactions bigint NOT NULL,
+    units bigint NOT NULL,
+    milliunits numeric,
+    CONSTRAINT books_account_check CHECK ((account = ANY (ARRAY['owed'::text, 'delivered'::text, 'excluded'::text, 'refunded'::text])))
+);
+
+COMMENT ON TABLE iap.books IS 'The closed journal: what each run that closed its books found posted. Rows are added, and never changed or taken away.';
+
+CREATE VIEW finance.journal AS
+ SELECT books.booked_on,
+    books.run_id,
+    books.account,
+    books.day,
+    books.bundle_id,
+    books.product_id,
+    books.currency,
+    books.price_source,
+    books.detail,
+    books.transactions,
+    books.units,
+    ((books.milliunits / 1000.0))::numeric(20,3) AS amount
+   FROM iap.books;
+
+COMMENT ON VIEW finance.journal IS 'What entered (above zero) and left (below zero) each account, by the day on which it was booked. Rows are added when a run closes its books, and never changed: up to any day that is closed, an account''s sum is its balance.';
+
+COMMENT ON COLUMN finance.journal.booked_on IS 'The day on which it happened, or the first day that was still open when it turned up.';
+
+COMMENT ON COLUMN finance.journal.run_id IS 'The run that closed its books over it.';
+
+COMMENT ON COLUMN finance.journal.account IS 'owed: paid and not claimed; delivered; excluded: not owed; refunded: delivered, and refunded since.';
+
+COMMENT ON COLUMN finance.journal.day IS 'owed: of the purchase; delivered: of the delivery; excluded: of the exclusion or the refund; refunded: of the refund.';
+
+COMMENT ON COLUMN finance.journal.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.journal.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.journal.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.journal.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.journal.detail IS 'delivered: claim, resolved or import; excluded: the reason; else NULL.';
+
+COMMENT ON COLUMN finance.journal.transactions IS 'How many purchases.';
+
+COMMENT ON COLUMN finance.journal.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.journal.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE TABLE iap.orders (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    order_id text NOT NULL,
+    user_id text NOT NULL,
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    quantity integer DEFAULT 1 NOT NULL,
+    app_account_token text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT orders_quantity_check CHECK ((quantity > 0))
+);
+
+COMMENT ON TABLE iap.orders IS 'The app''s own orders, by which a purchase without an order id can be matched. May be empty.';
+
+COMMENT ON COLUMN iap.orders.app_account_token IS 'The UUID that the client handed to StoreKit with the purchase.';
+
+CREATE VIEW finance.misdeliveries AS
+ SELECT ((black.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
+    black.bundle_id,
+    black.product_id,
+    products.name AS product_name,
+    black.transaction_id,
+    black.order_id,
+    black.user_id AS delivered_to,
+    COALESCE(orders.user_id, first_upload.user_id) AS likely_bought_by,
+        CASE
+            WHEN (orders.user_id IS NULL) THEN 'upload'::text
+            ELSE 'order'::text
+        END AS evidence,
+    black.quantity AS units,
+    black.booked_currency AS currency,
+    black.booked_as AS price_source,
+    (((black.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    black.purchased_at,
+    black.delivered_at,
+    black.refunded_at
+   FROM (((iap.black
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+     LEFT JOIN iap.orders ON (((orders.bundle_id = black.bundle_id) AND (orders.order_id = black.order_id) AND (orders.user_id <> black.user_id))))
+     LEFT JOIN LATERAL ( SELECT sightings.user_id
+           FROM iap.sightings
+          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = black.environment) AND (sightings.user_id IS NOT NULL))
+          ORDER BY sightings.is_named DESC, sightings.uploaded_at, sightings.receipt_id
+         LIMIT 1) first_upload ON (true))
+  WHERE ((black.environment = 'Production'::text) AND (black.delivered_by = 'claim'::text) AND (COALESCE(orders.user_id, first_upload.user_id) <> black.user_id));
+
+COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, or another uploaded it first: the one who paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
+
+COMMENT ON COLUMN finance.misdeliveries.delivery_day IS 'The day on which the goods were credited.';
+
+COMMENT ON COLUMN finance.misdeliveries.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.misdeliveries.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.misdeliveries.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.misdeliveries.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.misdeliveries.order_id IS 'The app''s own order, if one was named.';
+
+COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
+
+COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
+
+COMMENT ON COLUMN finance.misdeliveries.evidence IS 'order: the order that was named is theirs; upload: they uploaded it first.';
+
+COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity.';
+
+COMMENT ON COLUMN finance.misdeliveries.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.misdeliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.misdeliveries.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.misdeliveries.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.misdeliveries.delivered_at IS 'When the goods were credited.';
+
+COMMENT ON COLUMN finance.misdeliveries.refunded_at IS 'When Apple refunded it; NULL if it did not.';
 
 CREATE VIEW finance.refunds_after_delivery AS
  SELECT ((black.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
@@ -1118,13 +1734,9 @@ CREATE VIEW finance.refunds_after_delivery AS
     black.user_id,
     black.order_id,
     black.quantity AS units,
-    COALESCE(black.currency, products.currency) AS currency,
-        CASE
-            WHEN (black.price_milliunits IS NOT NULL) THEN 'apple'::text
-            WHEN (products.list_price_milliunits IS NOT NULL) THEN 'list'::text
-            ELSE 'unknown'::text
-        END AS price_source,
-    (((COALESCE(black.price_milliunits, (products.list_price_milliunits * black.quantity)))::numeric / 1000.0))::numeric(20,3) AS amount,
+    black.booked_currency AS currency,
+    black.booked_as AS price_source,
+    (((black.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
     black.purchased_at,
     black.delivered_at,
     black.refunded_at,
@@ -1153,7 +1765,7 @@ COMMENT ON COLUMN finance.refunds_after_delivery.units IS 'The quantity.';
 
 COMMENT ON COLUMN finance.refunds_after_delivery.currency IS 'Of the amount; NULL where no price is known.';
 
-COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; unknown: no price is known.';
+COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 
 COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'In units of the currency; NULL where no price is known.';
 
@@ -1165,59 +1777,134 @@ COMMENT ON COLUMN finance.refunds_after_delivery.refunded_at IS 'When Apple refu
 
 COMMENT ON COLUMN finance.refunds_after_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
 
+CREATE VIEW finance.refunds_before_delivery AS
+ SELECT ((excluded.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
+    excluded.bundle_id,
+    excluded.product_id,
+    products.name AS product_name,
+    excluded.transaction_id,
+    excluded.quantity AS units,
+    excluded.booked_currency AS currency,
+    excluded.booked_as AS price_source,
+    (((excluded.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    excluded.purchased_at,
+    excluded.refunded_at,
+    excluded.refund_reason,
+    (excluded.run_id IS NULL) AS is_by_support
+   FROM (iap.excluded
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+  WHERE ((excluded.environment = 'Production'::text) AND (excluded.reason = 'refunded'::text));
+
+COMMENT ON VIEW finance.refunds_before_delivery IS 'What was never delivered and is refunded: the customer has the money back, and nothing is owed.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refund_day IS 'The day of the refund.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.units IS 'The quantity.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refunded_at IS 'When Apple refunded it; where the support desk said so, when it did.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.is_by_support IS 'Whether it is the support desk that said so.';
+
+CREATE VIEW finance.refunds AS
+ SELECT refund.refund_day,
+    refund.bundle_id,
+    refund.product_id,
+    refund.product_name,
+    refund.moment AS refunded,
+    refund.currency,
+    refund.price_source,
+    count(*) AS transactions,
+    sum(refund.units) AS units,
+    (sum(refund.amount))::numeric(20,3) AS amount
+   FROM ( SELECT refunds_before_delivery.refund_day,
+            refunds_before_delivery.bundle_id,
+            refunds_before_delivery.product_id,
+            refunds_before_delivery.product_name,
+            'before delivery'::text AS moment,
+            refunds_before_delivery.currency,
+            refunds_before_delivery.price_source,
+            refunds_before_delivery.units,
+            refunds_before_delivery.amount
+           FROM finance.refunds_before_delivery
+        UNION ALL
+         SELECT refunds_after_delivery.refund_day,
+            refunds_after_delivery.bundle_id,
+            refunds_after_delivery.product_id,
+            refunds_after_delivery.product_name,
+            'after delivery'::text,
+            refunds_after_delivery.currency,
+            refunds_after_delivery.price_source,
+            refunds_after_delivery.units,
+            refunds_after_delivery.amount
+           FROM finance.refunds_after_delivery) refund
+  GROUP BY refund.refund_day, refund.bundle_id, refund.product_id, refund.product_name, refund.moment, refund.currency, refund.price_source;
+
+COMMENT ON VIEW finance.refunds IS 'What was refunded, by day of refund, product and currency.';
+
+COMMENT ON COLUMN finance.refunds.refund_day IS 'The day of the refund.';
+
+COMMENT ON COLUMN finance.refunds.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.refunds.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.refunds.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.refunds.refunded IS 'before delivery, or after delivery.';
+
+COMMENT ON COLUMN finance.refunds.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.refunds.transactions IS 'How many purchases.';
+
+COMMENT ON COLUMN finance.refunds.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.refunds.amount IS 'In units of the currency; NULL where no price is known.';
+
 CREATE VIEW finance.unclaimed_liability AS
- WITH priced AS (
-         SELECT ((white.purchased_at AT TIME ZONE 'UTC'::text))::date AS purchase_day,
+ SELECT owed.purchase_day,
+    owed.bundle_id,
+    owed.product_id,
+    owed.product_name,
+    owed.currency,
+    owed.price_source,
+    owed.age_days,
+    finance.ageing(owed.age_days) AS ageing,
+    owed.transactions,
+    owed.units,
+    owed.amount
+   FROM ( SELECT ((white.purchased_at AT TIME ZONE 'UTC'::text))::date AS purchase_day,
             white.bundle_id,
             white.product_id,
             products.name AS product_name,
-            white.quantity,
-                CASE
-                    WHEN (white.price_milliunits IS NOT NULL) THEN 'apple'::text
-                    WHEN white.is_trial THEN 'trial'::text
-                    WHEN (products.list_price_milliunits IS NOT NULL) THEN 'list'::text
-                    ELSE 'unknown'::text
-                END AS price_source,
-            COALESCE(white.currency, products.currency) AS currency,
-            COALESCE(white.price_milliunits,
-                CASE
-                    WHEN white.is_trial THEN (0)::bigint
-                    ELSE (products.list_price_milliunits * white.quantity)
-                END) AS milliunits
+            white.booked_currency AS currency,
+            white.booked_as AS price_source,
+            GREATEST((((now() AT TIME ZONE 'UTC'::text))::date - ((white.purchased_at AT TIME ZONE 'UTC'::text))::date), 0) AS age_days,
+            count(*) AS transactions,
+            sum(white.quantity) AS units,
+            ((sum(white.booked_milliunits) / 1000.0))::numeric(20,3) AS amount
            FROM (iap.white
              LEFT JOIN iap.products USING (bundle_id, product_id))
           WHERE (white.environment = 'Production'::text)
-        ), aged AS (
-         SELECT priced.purchase_day,
-            priced.bundle_id,
-            priced.product_id,
-            priced.product_name,
-            priced.quantity,
-            priced.price_source,
-            priced.currency,
-            priced.milliunits,
-            GREATEST((((now() AT TIME ZONE 'UTC'::text))::date - priced.purchase_day), 0) AS age_days
-           FROM priced
-        )
- SELECT aged.purchase_day,
-    aged.bundle_id,
-    aged.product_id,
-    aged.product_name,
-    aged.currency,
-    aged.price_source,
-    aged.age_days,
-        CASE
-            WHEN (aged.age_days <= 1) THEN '0-1'::text
-            WHEN (aged.age_days <= 7) THEN '2-7'::text
-            WHEN (aged.age_days <= 30) THEN '8-30'::text
-            WHEN (aged.age_days <= 90) THEN '31-90'::text
-            ELSE 'over 90'::text
-        END AS ageing,
-    count(*) AS transactions,
-    sum(aged.quantity) AS units,
-    ((sum(aged.milliunits) / 1000.0))::numeric(20,3) AS amount
-   FROM aged
-  GROUP BY aged.purchase_day, aged.bundle_id, aged.product_id, aged.product_name, aged.currency, aged.price_source, aged.age_days;
+          GROUP BY (((white.purchased_at AT TIME ZONE 'UTC'::text))::date), white.bundle_id, white.product_id, products.name, white.booked_currency, white.booked_as, GREATEST((((now() AT TIME ZONE 'UTC'::text))::date - ((white.purchased_at AT TIME ZONE 'UTC'::text))::date), 0)) owed;
 
 COMMENT ON VIEW finance.unclaimed_liability IS 'What customers paid and did not get, as of now: the white table by day of purchase, product and currency.';
 
@@ -1242,6 +1929,118 @@ COMMENT ON COLUMN finance.unclaimed_liability.transactions IS 'How many purchase
 COMMENT ON COLUMN finance.unclaimed_liability.units IS 'The sum of their quantities.';
 
 COMMENT ON COLUMN finance.unclaimed_liability.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE TABLE iap.postings (
+    booked_on date NOT NULL,
+    account text NOT NULL,
+    day date NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    currency text,
+    price_source text NOT NULL,
+    detail text,
+    transactions bigint NOT NULL,
+    units bigint NOT NULL,
+    milliunits numeric,
+    CONSTRAINT postings_account_check CHECK ((account = ANY (ARRAY['owed'::text, 'delivered'::text, 'excluded'::text, 'refunded'::text])))
+);
+
+COMMENT ON TABLE iap.postings IS 'What was posted since a run last closed its books: the open end of the journal. Written by triggers alone.';
+
+COMMENT ON COLUMN iap.postings.day IS 'owed: of the purchase; delivered: of the delivery; excluded: of the exclusion or the refund; refunded: of the refund.';
+
+COMMENT ON COLUMN iap.postings.detail IS 'delivered: by what; excluded: the reason.';
+
+CREATE VIEW finance.unexplained AS
+ WITH posted AS (
+         SELECT books.account,
+            books.bundle_id,
+            books.product_id,
+            books.currency,
+            books.transactions,
+            books.units,
+            books.milliunits
+           FROM iap.books
+        UNION ALL
+         SELECT postings.account,
+            postings.bundle_id,
+            postings.product_id,
+            postings.currency,
+            postings.transactions,
+            postings.units,
+            postings.milliunits
+           FROM iap.postings
+        ), held AS (
+         SELECT 'owed'::text AS account,
+            white.bundle_id,
+            white.product_id,
+            white.booked_currency AS currency,
+            white.quantity,
+            white.booked_milliunits
+           FROM iap.white
+          WHERE (white.environment = 'Production'::text)
+        UNION ALL
+         SELECT line_1.account,
+            black.bundle_id,
+            black.product_id,
+            black.booked_currency,
+            black.quantity,
+            black.booked_milliunits
+           FROM (iap.black
+             CROSS JOIN LATERAL ( VALUES ('delivered'::text,black.delivered_at), ('refunded'::text,black.refunded_at)) line_1(account, moment))
+          WHERE ((black.environment = 'Production'::text) AND (line_1.moment IS NOT NULL))
+        UNION ALL
+         SELECT 'excluded'::text,
+            excluded.bundle_id,
+            excluded.product_id,
+            excluded.booked_currency,
+            excluded.quantity,
+            excluded.booked_milliunits
+           FROM iap.excluded
+          WHERE (excluded.environment = 'Production'::text)
+        )
+ SELECT line.account,
+    line.bundle_id,
+    line.product_id,
+    line.currency,
+    (sum(line.transactions))::bigint AS transactions,
+    (sum(line.units))::bigint AS units,
+    ((sum(line.milliunits) / 1000.0))::numeric(20,3) AS amount
+   FROM ( SELECT held.account,
+            held.bundle_id,
+            held.product_id,
+            held.currency,
+            1 AS transactions,
+            held.quantity AS units,
+            COALESCE(held.booked_milliunits, (0)::bigint) AS milliunits
+           FROM held
+        UNION ALL
+         SELECT posted.account,
+            posted.bundle_id,
+            posted.product_id,
+            posted.currency,
+            (- posted.transactions),
+            (- posted.units),
+            (- COALESCE(posted.milliunits, (0)::numeric))
+           FROM posted) line
+  GROUP BY line.account, line.bundle_id, line.product_id, line.currency
+ HAVING ((sum(line.transactions) <> (0)::numeric) OR (sum(line.units) <> (0)::numeric) OR (sum(line.milliunits) <> (0)::numeric));
+
+COMMENT ON VIEW finance.unexplained IS 'What the tables hold beyond what the journal and the postings since say. Nothing, when all is well. Looks at the whole ledger.';
+
+COMMENT ON COLUMN finance.unexplained.account IS 'As in the journal.';
+
+COMMENT ON COLUMN finance.unexplained.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.unexplained.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.unexplained.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.unexplained.transactions IS 'How many purchases more are in the table.';
+
+COMMENT ON COLUMN finance.unexplained.units IS 'How many units more.';
+
+COMMENT ON COLUMN finance.unexplained.amount IS 'How much more, in units of the currency.';
 
 CREATE TABLE iap.cases (
     transaction_id text NOT NULL COLLATE pg_catalog."C",
@@ -1324,43 +2123,6 @@ ALTER TABLE iap.events ALTER COLUMN event_id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
-CREATE TABLE iap.excluded (
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL,
-    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
-    product_id text NOT NULL COLLATE pg_catalog."C",
-    product_type text,
-    quantity integer NOT NULL,
-    purchased_at timestamp with time zone NOT NULL,
-    price_milliunits bigint,
-    currency text,
-    storefront text,
-    source iap.source NOT NULL,
-    verified_at timestamp with time zone NOT NULL,
-    reason text NOT NULL,
-    found_bundle_id text COLLATE pg_catalog."C",
-    refunded_at timestamp with time zone,
-    refund_reason text,
-    excluded_at timestamp with time zone NOT NULL,
-    run_id bigint,
-    CONSTRAINT excluded_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
-    CONSTRAINT excluded_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
-    CONSTRAINT excluded_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text]))),
-    CONSTRAINT excluded_reason_check CHECK ((reason = ANY (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'refunded'::text, 'family_shared'::text, 'upgraded'::text, 'invalid_quantity'::text, 'before_start'::text, 'restored'::text, 'dismissed'::text]))),
-    CONSTRAINT foreign_bundle_is_named CHECK (((reason = 'foreign_bundle'::text) = (found_bundle_id IS NOT NULL))),
-    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
-    CONSTRAINT refund_reason_has_refund CHECK (((refund_reason IS NULL) OR (refunded_at IS NOT NULL))),
-    CONSTRAINT refunded_has_time CHECK (((reason <> 'refunded'::text) OR (refunded_at IS NOT NULL))),
-    CONSTRAINT run_or_person CHECK (((run_id IS NOT NULL) OR (reason = ANY (ARRAY['dismissed'::text, 'refunded'::text, 'restored'::text]))))
-);
-
-COMMENT ON TABLE iap.excluded IS 'Verified, but not owed, with the reason.';
-
-COMMENT ON COLUMN iap.excluded.found_bundle_id IS 'The app that the receipt names, where it is another than it came for.';
-
-COMMENT ON COLUMN iap.excluded.run_id IS 'The run that found it; NULL if the support desk or a claim did.';
-
 CREATE TABLE iap.migrations (
     number integer NOT NULL,
     name text NOT NULL,
@@ -1403,21 +2165,6 @@ ALTER TABLE iap.movements ALTER COLUMN movement_id ADD GENERATED ALWAYS AS IDENT
     NO MAXVALUE
     CACHE 1
 );
-
-CREATE TABLE iap.orders (
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    order_id text NOT NULL,
-    user_id text NOT NULL,
-    product_id text NOT NULL COLLATE pg_catalog."C",
-    quantity integer DEFAULT 1 NOT NULL,
-    app_account_token text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT orders_quantity_check CHECK ((quantity > 0))
-);
-
-COMMENT ON TABLE iap.orders IS 'The app''s own orders, by which a purchase without an order id can be matched. May be empty.';
-
-COMMENT ON COLUMN iap.orders.app_account_token IS 'The UUID that the client handed to StoreKit with the purchase.';
 
 CREATE SEQUENCE iap.receipt_number
     START WITH 1
@@ -1488,26 +2235,6 @@ ALTER TABLE iap.runs ALTER COLUMN run_id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
-
-CREATE TABLE iap.sightings (
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL,
-    bucket smallint NOT NULL,
-    receipt_id bigint NOT NULL,
-    user_id text,
-    order_id text,
-    is_named boolean NOT NULL,
-    in_receipt boolean DEFAULT true NOT NULL,
-    uploaded_at timestamp with time zone NOT NULL,
-    first_run_id bigint
-);
-
-COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
-
-COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction.';
-
-COMMENT ON COLUMN iap.sightings.in_receipt IS 'Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.';
 
 CREATE TABLE iap.uploads (
     bucket smallint NOT NULL,
@@ -1585,6 +2312,9 @@ ALTER TABLE ONLY iap.movements
 ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT one_receipt_a_user_and_payload UNIQUE NULLS NOT DISTINCT (bucket, payload_sha256, bundle_id, user_id);
 
+ALTER TABLE ONLY iap.books
+    ADD CONSTRAINT one_row_a_run_and_figure UNIQUE NULLS NOT DISTINCT (account, booked_on, run_id, day, bundle_id, product_id, currency, price_source, detail);
+
 ALTER TABLE ONLY iap.uploads
     ADD CONSTRAINT one_upload_a_purpose UNIQUE NULLS NOT DISTINCT (bucket, receipt_id, transaction_id, order_id);
 
@@ -1660,6 +2390,10 @@ CREATE INDEX white_by_original ON iap.white USING btree (original_transaction_id
 
 CREATE INDEX white_by_purchase ON iap.white USING btree (bundle_id, purchased_at);
 
+CREATE TRIGGER books_are_kept BEFORE DELETE OR UPDATE ON iap.books FOR EACH ROW EXECUTE FUNCTION iap.refuse_change();
+
+CREATE TRIGGER books_are_not_truncated BEFORE TRUNCATE ON iap.books FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
+
 CREATE TRIGGER case_changed AFTER UPDATE ON iap.cases REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION iap.note_changed_cases();
 
 CREATE TRIGGER case_opened AFTER INSERT ON iap.cases REFERENCING NEW TABLE AS opened FOR EACH STATEMENT EXECUTE FUNCTION iap.note_opened_cases();
@@ -1668,11 +2402,55 @@ CREATE TRIGGER events_are_kept BEFORE DELETE OR UPDATE ON iap.events FOR EACH RO
 
 CREATE TRIGGER events_are_not_truncated BEFORE TRUNCATE ON iap.events FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
 
+CREATE TRIGGER posted_change AFTER UPDATE ON iap.white FOR EACH ROW WHEN (((((((((old.environment IS DISTINCT FROM new.environment) OR (old.purchased_at IS DISTINCT FROM new.purchased_at)) OR (old.bundle_id IS DISTINCT FROM new.bundle_id)) OR (old.product_id IS DISTINCT FROM new.product_id)) OR (old.booked_currency IS DISTINCT FROM new.booked_currency)) OR (old.booked_as IS DISTINCT FROM new.booked_as)) OR (old.quantity IS DISTINCT FROM new.quantity)) OR (old.booked_milliunits IS DISTINCT FROM new.booked_milliunits))) EXECUTE FUNCTION iap.post_change_of_white();
+
+CREATE TRIGGER posted_change_new AFTER UPDATE ON iap.black REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
+
+CREATE TRIGGER posted_change_new AFTER UPDATE ON iap.excluded REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
+
+CREATE TRIGGER posted_change_old AFTER UPDATE ON iap.black REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
+
+CREATE TRIGGER posted_change_old AFTER UPDATE ON iap.excluded REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
+
+CREATE TRIGGER posted_new AFTER INSERT ON iap.black REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
+
+CREATE TRIGGER posted_new AFTER INSERT ON iap.excluded REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
+
+CREATE TRIGGER posted_new AFTER INSERT ON iap.white REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
+
+CREATE TRIGGER posted_old AFTER DELETE ON iap.black REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
+
+CREATE TRIGGER posted_old AFTER DELETE ON iap.excluded REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
+
+CREATE TRIGGER posted_old AFTER DELETE ON iap.white REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
+
+CREATE TRIGGER valued BEFORE INSERT ON iap.black FOR EACH ROW WHEN ((new.booked_as IS NULL)) EXECUTE FUNCTION iap.value_purchase();
+
+CREATE TRIGGER valued BEFORE INSERT ON iap.excluded FOR EACH ROW WHEN ((new.booked_as IS NULL)) EXECUTE FUNCTION iap.value_purchase();
+
+CREATE TRIGGER valued BEFORE INSERT ON iap.white FOR EACH ROW WHEN ((new.booked_as IS NULL)) EXECUTE FUNCTION iap.value_purchase();
+
+CREATE TRIGGER valued_anew BEFORE UPDATE ON iap.white FOR EACH ROW WHEN ((((old.price_milliunits IS DISTINCT FROM new.price_milliunits) OR (old.currency IS DISTINCT FROM new.currency)) OR (old.is_trial IS DISTINCT FROM new.is_trial))) EXECUTE FUNCTION iap.value_purchase();
+
+REVOKE ALL ON FUNCTION finance.ageing(age_days integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.balances_as_of(as_of date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.closed(day date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.deliveries_as_of(as_of date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.refunds_as_of(as_of date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.unclaimed_liability_as_of(as_of date) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.close_case(owed iap.white, how text, who text, note text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.close_postings(run_id bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text) FROM PUBLIC;
 
@@ -1698,6 +2476,12 @@ REVOKE ALL ON FUNCTION iap.note_opened_cases() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.post() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.post_change_of_white() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.present() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.product_type_of(owed iap.white) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refuse_change() FROM PUBLIC;
@@ -1721,6 +2505,10 @@ REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload 
 REVOKE ALL ON FUNCTION iap.take_back(resolved iap.white) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.tidy_white(owed iap.white, who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.utc_day(moment timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.value_purchase() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.why_closed(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
 

@@ -39,6 +39,8 @@ extension LedgerSession {
         let imbalances = totals.imbalances
         guard imbalances.isEmpty else { throw LedgerError.unbalanced(imbalances) }
         try await write(totals, number: before.number + 1, to: runID)
+        // A dry run's changes are in its shadows, which post nothing.
+        if !isShadowed { _ = try await connection.query("SELECT close_postings(\(runID))") }
         return totals
     }
 

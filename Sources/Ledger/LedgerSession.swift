@@ -8,10 +8,13 @@ public struct LedgerSettings: Sendable {
     public var database: String
     /// Seconds that one statement may take; nothing for no limit.
     public var statementTimeout: TimeInterval?
+    /// The moment that the database's functions take for the present; nothing for the clock's.
+    public var present: Date?
 
-    public init(database: String, statementTimeout: TimeInterval? = nil) {
+    public init(database: String, statementTimeout: TimeInterval? = nil, present: Date? = nil) {
         self.database = database
         self.statementTimeout = statementTimeout
+        self.present = present
     }
 }
 
@@ -38,7 +41,8 @@ public final class LedgerSession {
                 ConnectionSettings(
                     settings.database, applicationName: "iap-reconcile",
                     statementTimeout: settings.statementTimeout, lockTimeout: lockTimeout,
-                    searchPath: "iap, pg_temp"))
+                    searchPath: "iap, pg_temp",
+                    furtherParameters: settings.present.map { ["iap.present": $0.formatted(.iso8601)] } ?? [:]))
             return LedgerSession(connection)
         }
     }

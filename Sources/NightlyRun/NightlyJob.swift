@@ -25,6 +25,13 @@ public struct NightlyJob: Sendable {
         LedgerSettings(database: settings.database, statementTimeout: settings.statementTimeout)
     }
 
+    /// As of a replay's moment, if it is one.
+    func ledger(_ options: RunOptions) -> LedgerSettings {
+        var ledger = ledger
+        ledger.present = options.now
+        return ledger
+    }
+
     /// Runs the job once and hands its findings over.
     ///
     /// - Throws: `JobError` when the work could not be done; what the receiver throws when the report can't be
@@ -34,7 +41,7 @@ public struct NightlyJob: Sendable {
     ) async throws -> RunReport {
         do {
             let services = try AppleServices(settings)
-            let session = try await LedgerSession.connect(ledger)
+            let session = try await LedgerSession.connect(ledger(options))
             defer { session.close() }
             try await prepare(session, options)
             try await services.checkAccess()

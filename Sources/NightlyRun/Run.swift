@@ -10,6 +10,8 @@ struct Run {
     let session: LedgerSession
     let startedAt: Date
     let due: [Int: Int]
+    /// How the workers reach the database.
+    let ledger: LedgerSettings
 
     static func begin(
         _ job: NightlyJob, _ options: RunOptions, session: LedgerSession, services: AppleServices,
@@ -30,7 +32,8 @@ struct Run {
             screener: Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue()),
             stop: stop, due: count, log: job.log, progress: job.progress)
         job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
-        return Run(job: job, night: night, session: session, startedAt: startedAt, due: due)
+        return Run(
+            job: job, night: night, session: session, startedAt: startedAt, due: due, ledger: job.ledger(options))
     }
 
     /// Does everything, and ends the run's row as it deserves.
@@ -46,7 +49,7 @@ struct Run {
     }
 
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
-        try await WorkerPool(night: night, ledger: job.ledger).work(session, buckets: due.keys.sorted())
+        try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due.keys.sorted())
         try await regainNight()
         if night.verifier.isAppleDown {
             try await session.makeDueAgain([.appleUnreachable, .tryAgain], triedAt: night.now)

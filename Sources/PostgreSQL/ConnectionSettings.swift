@@ -17,6 +17,8 @@ public struct ConnectionSettings: Sendable {
     public var idleInTransactionTimeout: TimeInterval?
     /// The schemas in which unqualified names are looked for, separated by commas.
     public var searchPath: String?
+    /// Settings of extensions or of the schema's own, whose names hold a dot.
+    public var furtherParameters: [String: String]
     /// Receives the server's notices and warnings; nothing drops them.
     public var onNotice: (@Sendable (Notice) -> Void)?
 
@@ -28,6 +30,7 @@ public struct ConnectionSettings: Sendable {
         lockTimeout: TimeInterval? = nil,
         idleInTransactionTimeout: TimeInterval? = nil,
         searchPath: String? = nil,
+        furtherParameters: [String: String] = [:],
         onNotice: (@Sendable (Notice) -> Void)? = nil
     ) {
         self.conninfo = conninfo
@@ -37,6 +40,7 @@ public struct ConnectionSettings: Sendable {
         self.lockTimeout = lockTimeout
         self.idleInTransactionTimeout = idleInTransactionTimeout
         self.searchPath = searchPath
+        self.furtherParameters = furtherParameters
         self.onNotice = onNotice
     }
 
@@ -67,6 +71,7 @@ public struct ConnectionSettings: Sendable {
             ("search_path", searchPath),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
+            + furtherParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 }
 

@@ -99,6 +99,7 @@ SELECT results_eq(
     WHERE pronamespace = 'iap'::regnamespace AND grantee <> proowner ORDER BY 1, 2$$,
     $$VALUES
         ('iap_app', 'admit'), ('iap_app', 'claim'), ('iap_app', 'register_order'), ('iap_app', 'submit_receipt'),
+        ('iap_job', 'close_postings'),
         ('iap_support', 'reopen'), ('iap_support', 'resolve')$$, 'the functions that are granted');
 
 -- As they meet it.
@@ -153,7 +154,7 @@ SELECT set_eq(
     $$SELECT proname::text FROM pg_proc WHERE pronamespace = 'iap'::regnamespace AND prosecdef$$,
     ARRAY[
         'submit_receipt', 'register_order', 'admit', 'claim', 'resolve', 'reopen', 'note_opened_cases',
-        'note_changed_cases'],
+        'note_changed_cases', 'value_purchase', 'post', 'post_change_of_white', 'close_postings'],
     'only those that are granted, and those that write the audit trail, run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

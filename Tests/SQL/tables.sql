@@ -104,7 +104,7 @@ SELECT throws_ok('TRUNCATE iap.runs, iap.events', '42501', NULL, 'truncate with 
 
 SELECT set_eq(
     $$SELECT relation FROM test.distribution
-    UNION ALL SELECT unnest(ARRAY['migrations', 'runs', 'movements', 'events'])$$,
+    UNION ALL SELECT unnest(ARRAY['migrations', 'runs', 'movements', 'events', 'postings', 'books'])$$,
     $$SELECT relname::text FROM pg_class WHERE relnamespace = 'iap'::regnamespace AND relkind = 'r'$$,
     'citus.sql places every table');
 SELECT matches(

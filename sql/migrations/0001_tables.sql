@@ -162,6 +162,10 @@ CREATE TABLE iap.white (
     price_milliunits        bigint,
     currency                text CHECK (currency ~ '^[A-Z]{3}$'),
     storefront              text,
+    -- What finance counts it as: fixed when it enters, and changed only when Apple tells a price that was not known.
+    booked_milliunits       bigint,
+    booked_currency         text,
+    booked_as               text NOT NULL CHECK (booked_as IN ('apple', 'list', 'trial', 'unknown')),
     source                  iap.source NOT NULL,
     verified_at             timestamptz NOT NULL,
     -- The user for whom the app's own server admitted it, and the receipt it named.
@@ -179,6 +183,7 @@ CREATE TABLE iap.white (
         -- Visible ASCII. A bounded repetition such as {1,64} would cost 15 µs a value.
         AND (transaction_id || original_transaction_id || product_id || bundle_id) !~ '[^!-~]'),
     CONSTRAINT price_has_currency CHECK ((price_milliunits IS NULL) = (currency IS NULL)),
+    CONSTRAINT unknown_has_no_amount CHECK ((booked_as = 'unknown') = (booked_milliunits IS NULL)),
     CONSTRAINT run_or_app_server CHECK (first_run_id IS NOT NULL OR source = 'app_server' OR nights_confirmed > 0),
     CONSTRAINT confirmed_at_some_time CHECK ((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))
 );
@@ -199,6 +204,9 @@ CREATE TABLE iap.black (
     price_milliunits        bigint,
     currency                text CHECK (currency ~ '^[A-Z]{3}$'),
     storefront              text,
+    booked_milliunits       bigint,
+    booked_currency         text,
+    booked_as               text NOT NULL CHECK (booked_as IN ('apple', 'list', 'trial', 'unknown')),
     source                  iap.source NOT NULL,
     first_seen_at           timestamptz NOT NULL,
     first_run_id            bigint,
@@ -212,6 +220,7 @@ CREATE TABLE iap.black (
     refund_run_id           bigint,
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT price_has_currency CHECK ((price_milliunits IS NULL) = (currency IS NULL)),
+    CONSTRAINT unknown_has_no_amount CHECK ((booked_as = 'unknown') = (booked_milliunits IS NULL)),
     CONSTRAINT claim_has_user CHECK (delivered_by <> 'claim' OR user_id IS NOT NULL),
     CONSTRAINT refund_reason_has_refund CHECK (refund_reason IS NULL OR refunded_at IS NOT NULL)
 );
@@ -234,6 +243,9 @@ CREATE TABLE iap.excluded (
     price_milliunits        bigint,
     currency                text CHECK (currency ~ '^[A-Z]{3}$'),
     storefront              text,
+    booked_milliunits       bigint,
+    booked_currency         text,
+    booked_as               text NOT NULL CHECK (booked_as IN ('apple', 'list', 'trial', 'unknown')),
     source                  iap.source NOT NULL,
     verified_at             timestamptz NOT NULL,
     reason                  text NOT NULL CHECK (reason IN (
@@ -247,6 +259,7 @@ CREATE TABLE iap.excluded (
     run_id                  bigint,
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT price_has_currency CHECK ((price_milliunits IS NULL) = (currency IS NULL)),
+    CONSTRAINT unknown_has_no_amount CHECK ((booked_as = 'unknown') = (booked_milliunits IS NULL)),
     CONSTRAINT refunded_has_time CHECK (reason <> 'refunded' OR refunded_at IS NOT NULL),
     CONSTRAINT refund_reason_has_refund CHECK (refund_reason IS NULL OR refunded_at IS NOT NULL),
     CONSTRAINT foreign_bundle_is_named CHECK ((reason = 'foreign_bundle') = (found_bundle_id IS NOT NULL)),
@@ -364,6 +377,8 @@ CREATE TABLE iap.runs (
     closing_white       bigint[3],
     -- Orders the runs whose books are closed: the next one opens with what this one closed.
     closing_number      bigint UNIQUE,
+    -- The last day (UTC) that is closed for good for finance; of the runs that closed their books.
+    closed_through      date,
     cases               jsonb,
     stages              jsonb,
     CONSTRAINT finished_when_it_says_so CHECK ((state = 'running') = (finished_at IS NULL)),
@@ -409,7 +424,7 @@ CREATE INDEX events_by_run ON iap.events (run_id) WHERE run_id IS NOT NULL;
 CREATE FUNCTION iap.refuse_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RAISE EXCEPTION 'iap.events is append-only: % is refused', tg_op
+    RAISE EXCEPTION 'iap.% is append-only: % is refused', tg_table_name, tg_op
         USING ERRCODE = 'insufficient_privilege', HINT = 'Write a further event that corrects the earlier one.';
 END
 $$;
@@ -459,6 +474,10 @@ COMMENT ON TABLE iap.verified IS 'Staging: the transactions of the batches in ha
 COMMENT ON TABLE iap.white IS 'The white table: transactions that Apple says are paid, and nobody has claimed yet.';
 COMMENT ON COLUMN iap.white.original_transaction_id IS
     'The first transaction of a subscription, or of a non-consumable that was restored; else the transaction itself.';
+COMMENT ON COLUMN iap.white.booked_milliunits IS
+    'What finance counts it as: the price that Apple told, else the list price when it entered.';
+COMMENT ON COLUMN iap.white.booked_as IS
+    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 COMMENT ON COLUMN iap.white.admitted_user_id IS 'The user for whom the app''s own server admitted it.';
 COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed it while nobody claimed it.';
 
@@ -486,6 +505,7 @@ COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the pers
 
 COMMENT ON TABLE iap.runs IS 'Every run of the job, with its control totals: transactions, units and hash total.';
 COMMENT ON COLUMN iap.runs.as_of IS 'The moment that the run took for the present.';
+COMMENT ON COLUMN iap.runs.closed_through IS 'The last day (UTC) that is closed for good for finance.';
 COMMENT ON COLUMN iap.runs.state IS 'abandoned: killed, as a later run found.';
 COMMENT ON COLUMN iap.runs.closing_number IS
     'The order of the runs whose books are closed; each opens with the one before.';
@@ -499,4 +519,4 @@ COMMENT ON COLUMN iap.movements.closed_run_id IS 'The run whose books count it; 
 COMMENT ON TABLE iap.events IS 'The audit trail: rows are added, and never changed or taken away.';
 COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
 
-COMMENT ON FUNCTION iap.refuse_change IS 'Keeps iap.events append-only, for its owner too.';
+COMMENT ON FUNCTION iap.refuse_change IS 'Keeps a table append-only, for its owner too.';

@@ -6,6 +6,20 @@
 -- Lock order, so that claims never wait for each other in a circle: first the advisory lock of a non-consumable's
 -- original purchase, then the row in white, then what follows from it.
 
+-- Time ---------------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.present() RETURNS timestamptz
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT CASE
+        WHEN coalesce(current_setting('iap.present', true), '') = '' THEN now()
+        WHEN has_table_privilege(session_user, 'iap.runs', 'INSERT') THEN current_setting('iap.present')::timestamptz
+        ELSE now()
+    END
+$$;
+COMMENT ON FUNCTION iap.present IS
+    'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present. An '
+    'app''s server can''t set it.';
+
 -- What callers hand in -----------------------------------------------------------------------------------------------
 
 CREATE FUNCTION iap.require_id(name text, value text, longest integer) RETURNS void
@@ -176,11 +190,13 @@ BEGIN
     PERFORM iap.leave_white(owed, CASE exclude.reason WHEN 'refunded' THEN 'refunded' ELSE 'resolved' END);
     INSERT INTO iap.excluded (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        purchased_at, price_milliunits, currency, storefront, source, verified_at, reason, refunded_at, excluded_at)
+        purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source,
+        verified_at, reason, refunded_at, excluded_at)
     VALUES (
         owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
         owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
-        owed.source, owed.verified_at, exclude.reason, CASE exclude.reason WHEN 'refunded' THEN now() END, now())
+        owed.booked_milliunits, owed.booked_currency, owed.booked_as, owed.source, owed.verified_at, exclude.reason,
+        CASE exclude.reason WHEN 'refunded' THEN iap.present() END, iap.present())
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
 END
 $$;
@@ -215,12 +231,13 @@ DECLARE
 BEGIN
     INSERT INTO iap.black (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        purchased_at, price_milliunits, currency, storefront, source, first_seen_at, first_run_id, user_id, order_id,
-        delivered_by, delivered_at)
+        purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source,
+        first_seen_at, first_run_id, user_id, order_id, delivered_by, delivered_at)
     VALUES (
         owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
         owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
-        owed.source, owed.first_seen_at, owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, now())
+        owed.booked_milliunits, owed.booked_currency, owed.booked_as, owed.source, owed.first_seen_at,
+        owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, iap.present())
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
     is_ours := FOUND;
 
@@ -368,7 +385,8 @@ BEGIN
     VALUES (
         admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
         (SELECT type FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id),
-        admit.quantity, admit.purchased_at, 'app_server', now(), admit.user_id, admit.receipt_id, now())
+        admit.quantity, admit.purchased_at, 'app_server', iap.present(), admit.user_id, admit.receipt_id,
+        iap.present())
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
     is_new := FOUND;
 

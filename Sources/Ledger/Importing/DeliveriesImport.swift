@@ -29,8 +29,9 @@ struct DeliveriesImport {
             """
             INSERT INTO black (
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-                purchased_at, price_milliunits, currency, storefront, source, first_seen_at, first_run_id, user_id,
-                order_id, delivered_by, delivered_at, refunded_at, refund_reason, refund_run_id)
+                purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as,
+                source, first_seen_at, first_run_id, user_id, order_id, delivered_by, delivered_at, refunded_at,
+                refund_reason, refund_run_id)
             SELECT DISTINCT ON (incoming.transaction_id, incoming.bundle_id, incoming.environment)
                 incoming.transaction_id, incoming.bundle_id, incoming.environment,
                 coalesce(
@@ -44,6 +45,9 @@ struct DeliveriesImport {
                 coalesce(white.price_milliunits, excluded.price_milliunits),
                 coalesce(white.currency, excluded.currency),
                 coalesce(white.storefront, excluded.storefront),
+                coalesce(white.booked_milliunits, excluded.booked_milliunits),
+                coalesce(white.booked_currency, excluded.booked_currency),
+                coalesce(white.booked_as, excluded.booked_as),
                 coalesce(white.source, excluded.source, 'app_server'),
                 coalesce(white.first_seen_at, excluded.excluded_at, now()),
                 coalesce(white.first_run_id, excluded.run_id),
@@ -98,12 +102,12 @@ struct DeliveriesImport {
             ), kept AS (
                 INSERT INTO excluded (
                     transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type,
-                    quantity, purchased_at, price_milliunits, currency, storefront, source, verified_at, reason,
-                    excluded_at)
+                    quantity, purchased_at, price_milliunits, currency, storefront, booked_milliunits,
+                    booked_currency, booked_as, source, verified_at, reason, excluded_at)
                 SELECT
                     transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type,
-                    quantity, purchased_at, price_milliunits, currency, storefront, source, verified_at,
-                    'restored', now()
+                    quantity, purchased_at, price_milliunits, currency, storefront, booked_milliunits,
+                    booked_currency, booked_as, source, verified_at, 'restored', now()
                 FROM gone
                 ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING
             )

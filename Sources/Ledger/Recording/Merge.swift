@@ -79,13 +79,14 @@ struct Merge {
             """
             INSERT INTO excluded AS known (
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-                purchased_at, price_milliunits, currency, storefront, source, verified_at, reason, found_bundle_id,
-                refunded_at, refund_reason, excluded_at, run_id)
+                purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as,
+                source, verified_at, reason, found_bundle_id, refunded_at, refund_reason, excluded_at, run_id)
             SELECT
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-                purchased_at, price_milliunits, currency, storefront, source, verified_at, exclusion,
-                found_bundle_id, refunded_at, refund_reason, \(record.now), \(record.runID)
+                purchased_at, price_milliunits, verified.currency, storefront, \(booked), source, verified_at,
+                exclusion, found_bundle_id, refunded_at, refund_reason, \(record.now), \(record.runID)
             FROM verified
+            \(listPrices)
             WHERE bucket = \(bucket) AND is_best AND exclusion IS NOT NULL
                 AND NOT EXISTS (
                     SELECT FROM black
@@ -142,6 +143,29 @@ struct Merge {
             OR verified.verified_at >= white.last_confirmed_at + interval '12 hours')
         """
 
+    /// What finance counts the purchase as, said here so that no trigger need look it up row by row.
+    private let booked: SQL =
+        """
+        CASE
+            WHEN price_milliunits IS NOT NULL THEN price_milliunits
+            WHEN is_trial THEN 0
+            ELSE list_price_milliunits * quantity
+        END,
+        CASE WHEN price_milliunits IS NOT NULL THEN verified.currency ELSE listed.currency END,
+        CASE
+            WHEN price_milliunits IS NOT NULL THEN 'apple'
+            WHEN is_trial THEN 'trial'
+            WHEN list_price_milliunits IS NOT NULL THEN 'list'
+            ELSE 'unknown'
+        END
+        """
+
+    private let listPrices: SQL =
+        """
+        LEFT JOIN (SELECT bundle_id, product_id, list_price_milliunits, currency FROM products) AS listed
+            USING (bundle_id, product_id)
+        """
+
     /// Takes what is owed, not delivered and not yet known into white.
     func admit() async throws -> Tally {
         let rows = try await connection.query(
@@ -149,14 +173,15 @@ struct Merge {
             INSERT INTO white (
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
                 purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
-                app_account_token, price_milliunits, currency, storefront, source, verified_at, first_seen_at,
-                first_run_id, nights_confirmed, last_confirmed_at)
+                app_account_token, price_milliunits, currency, storefront, booked_milliunits, booked_currency,
+                booked_as, source, verified_at, first_seen_at, first_run_id, nights_confirmed, last_confirmed_at)
             SELECT
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
                 purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
-                app_account_token, price_milliunits, currency, storefront, source, verified_at, \(record.now),
-                \(record.runID), 1, verified_at
+                app_account_token, price_milliunits, verified.currency, storefront, \(booked), source, verified_at,
+                \(record.now), \(record.runID), 1, verified_at
             FROM verified
+            \(listPrices)
             WHERE bucket = \(bucket) AND is_best AND exclusion IS NULL
                 AND NOT EXISTS (
                     SELECT FROM black

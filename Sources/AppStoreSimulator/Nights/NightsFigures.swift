@@ -1,0 +1,100 @@
+public import Foundation
+
+/// What finance should read of a world of nights: the truth, by day and product, in whole milliunits.
+///
+/// Of a purchase the ledger knows from the night that verifies its receipt, or from the moment at which the app's
+/// server admits it; of a refund from the night on which Apple tells of it.
+public struct NightsFigures: Hashable, Sendable {
+    public struct Line: Hashable, Sendable {
+        /// The day of UTC as `2026-10-02`: of the purchase, the delivery or the refund.
+        public let day: String
+        public let bundleID: String
+        public let productID: String
+        public let currency: String
+
+        public init(day: String, bundleID: String, productID: String, currency: String) {
+            self.day = day
+            self.bundleID = bundleID
+            self.productID = productID
+            self.currency = currency
+        }
+    }
+
+    public struct Sum: Hashable, Sendable {
+        public var transactions: Int
+        public var units: Int
+        public var milliunits: Int64
+
+        public init(transactions: Int, units: Int, milliunits: Int64) {
+            self.transactions = transactions
+            self.units = units
+            self.milliunits = milliunits
+        }
+    }
+
+    public var owed: [Line: Sum] = [:]
+    public var deliveries: [Line: Sum] = [:]
+    public var refundsBeforeDelivery: [Line: Sum] = [:]
+
+    public init() {}
+}
+
+extension NightsWorld {
+    /// The truth as the ledger can know it at a moment.
+    public func figures(at moment: Date) -> NightsFigures {
+        let admissions = Dictionary(
+            events.claims.filter { $0.kind != .alreadyDelivered }.map { ($0.transaction.id, $0.at) }, uniquingKeysWith: min)
+        let products = Dictionary(
+            uniqueKeysWithValues: Catalog.all.flatMap { catalog in
+                catalog.products.map { ([catalog.bundleID, $0.id], $0) }
+            })
+        var figures = NightsFigures()
+        for purchase in purchases where purchase.isOwed {
+            guard let product = products[[purchase.bundleID, purchase.transaction.productID]],
+                let fate = fate(of: purchase, admittedAt: admissions[purchase.transactionID], at: moment)
+            else { continue }
+            switch fate {
+            case .owed: figures.owed.add(purchase, product, on: purchase.purchasedAt)
+            case .delivered(let day): figures.deliveries.add(purchase, product, on: day)
+            case .refunded(let day): figures.refundsBeforeDelivery.add(purchase, product, on: day)
+            }
+        }
+        return figures
+    }
+
+    private enum Fate {
+        case owed
+        case delivered(Date)
+        case refunded(Date)
+    }
+
+    private func fate(of purchase: NightsPurchase, admittedAt: Date?, at moment: Date) -> Fate? {
+        if let delivered = purchase.deliveredAt, delivered <= moment { return .delivered(delivered) }
+        let verified = purchase.evidentAt.flatMap { night(from: $0) }
+        guard let known = [verified, admittedAt].compactMap(\.self).min(), known <= moment else { return nil }
+        if let refunded = purchase.refundedAt, let told = night(from: max(refunded, known)), told <= moment {
+            return .refunded(refunded)
+        }
+        return .owed
+    }
+
+    /// The first night at that moment or after it.
+    private func night(from moment: Date) -> Date? {
+        let number = max(1, settings.day(of: moment))
+        return number <= settings.nights ? settings.moment(ofNight: number) : nil
+    }
+}
+
+extension [NightsFigures.Line: NightsFigures.Sum] {
+    fileprivate mutating func add(_ purchase: NightsPurchase, _ product: CatalogProduct, on day: Date) {
+        let line = NightsFigures.Line(
+            day: day.formatted(.iso8601.year().month().day()), bundleID: purchase.bundleID, productID: product.id,
+            currency: product.currency)
+        let transaction = purchase.transaction
+        var sum = self[line] ?? NightsFigures.Sum(transactions: 0, units: 0, milliunits: 0)
+        sum.transactions += 1
+        sum.units += transaction.quantity
+        sum.milliunits += transaction.isTrial ? 0 : product.milliunits * Int64(transaction.quantity)
+        self[line] = sum
+    }
+}

@@ -1,0 +1,79 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import Reconciliation
+import Synchronization
+import TestSupport
+import Testing
+
+/// A world of nights on a scratch database, played through the job night by night.
+struct PlayedNights {
+    let settings: NightsSettings
+    let database: ScratchDatabase
+    let stage: NightsStage
+    let world: NightsWorld
+    fileprivate let job: NightlyJob
+    fileprivate let present: Present
+
+    /// Lets the day before a night take place, runs the job at its moment, and keeps what it said.
+    func play(_ night: Int) async throws {
+        present.moment = settings.moment(ofNight: night)
+        try await stage.play(day: night)
+        var findings = Collector()
+        let report = try await job.run(RunOptions(now: present.moment), stop: StopSignal(), findings: &findings)
+        #expect(report.totals.imbalances == [])
+        try await stage.observe(night: night)
+    }
+}
+
+/// Opens a world with a store of its own.
+func withNights<Value>(
+    _ settings: NightsSettings, _ body: (PlayedNights) async throws -> Value
+) async throws -> Value {
+    let world = NightsWorld(settings)
+    let present = Present(settings.moment(ofNight: 1))
+    let store = SimulatedAppStore(seed: settings.seed, records: world.records, now: { present.moment })
+    let addresses = try store.start()
+    defer { store.stop() }
+    return try await withScratchDatabase { database async throws -> Value in
+        let job = NightlyJob(
+            settings: jobSettings(seed: settings.seed, database, addresses), programVersion: "test", log: { _ in },
+            progress: { _ in })
+        return try await NightsStage.open(world, on: database.conninfo) { stage in
+            try await body(
+                PlayedNights(
+                    settings: settings, database: database, stage: stage, world: world, job: job, present: present))
+        }
+    }
+}
+
+private func jobSettings(
+    seed: UInt64, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses
+) -> JobSettings {
+    let apps = World.apps(seed: seed).compactMap { app in
+        BundleID(app.bundleID).map { bundleID in
+            AppSettings(
+                app: App(bundleID: bundleID, environment: .production, grace: Grace(NightsTally.grace), since: nil),
+                sharedSecret: app.sharedSecret.map { Secret($0) })
+        }
+    }
+    return JobSettings(
+        database: database.conninfo(as: "iap_job"), apps: apps,
+        apple: AppleSettings(
+            verifyReceiptProduction: addresses.productionVerifyReceipt,
+            verifyReceiptSandbox: addresses.sandboxVerifyReceipt, timeout: 5))
+}
+
+/// The moment that a store takes for the present.
+private final class Present: Sendable {
+    private let state: Mutex<Date>
+
+    init(_ moment: Date) {
+        state = Mutex(moment)
+    }
+
+    var moment: Date {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+}
