@@ -1,6 +1,7 @@
 import AppStoreSimulator
 import Foundation
 import PostgreSQL
+import TestSupport
 import Testing
 
 /// Finance's figures beside the truth of a world, to the milliunit, night by night; and history that stays.
@@ -108,7 +109,8 @@ extension Connection {
                         day: try row("day"), bundleID: try row("bundle_id"), productID: try row("product_id"),
                         currency: try row("currency")),
                     NightsFigures.Sum(
-                        transactions: try row("transactions"), units: try row("units"), milliunits: try row("milliunits"))
+                        transactions: try row("transactions"), units: try row("units"),
+                        milliunits: try row("milliunits"))
                 )
             })
     }

@@ -81,10 +81,10 @@ SELECT results_eq(
         ('already black', 1, 1, 1), ('excluded', 0, 0, 0), ('opening white', 0, 0, 0), ('new', 3, 4, 7),
         ('claimed', 1, 1, 2), ('resolved', 0, 0, 0), ('refunded', 0, 0, 0), ('closing white', 2, 3, 5)$$,
     'with its eleven totals');
-SELECT lives_ok(
-    format('SELECT test.run_as(%L, %L)', 'iap_finance', format('SELECT count(*) FROM finance.%I', name)),
-    'finance reads ' || name)
-FROM (VALUES ('deliveries'), ('refunds_after_delivery'), ('control_totals')) AS views (name);
+SELECT results_eq(
+    $$SELECT day, runs, received, white, black, excluded, difference, balances FROM finance.control_totals_by_day$$,
+    $$VALUES (current_date, 6::bigint, 6::bigint, 4::bigint, 1::bigint, 0::bigint, 1::bigint, false)$$,
+    'and by day, with what is missing');
 
 -- No personal data beyond the user id.
 SELECT is_empty(
@@ -92,6 +92,16 @@ SELECT is_empty(
     WHERE relnamespace = 'finance'::regnamespace AND attnum > 0
         AND attname IN ('device', 'payload', 'app_account_token', 'note')$$,
     'nothing of a device, a receipt or a note');
+
+-- All views and functions, and nothing else.
+SELECT lives_ok(
+    format('SELECT test.run_as(%L, %L)', 'iap_finance', format('SELECT count(*) FROM finance.%I', relname)),
+    'finance reads ' || relname)
+FROM pg_class WHERE relnamespace = 'finance'::regnamespace AND relkind IN ('v', 'r');
+SELECT ok(has_function_privilege('iap_finance', oid, 'EXECUTE'), 'finance calls ' || proname)
+FROM pg_proc WHERE pronamespace = 'finance'::regnamespace;
+SELECT test.is_denied('iap_finance', format('SELECT count(*) FROM iap.%I', relname))
+FROM pg_class WHERE relnamespace = 'iap'::regnamespace AND relkind = 'r';
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -43,7 +43,8 @@ extension NightsWorld {
     /// The truth as the ledger can know it at a moment.
     public func figures(at moment: Date) -> NightsFigures {
         let admissions = Dictionary(
-            events.claims.filter { $0.kind != .alreadyDelivered }.map { ($0.transaction.id, $0.at) }, uniquingKeysWith: min)
+            events.claims.filter { $0.kind != .alreadyDelivered }.map { ($0.transaction.id, $0.at) },
+            uniquingKeysWith: min)
         let products = Dictionary(
             uniqueKeysWithValues: Catalog.all.flatMap { catalog in
                 catalog.products.map { ([catalog.bundleID, $0.id], $0) }

@@ -1,0 +1,175 @@
+-- The journal of schema finance: what it says of a closed day is the same for ever.
+BEGIN;
+SELECT no_plan();
+SET LOCAL iap.present = '2026-03-01 10:00+00';
+
+-- As the nightly job closes its books.
+CREATE FUNCTION test.close_books(moment timestamptz) RETURNS void
+LANGUAGE sql AS $$
+    INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version) VALUES ($1, $1, 'h', 1, '1');
+    SELECT test.run_as('iap_job', format('SELECT iap.close_postings(%s)', (SELECT max(run_id) FROM iap.runs)));
+$$;
+CREATE FUNCTION test.present(moment text) RETURNS text
+LANGUAGE sql AS $$ SELECT set_config('iap.present', $1, true) $$;
+-- Bought at that moment, and admitted at the present one.
+CREATE FUNCTION test.bought(transaction_id text, moment timestamptz, quantity integer DEFAULT 1) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.admit(%L, %L, %L, %L, %L, %L, %L, %L)', 'com.example.a', 'Production', $1, $1, 'gems', $3, $2,
+        'ann'))
+$$;
+CREATE FUNCTION test.finance(query text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+BEGIN
+    SET LOCAL ROLE iap_finance;
+    RETURN QUERY EXECUTE query;
+    RESET ROLE;
+END
+$$;
+-- What finance is told of a day.
+CREATE FUNCTION test.told(day date) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT test.finance(format(
+        $f$
+        SELECT 'owed ' || purchase_day || ' ' || ageing || ' ' || units || ' ' || amount
+        FROM finance.unclaimed_liability_as_of(%1$L)
+        UNION ALL
+        SELECT 'delivered ' || delivery_day || ' ' || delivered_by || ' ' || units || ' ' || amount
+        FROM finance.deliveries_as_of(%1$L)
+        UNION ALL
+        SELECT 'refunded ' || refund_day || ' ' || refunded || ' ' || units || ' ' || amount
+        FROM finance.refunds_as_of(%1$L)
+        UNION ALL
+        SELECT 'received ' || received || ' = ' || owed || ' + ' || delivered || ' + ' || excluded
+        FROM finance.balances_as_of(%1$L)
+        $f$, day))
+$$;
+CREATE FUNCTION test.is_not_closed(day date) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT test.is_refused(
+        'iap_finance', format('SELECT count(*) FROM finance.%I(%L)', proname, day), '55000', '% is not closed yet',
+        format('%s of %s', proname, day))
+    FROM pg_proc WHERE pronamespace = 'finance'::regnamespace AND proname LIKE '%\_as\_of'
+$$;
+
+SELECT test.is_not_closed('2026-02-28');
+SELECT test.is_refused(
+    'iap_finance', 'SELECT finance.closed(NULL)', '22023', 'as of which day%', 'a day must be named');
+
+-- Two purchases of one day; one is delivered on the same day, and one on the next.
+SELECT test.bought('1', '2026-03-01 09:00+00', 2), test.bought('2', '2026-02-27 09:00+00'),
+    test.bought('3', '2026-03-01 09:30+00');
+SELECT test.claim('3');
+SELECT test.admit('4', environment => 'Sandbox');
+SELECT test.close_books('2026-03-01 20:00+00');
+SELECT test.is_not_closed('2026-03-01');
+SELECT is_empty($$SELECT * FROM test.told('2026-02-28')$$, 'the day before all knows nothing');
+SELECT test.present('2026-03-02 01:00+00');
+SELECT test.claim('1');
+SELECT test.close_books('2026-03-02 20:00+00');
+CREATE FUNCTION test.first_of_march() RETURNS SETOF text
+LANGUAGE sql AS $$
+    VALUES
+        ('owed 2026-02-27 2-7 1 0.990'), ('owed 2026-03-01 0-1 2 1.980'), ('delivered 2026-03-01 claim 1 0.990'),
+        ('received 3 = 2 + 1 + 0')
+$$;
+SELECT set_eq($$SELECT test.told('2026-03-01')$$, 'SELECT test.first_of_march()', 'the first of March');
+
+-- Whatever happens afterwards.
+SELECT test.present('2026-03-03 01:00+00');
+SELECT test.resolve('2', 'refunded');
+UPDATE iap.black SET refunded_at = '2026-03-01 23:00+00' WHERE transaction_id = '3';
+UPDATE iap.products SET list_price_milliunits = 5000 WHERE product_id = 'gems';
+SELECT test.bought('5', '2026-02-01 09:00+00');
+UPDATE iap.white SET price_milliunits = 7000, currency = 'CNY' WHERE transaction_id = '5';
+SELECT test.close_books('2026-03-04 20:00+00');
+SELECT set_eq($$SELECT test.told('2026-03-01')$$, 'SELECT test.first_of_march()', 'the first of March, days later');
+SELECT set_eq(
+    $$SELECT test.told('2026-03-02')$$,
+    $$VALUES
+        ('owed 2026-02-27 2-7 1 0.990'), ('delivered 2026-03-01 claim 1 0.990'), ('delivered 2026-03-02 claim 2 1.980'),
+        ('received 3 = 1 + 2 + 0')$$, 'the second');
+SELECT set_eq(
+    $$SELECT test.told('2026-03-03')$$,
+    $$VALUES
+        ('owed 2026-02-01 8-30 1 7.000'), ('delivered 2026-03-01 claim 1 0.990'),
+        ('delivered 2026-03-02 claim 2 1.980'), ('refunded 2026-03-01 after delivery 1 0.990'),
+        ('refunded 2026-03-03 before delivery 1 0.990'), ('received 3 = 0 + 2 + 1'), ('received 1 = 1 + 0 + 0')$$,
+    'the third, by currency, at the prices of their time');
+SELECT results_eq(
+    $$SELECT refund_day, transaction_id, units, amount, is_by_support FROM finance.refunds_before_delivery$$,
+    $$VALUES ('2026-03-03'::date, '2' COLLATE "C", 1, 0.990, true)$$, 'what was refunded before its delivery');
+SELECT results_eq(
+    $$SELECT refund_day, refunded, transactions, amount FROM finance.refunds ORDER BY 1$$,
+    $$VALUES
+        ('2026-03-01'::date, 'after delivery', 1::bigint, 0.990),
+        ('2026-03-03', 'before delivery', 1, 0.990)$$, 'both sorts of refunds by day');
+
+-- What turns up for a closed day is booked on the first that is open; a resolve that is taken back is booked twice.
+SELECT test.present('2026-03-02 12:00+00');
+SELECT test.bought('6', '2026-03-01 12:00+00'), test.resolve('6', 'delivered'), test.reopen('6');
+SELECT results_eq(
+    'SELECT booked_on, account, sum(transactions) FROM iap.postings GROUP BY 1, 2 ORDER BY 2',
+    $$VALUES ('2026-03-02'::date, 'delivered', 0::numeric), ('2026-03-02', 'owed', 1)$$, 'posted');
+SELECT test.close_books('2026-03-05 20:00+00');
+SELECT set_eq($$SELECT test.told('2026-03-01')$$, 'SELECT test.first_of_march()', 'the first of March still');
+SELECT results_eq(
+    $$SELECT booked_on, account, day, units, amount FROM finance.journal
+    WHERE run_id = (SELECT max(run_id) FROM iap.runs)$$,
+    $$VALUES ('2026-03-04'::date, 'owed', '2026-03-01'::date, 1::bigint, 5.000)$$, 'booked later, once, not by nought');
+SELECT is_empty('SELECT FROM iap.postings', 'nothing is left open');
+SELECT results_eq(
+    'SELECT closed_through FROM finance.closings ORDER BY run_id',
+    $$VALUES ('2026-02-28'::date), ('2026-03-01'), ('2026-03-03'), ('2026-03-04')$$, 'what is closed');
+SELECT test.close_books('2026-03-03 20:00+00');
+SELECT is((SELECT max(closed_through) FROM iap.runs), '2026-03-04', 'a replay opens nothing again');
+SELECT throws_ok('UPDATE iap.books SET units = 0', '42501', 'iap.books is append-only: UPDATE is refused', 'update');
+SELECT throws_ok('DELETE FROM iap.books', '42501', 'iap.books is append-only: DELETE is refused', 'delete');
+SELECT throws_ok('TRUNCATE iap.books', '42501', 'iap.books is append-only: TRUNCATE is refused', 'truncate');
+
+-- The journal explains the tables, and what it does not shows; so does what is in no table, or in two.
+SELECT is_empty($$SELECT test.finance('SELECT account FROM finance.unexplained')$$, 'all is explained');
+ALTER TABLE iap.black DISABLE TRIGGER posted_old;
+DELETE FROM iap.black WHERE transaction_id = '1';
+SELECT set_eq(
+    $$SELECT test.finance('SELECT account || '' '' || transactions || '' '' || units || '' '' || amount
+    FROM finance.unexplained')$$, $$VALUES ('delivered -1 -2 -1.980')$$, 'all but what goes by unseen');
+SELECT is_empty($$SELECT test.finance('SELECT transaction_id FROM finance.differences')$$, 'every transaction is once');
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, is_named, uploaded_at, first_run_id)
+VALUES
+    ('1', 'com.example.a', 'Production', 1, 65, true, now(), 8), ('6', 'com.example.a', 'Production', 1, 65, true, now(), 8),
+    ('9', 'com.example.a', 'Production', 1, 65, true, now(), NULL);
+SELECT test.exclude('6', 'family_shared');
+SELECT results_eq(
+    $$SELECT transaction_id, difference, run_id, is_white, is_black, is_excluded FROM finance.differences ORDER BY 1$$,
+    $$VALUES
+        ('1' COLLATE "C", 'nowhere', 8::bigint, false, false, false), ('6', 'doubled', 8, true, false, true)$$,
+    'and which is not');
+
+-- Misdeliveries: by the order, or by who uploaded it first.
+SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-of-bob', 'bob', 'gems')$$);
+SELECT test.bought('11', now()), test.claim('11', 'ann', 'order-of-bob');
+SELECT test.bought('12', now()), test.claim('12', 'ann', 'order-of-ann');
+SELECT test.admit('13', user_id => NULL), test.claim('13');
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
+VALUES ('13', 'com.example.a', 'Production', 1, 129, 'bob', true, now());
+SELECT set_eq(
+    $$SELECT test.finance('SELECT transaction_id || '' '' || delivered_to || '' '' || likely_bought_by || '' ''
+    || evidence || '' '' || amount FROM finance.misdeliveries')$$,
+    $$VALUES ('11 ann bob order 5.000'), ('13 ann bob upload 5.000')$$, 'what went to the wrong user');
+
+-- An app's server can't choose its present.
+CREATE ROLE test_app LOGIN IN ROLE iap_app;
+SET LOCAL SESSION AUTHORIZATION test_app;
+SET LOCAL iap.present = '2020-01-01 00:00+00';
+SELECT iap.admit('com.example.a', 'Production', '21', '21', 'gems', 1, now(), 'ann') AS admitted,
+    iap.claim('com.example.a', '21', 'ann') AS claimed;
+RESET SESSION AUTHORIZATION;
+SELECT results_eq(
+    $$SELECT first_seen_at, delivered_at FROM iap.black WHERE transaction_id = '21'$$, 'VALUES (now(), now())',
+    'an app''s server can''t choose its present');
+
+SELECT * FROM finish();
+ROLLBACK;
