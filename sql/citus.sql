@@ -28,8 +28,13 @@ SELECT create_distributed_table('iap.excluded', 'transaction_id', colocate_with 
 SELECT create_distributed_table('iap.verified', 'transaction_id', colocate_with => 'iap.white');
 SELECT create_distributed_table('iap.sightings', 'transaction_id', colocate_with => 'iap.white');
 SELECT create_distributed_table('iap.claims', 'transaction_id', colocate_with => 'iap.white');
-SELECT create_distributed_table('iap.cases', 'transaction_id', colocate_with => 'iap.white');
 
--- These stay on the coordinator. They are small, a run's books are closed over one snapshot of them, and the audit
--- trail's triggers hold there:
---     iap.migrations, iap.runs, iap.movements, iap.events, iap.postings, iap.books
+-- The functions by which rows are sealed are wanted where the rows are.
+SELECT create_distributed_function(oid::regprocedure::text)
+FROM pg_proc
+WHERE pronamespace = 'audit'::regnamespace AND proname LIKE '%\_seal';
+
+-- These stay on the coordinator. They are small, a run's books are closed over one snapshot of them, and triggers hold
+-- there, which Citus does not have on distributed tables: what becomes of a case is written down by one.
+--     iap.migrations, iap.runs, iap.movements, iap.cases, iap.events, iap.postings, iap.books,
+--     audit.seals, audit.sealings

@@ -32,13 +32,17 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
-REVOKE ALL ON ALL TABLES IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
-REVOKE ALL ON ALL SEQUENCES IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap, finance FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+REVOKE ALL ON SCHEMA iap, finance, audit FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+REVOKE ALL ON ALL TABLES IN SCHEMA iap, finance, audit
+    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA iap, finance, audit
+    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap, finance, audit
+    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
 
 GRANT USAGE ON SCHEMA iap TO iap_job, iap_app, iap_support, iap_import;
 GRANT USAGE ON SCHEMA finance TO iap_finance;
+GRANT USAGE ON SCHEMA audit TO iap_job, iap_import;
 
 -- The nightly job. What is delivered or excluded stays so: it deletes from neither, nor from anything but the
 -- staging table and white. The inbox belongs to the app's server: the job only writes what became of a receipt.
@@ -51,11 +55,16 @@ GRANT UPDATE (
     ON iap.receipts TO iap_job;
 GRANT INSERT, DELETE ON iap.verified TO iap_job;
 GRANT INSERT, UPDATE, DELETE ON iap.white TO iap_job;
-GRANT UPDATE (refunded_at, refund_reason, refund_run_id) ON iap.black TO iap_job;
+GRANT UPDATE (refunded_at, refund_reason, refund_run_id, seal) ON iap.black TO iap_job;
 GRANT INSERT, UPDATE ON iap.excluded, iap.sightings, iap.cases, iap.runs TO iap_job;
 GRANT INSERT, UPDATE (closed_run_id) ON iap.movements TO iap_job;
 GRANT INSERT ON iap.events TO iap_job;
 GRANT EXECUTE ON FUNCTION iap.close_postings TO iap_job;
+GRANT SELECT ON audit.seals, audit.sealings TO iap_job;
+GRANT EXECUTE ON FUNCTION
+    audit.white_seal, audit.black_seal, audit.excluded_seal, audit.claim_seal, audit.event_digest, audit.first_link,
+    audit.last_final_event, audit.seal_events
+    TO iap_job;
 
 -- An app's own server.
 GRANT EXECUTE ON FUNCTION
@@ -90,6 +99,7 @@ GRANT UPDATE (order_id, transaction_id, device, submitted_at) ON iap.receipts TO
 GRANT UPDATE (state, closed_at, closed_as, closed_by) ON iap.cases TO iap_import;
 GRANT DELETE ON iap.white, iap.excluded TO iap_import;
 GRANT USAGE ON SEQUENCE iap.receipt_number TO iap_import;
+GRANT EXECUTE ON FUNCTION audit.black_seal, audit.excluded_seal TO iap_import;
 
 -- Finance.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;

@@ -1,5 +1,9 @@
 -- The schema after all migrations, as pg_dump shows it. Made by Tests/SQL/run.sh --record-schema.
 
+CREATE SCHEMA audit;
+
+COMMENT ON SCHEMA audit IS 'The chain over iap.events, and what makes the seals of the ledger''s rows.';
+
 CREATE SCHEMA finance;
 
 COMMENT ON SCHEMA finance IS 'Views and functions for finance, without personal data beyond the user id. Days are days of UTC.';
@@ -16,6 +20,147 @@ CREATE TYPE iap.source AS ENUM (
 );
 
 COMMENT ON TYPE iap.source IS 'Who vouches for a transaction, from the poorest to the best.';
+
+CREATE FUNCTION audit.black_seal(transaction_id text, bundle_id text, environment text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, price_milliunits bigint, currency text, user_id text, order_id text, delivered_by text, delivered_at timestamp with time zone, refunded_at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14), 0)
+$_$;
+
+COMMENT ON FUNCTION audit.black_seal(transaction_id text, bundle_id text, environment text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, price_milliunits bigint, currency text, user_id text, order_id text, delivered_by text, delivered_at timestamp with time zone, refunded_at timestamp with time zone) IS 'The seal of a black row.';
+
+CREATE FUNCTION audit.claim_seal(transaction_id text, bundle_id text, user_id text, order_id text, outcome text, attempted_at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6), 0)
+$_$;
+
+COMMENT ON FUNCTION audit.claim_seal(transaction_id text, bundle_id text, user_id text, order_id text, outcome text, attempted_at timestamp with time zone) IS 'The seal of an attempt to claim.';
+
+CREATE TABLE iap.events (
+    event_id bigint NOT NULL,
+    happened_at timestamp with time zone DEFAULT now() NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    run_id bigint,
+    transaction_id text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    environment text,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL
+);
+
+COMMENT ON TABLE iap.events IS 'The audit trail: rows are added, and never changed or taken away.';
+
+COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
+
+CREATE FUNCTION audit.event_digest(event iap.events) RETURNS bytea
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT sha256(convert_to(
+        jsonb_build_array(
+            event.event_id, to_char(event.happened_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), event.kind,
+            event.actor, event.run_id, event.transaction_id, event.bundle_id, event.environment, event.details)::text,
+        'UTF8'))
+$$;
+
+COMMENT ON FUNCTION audit.event_digest(event iap.events) IS 'The SHA-256 of all that an event says.';
+
+CREATE FUNCTION audit.excluded_seal(transaction_id text, bundle_id text, environment text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, price_milliunits bigint, currency text, reason text, found_bundle_id text, excluded_at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12), 0)
+$_$;
+
+COMMENT ON FUNCTION audit.excluded_seal(transaction_id text, bundle_id text, environment text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, price_milliunits bigint, currency text, reason text, found_bundle_id text, excluded_at timestamp with time zone) IS 'The seal of an excluded row; a refund may be added to it later.';
+
+CREATE FUNCTION audit.first_link() RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT pg_catalog.sha256('iap-reconcile'::bytea)
+$$;
+
+COMMENT ON FUNCTION audit.first_link() IS 'What the first event is linked to.';
+
+CREATE FUNCTION audit.last_final_event() RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT coalesce(max(last_event_id), 0)
+    FROM audit.sealings
+    WHERE horizon <= pg_snapshot_xmin(pg_current_snapshot())
+        -- A number is drawn a moment before its transaction is counted among those that run.
+        AND sealed_at < clock_timestamp() - interval '10 minutes'
+$$;
+
+COMMENT ON FUNCTION audit.last_final_event() IS 'The number up to which no event can come any more: whatever was written when it was drawn has ended.';
+
+CREATE FUNCTION audit.next_link(link bytea, digest bytea) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE WHEN link IS NULL THEN digest ELSE pg_catalog.sha256(link OPERATOR(pg_catalog.||) digest) END
+$$;
+
+COMMENT ON FUNCTION audit.next_link(link bytea, digest bytea) IS 'The link of an event, from the one before and its digest.';
+
+CREATE FUNCTION audit.seal_events(run_id bigint DEFAULT NULL::bigint) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'audit', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    reached bigint;
+    horizon xid8;
+    start   bigint;
+    before  bytea;
+    added   bigint;
+BEGIN
+    LOCK TABLE audit.sealings IN EXCLUSIVE MODE;
+    SELECT coalesce(max(event_id), 0), pg_snapshot_xmax(pg_current_snapshot()) INTO reached, horizon
+    FROM iap.events;
+    SELECT position, link INTO start, before
+    FROM audit.seals
+    ORDER BY position DESC
+    LIMIT 1;
+
+    WITH unsealed AS (
+        SELECT events.event_id, audit.event_digest(events) AS digest
+        FROM iap.events
+        LEFT JOIN audit.seals USING (event_id)
+        WHERE events.event_id > audit.last_final_event() AND seals.event_id IS NULL
+    ), linked AS (
+        SELECT
+            event_id, digest, row_number() OVER chained - 1 AS number, audit.chain(digest) OVER chained AS link
+        FROM (
+            SELECT 0 AS event_id, coalesce(before, audit.first_link()) AS digest
+            UNION ALL
+            SELECT event_id, digest FROM unsealed
+        ) AS given
+        WINDOW chained AS (ORDER BY event_id ROWS UNBOUNDED PRECEDING)
+    )
+    INSERT INTO audit.seals (position, event_id, digest, link)
+    SELECT coalesce(start, 0) + number, event_id, digest, link
+    FROM linked
+    WHERE number > 0;
+    GET DIAGNOSTICS added = ROW_COUNT;
+
+    INSERT INTO audit.sealings (run_id, last_event_id, horizon, position, link)
+    SELECT seal_events.run_id, reached, horizon, coalesce(max(position), 0),
+        coalesce((SELECT link FROM audit.seals ORDER BY position DESC LIMIT 1), audit.first_link())
+    FROM audit.seals;
+    RETURN added;
+END
+$$;
+
+COMMENT ON FUNCTION audit.seal_events(run_id bigint) IS 'Continues the chain over the events that are not sealed yet, in the order of their numbers, and says how many.';
+
+CREATE FUNCTION audit.white_seal(transaction_id text, bundle_id text, environment text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, price_milliunits bigint, currency text, first_seen_at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $8, $9, $10), 0)
+$_$;
+
+COMMENT ON FUNCTION audit.white_seal(transaction_id text, bundle_id text, environment text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, price_milliunits bigint, currency text, first_seen_at timestamp with time zone) IS 'The seal of a white row.';
 
 CREATE FUNCTION finance.ageing(age_days integer) RETURNS text
     LANGUAGE sql IMMUTABLE
@@ -157,12 +302,15 @@ BEGIN
 
     INSERT INTO iap.white AS known (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        purchased_at, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at)
+        purchased_at, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at, seal)
     VALUES (
         admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
         (SELECT type FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id),
         admit.quantity, admit.purchased_at, 'app_server', iap.present(), admit.user_id, admit.receipt_id,
-        iap.present())
+        iap.present(),
+        audit.white_seal(
+            admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
+            admit.quantity, admit.purchased_at, NULL, NULL, iap.present()))
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
     is_new := FOUND;
 
@@ -242,8 +390,11 @@ BEGIN
         outcome := 'already_delivered';
     END IF;
 
-    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome)
-    VALUES (claim.transaction_id, claim.bundle_id, claim.user_id, claim.order_id, outcome);
+    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, seal)
+    VALUES (
+        claim.transaction_id, claim.bundle_id, claim.user_id, claim.order_id, outcome,
+        audit.claim_seal(
+            claim.transaction_id, claim.bundle_id, claim.user_id, claim.order_id, outcome, now()));
     IF outcome = 'delivered' THEN
         INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, environment, details)
         VALUES (
@@ -284,6 +435,7 @@ CREATE TABLE iap.white (
     first_run_id bigint,
     nights_confirmed integer DEFAULT 0 NOT NULL,
     last_confirmed_at timestamp with time zone,
+    seal bigint,
     CONSTRAINT confirmed_at_some_time CHECK (((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))),
     CONSTRAINT ids_are_apples CHECK ((((octet_length(transaction_id) >= 1) AND (octet_length(transaction_id) <= 64)) AND ((octet_length(original_transaction_id) >= 1) AND (octet_length(original_transaction_id) <= 64)) AND ((octet_length(product_id) >= 1) AND (octet_length(product_id) <= 255)) AND ((octet_length(bundle_id) >= 1) AND (octet_length(bundle_id) <= 255)) AND ((((transaction_id || original_transaction_id) || product_id) || bundle_id) !~ '[^!-~]'::text))),
     CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
@@ -308,6 +460,8 @@ COMMENT ON COLUMN iap.white.booked_as IS 'apple: as paid; list: the list price t
 COMMENT ON COLUMN iap.white.admitted_user_id IS 'The user for whom the app''s own server admitted it.';
 
 COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed it while nobody claimed it.';
+
+COMMENT ON COLUMN iap.white.seal IS 'Of what was bought, and for how much: see audit.white_seal.';
 
 CREATE FUNCTION iap.close_case(owed iap.white, how text, who text, note text) RETURNS void
     LANGUAGE sql
@@ -360,12 +514,16 @@ BEGIN
     INSERT INTO iap.black (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
         purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source,
-        first_seen_at, first_run_id, user_id, order_id, delivered_by, delivered_at)
+        first_seen_at, first_run_id, user_id, order_id, delivered_by, delivered_at, seal)
     VALUES (
         owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
         owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
         owed.booked_milliunits, owed.booked_currency, owed.booked_as, owed.source, owed.first_seen_at,
-        owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, iap.present())
+        owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, iap.present(),
+        audit.black_seal(
+            owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
+            owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, deliver.user_id, deliver.order_id,
+            deliver.how, iap.present(), NULL))
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
     is_ours := FOUND;
 
@@ -435,12 +593,16 @@ BEGIN
     INSERT INTO iap.excluded (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
         purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source,
-        verified_at, reason, refunded_at, excluded_at)
+        verified_at, reason, refunded_at, excluded_at, seal)
     VALUES (
         owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
         owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
         owed.booked_milliunits, owed.booked_currency, owed.booked_as, owed.source, owed.verified_at, exclude.reason,
-        CASE exclude.reason WHEN 'refunded' THEN iap.present() END, iap.present())
+        CASE exclude.reason WHEN 'refunded' THEN iap.present() END, iap.present(),
+        audit.excluded_seal(
+            owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
+            owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, exclude.reason, NULL,
+            iap.present()))
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
 END
 $$;
@@ -712,7 +874,7 @@ CREATE FUNCTION iap.refuse_change() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    RAISE EXCEPTION 'iap.% is append-only: % is refused', tg_table_name, tg_op
+    RAISE EXCEPTION '%.% is append-only: % is refused', tg_table_schema, tg_table_name, tg_op
         USING ERRCODE = 'insufficient_privilege', HINT = 'Write a further event that corrects the earlier one.';
 END
 $$;
@@ -1160,6 +1322,57 @@ $$;
 
 COMMENT ON FUNCTION iap.withdraw_restored(delivered iap.white, who text) IS 'After the delivery of a non-consumable: takes the other transactions of the same purchase out of white.';
 
+CREATE AGGREGATE audit.chain(bytea) (
+    SFUNC = audit.next_link,
+    STYPE = bytea
+);
+
+COMMENT ON AGGREGATE audit.chain(bytea) IS 'The last link over digests in their order; the first is the link to go on from.';
+
+CREATE TABLE audit.sealings (
+    sealing_id bigint NOT NULL,
+    sealed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    run_id bigint,
+    last_event_id bigint NOT NULL,
+    horizon xid8 NOT NULL,
+    "position" bigint NOT NULL,
+    link bytea NOT NULL,
+    CONSTRAINT sealings_link_check CHECK ((octet_length(link) = 32))
+);
+
+COMMENT ON TABLE audit.sealings IS 'How far the chain reached, and its end, each time it was continued.';
+
+ALTER TABLE audit.sealings ALTER COLUMN sealing_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME audit.sealings_sealing_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE audit.seals (
+    "position" bigint NOT NULL,
+    event_id bigint NOT NULL,
+    digest bytea NOT NULL,
+    link bytea NOT NULL,
+    erased_event_id bigint,
+    erased_digest bytea,
+    CONSTRAINT erased_by_whom_and_to_what CHECK (((erased_event_id IS NULL) = (erased_digest IS NULL))),
+    CONSTRAINT seals_digest_check CHECK ((octet_length(digest) = 32)),
+    CONSTRAINT seals_erased_digest_check CHECK ((octet_length(erased_digest) = 32)),
+    CONSTRAINT seals_link_check CHECK ((octet_length(link) = 32)),
+    CONSTRAINT seals_position_check CHECK (("position" > 0))
+);
+
+COMMENT ON TABLE audit.seals IS 'The chain over the audit trail: one row an event.';
+
+COMMENT ON COLUMN audit.seals.digest IS 'audit.event_digest of the event, when it was sealed.';
+
+COMMENT ON COLUMN audit.seals.link IS 'The SHA-256 of the link before and of the digest.';
+
+COMMENT ON COLUMN audit.seals.erased_event_id IS 'The event that tells why a person''s data is no more in this one.';
+
 CREATE TABLE iap.runs (
     run_id bigint NOT NULL,
     as_of timestamp with time zone NOT NULL,
@@ -1374,6 +1587,7 @@ CREATE TABLE iap.black (
     refunded_at timestamp with time zone,
     refund_reason text,
     refund_run_id bigint,
+    seal bigint,
     CONSTRAINT black_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
     CONSTRAINT black_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
     CONSTRAINT black_delivered_by_check CHECK ((delivered_by = ANY (ARRAY['claim'::text, 'resolved'::text, 'import'::text]))),
@@ -1391,6 +1605,8 @@ COMMENT ON TABLE iap.black IS 'The black table: transactions whose goods were de
 COMMENT ON COLUMN iap.black.delivered_by IS 'claim: by the app''s server; resolved: by the support desk, which may take that back with iap.reopen; import: before iap-reconcile was there.';
 
 COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
+
+COMMENT ON COLUMN iap.black.seal IS 'Of what was delivered, to whom and when: see audit.black_seal.';
 
 CREATE TABLE iap.products (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -1470,6 +1686,7 @@ CREATE TABLE iap.excluded (
     refund_reason text,
     excluded_at timestamp with time zone NOT NULL,
     run_id bigint,
+    seal bigint,
     CONSTRAINT excluded_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
     CONSTRAINT excluded_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
     CONSTRAINT excluded_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
@@ -1488,6 +1705,8 @@ COMMENT ON TABLE iap.excluded IS 'Verified, but not owed, with the reason.';
 COMMENT ON COLUMN iap.excluded.found_bundle_id IS 'The app that the receipt names, where it is another than it came for.';
 
 COMMENT ON COLUMN iap.excluded.run_id IS 'The run that found it; NULL if the support desk or a claim did.';
+
+COMMENT ON COLUMN iap.excluded.seal IS 'Of what was bought, and why it is not owed: see audit.excluded_seal.';
 
 CREATE TABLE iap.sightings (
     transaction_id text NOT NULL COLLATE pg_catalog."C",
@@ -2084,10 +2303,13 @@ CREATE TABLE iap.claims (
     order_id text,
     outcome text NOT NULL,
     attempted_at timestamp with time zone DEFAULT now() NOT NULL,
+    seal bigint,
     CONSTRAINT claims_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'already_delivered'::text, 'not_verified'::text, 'wrong_user'::text, 'excluded'::text])))
 );
 
 COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was committed, and its outcome.';
+
+COMMENT ON COLUMN iap.claims.seal IS 'Of the whole attempt: see audit.claim_seal.';
 
 ALTER TABLE iap.claims ALTER COLUMN claim_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME iap.claims_claim_id_seq
@@ -2097,22 +2319,6 @@ ALTER TABLE iap.claims ALTER COLUMN claim_id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
-
-CREATE TABLE iap.events (
-    event_id bigint NOT NULL,
-    happened_at timestamp with time zone DEFAULT now() NOT NULL,
-    kind text NOT NULL,
-    actor text NOT NULL,
-    run_id bigint,
-    transaction_id text COLLATE pg_catalog."C",
-    bundle_id text COLLATE pg_catalog."C",
-    environment text,
-    details jsonb DEFAULT '{}'::jsonb NOT NULL
-);
-
-COMMENT ON TABLE iap.events IS 'The audit trail: rows are added, and never changed or taken away.';
-
-COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
 
 ALTER TABLE iap.events ALTER COLUMN event_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME iap.events_event_id_seq
@@ -2288,6 +2494,15 @@ WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000');
 
 COMMENT ON TABLE iap.verified IS 'Staging: the transactions of the batches in hand. Empty between batches.';
 
+ALTER TABLE ONLY audit.sealings
+    ADD CONSTRAINT sealings_pkey PRIMARY KEY (sealing_id);
+
+ALTER TABLE ONLY audit.seals
+    ADD CONSTRAINT seals_event_id_key UNIQUE (event_id);
+
+ALTER TABLE ONLY audit.seals
+    ADD CONSTRAINT seals_pkey PRIMARY KEY ("position");
+
 ALTER TABLE ONLY iap.black
     ADD CONSTRAINT black_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
 
@@ -2358,6 +2573,8 @@ CREATE INDEX cases_open ON iap.cases USING btree (likelihood, opened_at) WHERE (
 
 CREATE INDEX claims_by_order ON iap.claims USING btree (order_id) WHERE (order_id IS NOT NULL);
 
+CREATE INDEX claims_delivered ON iap.claims USING btree (attempted_at) WHERE (outcome = 'delivered'::text);
+
 CREATE INDEX events_by_run ON iap.events USING btree (run_id) WHERE (run_id IS NOT NULL);
 
 CREATE INDEX events_by_transaction ON iap.events USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
@@ -2389,6 +2606,14 @@ CREATE INDEX verified_by_bucket ON iap.verified USING btree (bucket);
 CREATE INDEX white_by_original ON iap.white USING btree (original_transaction_id);
 
 CREATE INDEX white_by_purchase ON iap.white USING btree (bundle_id, purchased_at);
+
+CREATE TRIGGER sealings_are_kept BEFORE DELETE OR UPDATE ON audit.sealings FOR EACH ROW EXECUTE FUNCTION iap.refuse_change();
+
+CREATE TRIGGER sealings_are_not_truncated BEFORE TRUNCATE ON audit.sealings FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
+
+CREATE TRIGGER seals_are_kept BEFORE DELETE ON audit.seals FOR EACH ROW EXECUTE FUNCTION iap.refuse_change();
+
+CREATE TRIGGER seals_are_not_truncated BEFORE TRUNCATE ON audit.seals FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
 
 CREATE TRIGGER books_are_kept BEFORE DELETE OR UPDATE ON iap.books FOR EACH ROW EXECUTE FUNCTION iap.refuse_change();
 
@@ -2431,6 +2656,24 @@ CREATE TRIGGER valued BEFORE INSERT ON iap.excluded FOR EACH ROW WHEN ((new.book
 CREATE TRIGGER valued BEFORE INSERT ON iap.white FOR EACH ROW WHEN ((new.booked_as IS NULL)) EXECUTE FUNCTION iap.value_purchase();
 
 CREATE TRIGGER valued_anew BEFORE UPDATE ON iap.white FOR EACH ROW WHEN ((((old.price_milliunits IS DISTINCT FROM new.price_milliunits) OR (old.currency IS DISTINCT FROM new.currency)) OR (old.is_trial IS DISTINCT FROM new.is_trial))) EXECUTE FUNCTION iap.value_purchase();
+
+REVOKE ALL ON FUNCTION audit.black_seal(transaction_id text, bundle_id text, environment text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, price_milliunits bigint, currency text, user_id text, order_id text, delivered_by text, delivered_at timestamp with time zone, refunded_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.claim_seal(transaction_id text, bundle_id text, user_id text, order_id text, outcome text, attempted_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.event_digest(event iap.events) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.excluded_seal(transaction_id text, bundle_id text, environment text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, price_milliunits bigint, currency text, reason text, found_bundle_id text, excluded_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.first_link() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.last_final_event() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.next_link(link bytea, digest bytea) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.seal_events(run_id bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.white_seal(transaction_id text, bundle_id text, environment text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, price_milliunits bigint, currency text, first_seen_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION finance.ageing(age_days integer) FROM PUBLIC;
 
@@ -2515,4 +2758,6 @@ REVOKE ALL ON FUNCTION iap.why_closed(bundle_id text, environment text, transact
 REVOKE ALL ON FUNCTION iap.with_restored(owed iap.white) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_restored(delivered iap.white, who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.chain(bytea) FROM PUBLIC;
 

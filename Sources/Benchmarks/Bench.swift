@@ -22,6 +22,12 @@ struct Bench {
         _ = try await SchemaUpdate.migrate(database: conninfo(name))
     }
 
+    func hasDatabase(_ name: String) async throws -> Bool {
+        let connection = try await Connection.connect(ConnectionSettings(conninfo("postgres")))
+        defer { connection.close() }
+        return try await !connection.query("SELECT FROM pg_database WHERE datname = \(name)").isEmpty
+    }
+
     /// A copy of a database that nobody is connected to.
     func copyDatabase(_ source: String, to name: String) async throws {
         try await administer("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: source) STRATEGY file_copy")
@@ -50,10 +56,7 @@ struct Bench {
     /// write to it: `copyDatabase` is for that.
     func filledDatabase(receipts: Int) async throws -> String {
         let name = "filled_\(receipts)"
-        let connection = try await Connection.connect(ConnectionSettings(conninfo("postgres")))
-        defer { connection.close() }
-        let known = try await connection.query("SELECT FROM pg_database WHERE datname = \(name)")
-        guard known.isEmpty else { return name }
+        if try await hasDatabase(name) { return name }
         try await createDatabase(name)
         let fill = try InboxFill(seed: Self.seed, receipts: receipts, transactions: 10, now: Date())
         _ = try await fill.fill(conninfo(name))

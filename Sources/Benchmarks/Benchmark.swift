@@ -3,7 +3,7 @@ enum Benchmark: String, CaseIterable {
     case appReceipts = "app-receipts"
     case jws, verify, record, report
     case emptyNight = "empty-night"
-    case night, black, workers
+    case night, workers, black, check
 
     func run(_ bench: Bench) async throws -> [Measurement] {
         switch self {
@@ -14,8 +14,9 @@ enum Benchmark: String, CaseIterable {
         case .report: try await ReportStage.measure(bench)
         case .emptyNight: try await Nights.empty(bench)
         case .night: try await Nights.growing(bench)
-        case .black: try await Nights.besideBlackTables(bench)
         case .workers: try await Nights.sharedByWorkers(bench)
+        case .black: try await BlackTable.nights(bench)
+        case .check: try await BlackTable.check(bench)
         }
     }
 }

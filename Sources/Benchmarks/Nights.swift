@@ -3,7 +3,7 @@ import PostgreSQL
 
 /// Whole nights, from the start of the program to its end, with its database and a simulated App Store beside it.
 enum Nights {
-    private static let fewReceipts = 10_000
+    static let fewReceipts = 10_000
     private static let manyReceipts = 100_000
     /// In megabytes.
     private static let memoryLimit = 150.0
@@ -50,7 +50,7 @@ enum Nights {
     }
 
     /// One night on a copy of a database.
-    private static func night(_ bench: Bench, on source: String, grace: String) async throws -> Program.Ended {
+    static func night(_ bench: Bench, on source: String, grace: String) async throws -> Program.Ended {
         try await bench.withStore { store in
             try await bench.copyDatabase(source, to: "night")
             let configuration = try bench.configuration(database: "night", store: store, grace: grace)
@@ -58,41 +58,6 @@ enum Nights {
             try await bench.dropDatabase("night")
             return ended
         }
-    }
-
-    /// The same receipts with a black table of one row, and of a million.
-    static func besideBlackTables(_ bench: Bench) async throws -> [Measurement] {
-        let source = try await bench.filledDatabase(receipts: fewReceipts)
-        var least = [Int64(1): Double.infinity, 1_000_000: Double.infinity]
-        for rows in least.keys {
-            let name = "black_\(rows)"
-            try await bench.copyDatabase(source, to: name)
-            try await bench.execute(fillBlack(rows), in: name)
-        }
-        for _ in 0..<2 {
-            for (rows, seconds) in least {
-                least[rows] = min(seconds, try await night(bench, on: "black_\(rows)", grace: "30d").seconds)
-            }
-        }
-        for rows in least.keys { try await bench.dropDatabase("black_\(rows)") }
-        return [
-            Measurement(
-                benchmark: "black", what: "10,000 receipts, a million delivered before", value: least[1_000_000] ?? 0,
-                unit: "s", limit: least[1] ?? 0, against: "the same with one delivered", aim: .atMost(1.2))
-        ]
-    }
-
-    private static func fillBlack(_ rows: Int64) -> SQL {
-        """
-        INSERT INTO iap.black (
-            transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-            purchased_at, source, first_seen_at, user_id, delivered_by, delivered_at)
-        SELECT
-            id, 'com.example.game', 'Production', id, 'gems.100', 'consumable', 1, now() - interval '9 days',
-            'verify_receipt', now() - interval '9 days', 'u' || number, 'claim', now() - interval '9 days'
-        FROM generate_series(1, \(rows)) AS number
-        CROSS JOIN LATERAL (SELECT '9' || lpad((number * 7919 % 1000003)::text, 15, '0') AS id) AS made
-        """
     }
 
     /// One inbox, worked through by several processes at a latency of 200 ms; each has 64 requests in flight.

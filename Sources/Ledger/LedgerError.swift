@@ -15,6 +15,8 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     case cancelled
     /// The control totals don't balance.
     case unbalanced([Imbalance])
+    /// Something does not hold that always must.
+    case violated([IntegrityFinding])
     /// Anything else PostgreSQL said.
     case failed(String)
 
@@ -24,6 +26,7 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
             .failed(let text):
             text
         case .cancelled: "cancelled"
+        case .violated(let findings): findings.map(\.description).joined(separator: "; ")
         case .unbalanced(let imbalances): imbalances.map(\.description).joined(separator: "; ")
         }
     }

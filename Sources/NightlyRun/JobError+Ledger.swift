@@ -10,6 +10,7 @@ extension JobError {
             case .conflict(let text): .databaseUnavailable("another session's lock stays in the way: \(text)")
             case .cancelled: .databaseUnavailable("a statement was cancelled")
             case .unbalanced: .inconsistent("The control totals don't balance: \(error.description)")
+            case .violated: .inconsistent("\(error.description). Look with iap-reconcile verify.")
             case .failed(let text): .inconsistent(text)
             }
     }

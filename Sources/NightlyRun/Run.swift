@@ -59,7 +59,12 @@ struct Run {
             try await Sweeper(night: night, session: session).sweep()
         }
         let totals = try await night.stopwatch.time(.books) { () async throws(LedgerError) -> ControlTotals in
-            try await patiently { () async throws(LedgerError) in try await session.closeBooks(of: night.runID) }
+            let totals = try await patiently { () async throws(LedgerError) in
+                try await session.closeBooks(of: night.runID)
+            }
+            try await session.checkNight(startedAt: startedAt)
+            try await session.sealEvents(of: night.runID)
+            return totals
         }
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: Date(), now: night.now,

@@ -40,6 +40,7 @@ import Testing
             expected["iap.cases"] = nil
             #expect(difference(ledger, expected) == [])
             #expect(stage.lost.isSubset(of: second.findings.caseIDs))
+            #expect(try await violations(stage.database) == [])
         }
     }
 

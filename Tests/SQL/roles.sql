@@ -22,16 +22,16 @@ SELECT is_empty(
 -- Nothing is for everyone.
 SELECT is_empty(
     $$SELECT oid::regprocedure FROM pg_proc
-    WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace)
+    WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace)
         AND EXISTS (SELECT FROM aclexplode(coalesce(proacl, acldefault('f', proowner))) WHERE grantee = 0)$$,
     'no function is for everyone');
 SELECT is_empty(
     $$SELECT oid::regclass FROM pg_class
-    WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace)
+    WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace)
         AND EXISTS (SELECT FROM aclexplode(relacl) WHERE grantee = 0)$$, 'no table or view is for everyone');
 SELECT is_empty(
     $$SELECT nspname FROM pg_namespace
-    WHERE nspname IN ('iap', 'finance')
+    WHERE nspname IN ('iap', 'finance', 'audit')
         AND EXISTS (SELECT FROM aclexplode(nspacl) WHERE grantee = 0)$$, 'no schema is for everyone');
 
 -- The exact rights on tables: whatever is not in this list is not granted.
@@ -40,11 +40,12 @@ SELECT grantee::regrole::text AS role, pg_class.oid::regclass::text AS relation,
     string_agg(lower(privilege_type), ',' ORDER BY privilege_type) AS rights
 FROM pg_class
 CROSS JOIN aclexplode(relacl)
-WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace) AND grantee <> relowner
+WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace) AND grantee <> relowner
 GROUP BY 1, 2;
 SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_job' ORDER BY relation$$,
     $$VALUES
+        ('audit.sealings', 'select'), ('audit.seals', 'select'),
         ('iap.black', 'select'), ('iap.cases', 'insert,select,update'), ('iap.claims', 'select'),
         ('iap.events', 'insert,select'), ('iap.excluded', 'insert,select,update'), ('iap.migrations', 'select'),
         ('iap.movements', 'insert,select'), ('iap.orders', 'select'), ('iap.products', 'select'),
@@ -58,6 +59,7 @@ SELECT results_eq(
     WHERE acl.grantee = 'iap_job'::regrole AND acl.privilege_type = 'UPDATE' ORDER BY 1, 2$$,
     $$VALUES
         ('iap.black', 'refund_reason'), ('iap.black', 'refund_run_id'), ('iap.black', 'refunded_at'),
+        ('iap.black', 'seal'),
         ('iap.movements', 'closed_run_id'),
         ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
         ('iap.receipts', 'last_attempt_at'), ('iap.receipts', 'made_at'), ('iap.receipts', 'next_attempt_at'), ('iap.receipts', 'signature'),
@@ -101,6 +103,14 @@ SELECT results_eq(
         ('iap_app', 'admit'), ('iap_app', 'claim'), ('iap_app', 'register_order'), ('iap_app', 'submit_receipt'),
         ('iap_job', 'close_postings'),
         ('iap_support', 'reopen'), ('iap_support', 'resolve')$$, 'the functions that are granted');
+SELECT results_eq(
+    $$SELECT grantee::regrole::text, proname::text COLLATE "default" FROM pg_proc CROSS JOIN aclexplode(proacl)
+    WHERE pronamespace = 'audit'::regnamespace AND grantee <> proowner ORDER BY 1, 2$$,
+    $$VALUES
+        ('iap_import', 'black_seal'), ('iap_import', 'excluded_seal'),
+        ('iap_job', 'black_seal'), ('iap_job', 'claim_seal'), ('iap_job', 'event_digest'),
+        ('iap_job', 'excluded_seal'), ('iap_job', 'first_link'), ('iap_job', 'last_final_event'),
+        ('iap_job', 'seal_events'), ('iap_job', 'white_seal')$$, 'and those that seal');
 
 -- As they meet it.
 SELECT test.is_denied('iap_app', 'SELECT payload FROM iap.receipts');
@@ -143,7 +153,14 @@ SELECT test.is_denied('iap_job', $$SELECT iap.claim('com.example.a', '1', 'me')$
 SELECT test.is_denied('iap_job', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
 SELECT test.is_denied('iap_job', $$SELECT iap.reopen('1', 'me', 'mine')$$);
 SELECT test.is_denied('iap_job', 'SELECT * FROM finance.deliveries');
+SELECT test.is_denied('iap_job', 'WITH gone AS (DELETE FROM audit.seals RETURNING 1) SELECT count(*) FROM gone');
+SELECT test.is_denied(
+    'iap_job', $$WITH u AS (UPDATE audit.seals SET digest = link RETURNING 1) SELECT count(*) FROM u$$);
+SELECT test.is_denied('iap_support', 'SELECT * FROM audit.seals');
+SELECT test.is_denied('iap_app', 'SELECT audit.seal_events()');
 
+-- The seals' functions have none, so that they are read into the statements that use them: they name what they call in
+-- full.
 -- A function with its owner's rights can't be led astray by the caller's search path.
 SELECT is_empty(
     $$SELECT oid::regprocedure FROM pg_proc

@@ -104,11 +104,11 @@ SELECT throws_ok('TRUNCATE iap.runs, iap.events', '42501', NULL, 'truncate with 
 
 SELECT set_eq(
     $$SELECT relation FROM test.distribution
-    UNION ALL SELECT unnest(ARRAY['migrations', 'runs', 'movements', 'events', 'postings', 'books'])$$,
+    UNION ALL SELECT unnest(ARRAY['migrations', 'runs', 'movements', 'cases', 'events', 'postings', 'books'])$$,
     $$SELECT relname::text FROM pg_class WHERE relnamespace = 'iap'::regnamespace AND relkind = 'r'$$,
     'citus.sql places every table');
 SELECT matches(
-    (SELECT text FROM test.files WHERE name = 'citus.sql'), 'iap\.migrations, iap\.runs, iap\.movements, iap\.events',
+    (SELECT text FROM test.files WHERE name = 'citus.sql'), 'iap\.migrations, iap\.runs, iap\.movements, iap\.cases, iap\.events',
     'and says which stay on the coordinator');
 SELECT is_empty(
     $$SELECT indexrelid::regclass

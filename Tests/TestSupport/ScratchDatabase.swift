@@ -51,6 +51,27 @@ extension ScratchDatabase {
         return ScratchDatabase(name: name, cluster: cluster, logins: template?.logins ?? [:])
     }
 
+    /// Runs the body with a copy of this database, which is dropped afterwards. Nobody may be connected to this one.
+    public func withCopy<Value>(_ body: (ScratchDatabase) async throws -> Value) async throws -> Value {
+        let copy = ScratchDatabase(name: name + "_copy", cluster: cluster, logins: logins)
+        let admin = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
+        defer { admin.close() }
+        // A backend goes a moment after its connection was closed.
+        try await admin.execute(
+            """
+            SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = \(name)
+            """)
+        try await admin.execute("CREATE DATABASE \(identifier: copy.name) TEMPLATE \(identifier: name)")
+        do {
+            let value = try await body(copy)
+            try await copy.drop()
+            return value
+        } catch {
+            try? await copy.drop()
+            throw error
+        }
+    }
+
     func drop() async throws {
         // In a task of its own, so that a cancelled test drops its database too.
         try await Task {

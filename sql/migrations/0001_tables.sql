@@ -176,6 +176,7 @@ CREATE TABLE iap.white (
     -- Nights on which Apple confirmed it while nobody claimed it.
     nights_confirmed        integer NOT NULL DEFAULT 0 CHECK (nights_confirmed >= 0),
     last_confirmed_at       timestamptz,
+    seal                    bigint,
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT ids_are_apples CHECK (
         octet_length(transaction_id) BETWEEN 1 AND 64 AND octet_length(original_transaction_id) BETWEEN 1 AND 64
@@ -218,6 +219,7 @@ CREATE TABLE iap.black (
     refunded_at             timestamptz,
     refund_reason           text,
     refund_run_id           bigint,
+    seal                    bigint,
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT price_has_currency CHECK ((price_milliunits IS NULL) = (currency IS NULL)),
     CONSTRAINT unknown_has_no_amount CHECK ((booked_as = 'unknown') = (booked_milliunits IS NULL)),
@@ -257,6 +259,7 @@ CREATE TABLE iap.excluded (
     refund_reason           text,
     excluded_at             timestamptz NOT NULL,
     run_id                  bigint,
+    seal                    bigint,
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT price_has_currency CHECK ((price_milliunits IS NULL) = (currency IS NULL)),
     CONSTRAINT unknown_has_no_amount CHECK ((booked_as = 'unknown') = (booked_milliunits IS NULL)),
@@ -300,9 +303,11 @@ CREATE TABLE iap.claims (
     outcome        text NOT NULL
         CHECK (outcome IN ('delivered', 'already_delivered', 'not_verified', 'wrong_user', 'excluded')),
     attempted_at   timestamptz NOT NULL DEFAULT now(),
+    seal           bigint,
     PRIMARY KEY (transaction_id, claim_id)
 );
 
+CREATE INDEX claims_delivered ON iap.claims (attempted_at) WHERE outcome = 'delivered';
 CREATE INDEX claims_by_order ON iap.claims (order_id) WHERE order_id IS NOT NULL;
 
 CREATE TABLE iap.cases (
@@ -424,7 +429,7 @@ CREATE INDEX events_by_run ON iap.events (run_id) WHERE run_id IS NOT NULL;
 CREATE FUNCTION iap.refuse_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    RAISE EXCEPTION 'iap.% is append-only: % is refused', tg_table_name, tg_op
+    RAISE EXCEPTION '%.% is append-only: % is refused', tg_table_schema, tg_table_name, tg_op
         USING ERRCODE = 'insufficient_privilege', HINT = 'Write a further event that corrects the earlier one.';
 END
 $$;
@@ -480,14 +485,17 @@ COMMENT ON COLUMN iap.white.booked_as IS
     'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 COMMENT ON COLUMN iap.white.admitted_user_id IS 'The user for whom the app''s own server admitted it.';
 COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed it while nobody claimed it.';
+COMMENT ON COLUMN iap.white.seal IS 'Of what was bought, and for how much: see audit.white_seal.';
 
 COMMENT ON TABLE iap.black IS 'The black table: transactions whose goods were delivered, for ever.';
 COMMENT ON COLUMN iap.black.delivered_by IS
     'claim: by the app''s server; resolved: by the support desk, which may take that back with iap.reopen; '
     'import: before iap-reconcile was there.';
 COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
+COMMENT ON COLUMN iap.black.seal IS 'Of what was delivered, to whom and when: see audit.black_seal.';
 
 COMMENT ON TABLE iap.excluded IS 'Verified, but not owed, with the reason.';
+COMMENT ON COLUMN iap.excluded.seal IS 'Of what was bought, and why it is not owed: see audit.excluded_seal.';
 COMMENT ON COLUMN iap.excluded.found_bundle_id IS
     'The app that the receipt names, where it is another than it came for.';
 COMMENT ON COLUMN iap.excluded.run_id IS 'The run that found it; NULL if the support desk or a claim did.';
@@ -498,6 +506,7 @@ COMMENT ON COLUMN iap.sightings.in_receipt IS
     'Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.';
 
 COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was committed, and its outcome.';
+COMMENT ON COLUMN iap.claims.seal IS 'Of the whole attempt: see audit.claim_seal.';
 
 COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
 COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';

@@ -191,12 +191,16 @@ BEGIN
     INSERT INTO iap.excluded (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
         purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source,
-        verified_at, reason, refunded_at, excluded_at)
+        verified_at, reason, refunded_at, excluded_at, seal)
     VALUES (
         owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
         owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
         owed.booked_milliunits, owed.booked_currency, owed.booked_as, owed.source, owed.verified_at, exclude.reason,
-        CASE exclude.reason WHEN 'refunded' THEN iap.present() END, iap.present())
+        CASE exclude.reason WHEN 'refunded' THEN iap.present() END, iap.present(),
+        audit.excluded_seal(
+            owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
+            owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, exclude.reason, NULL,
+            iap.present()))
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
 END
 $$;
@@ -232,12 +236,16 @@ BEGIN
     INSERT INTO iap.black (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
         purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source,
-        first_seen_at, first_run_id, user_id, order_id, delivered_by, delivered_at)
+        first_seen_at, first_run_id, user_id, order_id, delivered_by, delivered_at, seal)
     VALUES (
         owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
         owed.product_type, owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, owed.storefront,
         owed.booked_milliunits, owed.booked_currency, owed.booked_as, owed.source, owed.first_seen_at,
-        owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, iap.present())
+        owed.first_run_id, deliver.user_id, deliver.order_id, deliver.how, iap.present(),
+        audit.black_seal(
+            owed.transaction_id, owed.bundle_id, owed.environment, owed.original_transaction_id, owed.product_id,
+            owed.quantity, owed.purchased_at, owed.price_milliunits, owed.currency, deliver.user_id, deliver.order_id,
+            deliver.how, iap.present(), NULL))
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
     is_ours := FOUND;
 
@@ -381,12 +389,15 @@ BEGIN
 
     INSERT INTO iap.white AS known (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        purchased_at, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at)
+        purchased_at, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at, seal)
     VALUES (
         admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
         (SELECT type FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id),
         admit.quantity, admit.purchased_at, 'app_server', iap.present(), admit.user_id, admit.receipt_id,
-        iap.present())
+        iap.present(),
+        audit.white_seal(
+            admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
+            admit.quantity, admit.purchased_at, NULL, NULL, iap.present()))
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
     is_new := FOUND;
 
@@ -519,8 +530,11 @@ BEGIN
         outcome := 'already_delivered';
     END IF;
 
-    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome)
-    VALUES (claim.transaction_id, claim.bundle_id, claim.user_id, claim.order_id, outcome);
+    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, seal)
+    VALUES (
+        claim.transaction_id, claim.bundle_id, claim.user_id, claim.order_id, outcome,
+        audit.claim_seal(
+            claim.transaction_id, claim.bundle_id, claim.user_id, claim.order_id, outcome, now()));
     IF outcome = 'delivered' THEN
         INSERT INTO iap.events (kind, actor, transaction_id, bundle_id, environment, details)
         VALUES (

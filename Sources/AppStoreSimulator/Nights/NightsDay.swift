@@ -204,7 +204,9 @@ struct NightsDay {
     private static let moves: [SQL] = [
         """
         UPDATE iap.claims c
-        SET attempted_at = d.at
+        SET attempted_at = d.at,
+            seal = audit.claim_seal(
+                c.transaction_id, c.bundle_id, c.user_id, c.order_id, c.outcome, d.at)
         FROM day_claims d
         WHERE c.transaction_id = d.transaction_id AND c.bundle_id = d.bundle_id AND c.user_id = d.user_id
             AND c.outcome = d.kind

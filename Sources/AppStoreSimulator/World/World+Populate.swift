@@ -205,19 +205,28 @@ private enum WorldTimes {
         """,
         """
         UPDATE iap.claims c
-        SET attempted_at = d.at
+        SET attempted_at = d.at,
+            seal = audit.claim_seal(
+                c.transaction_id, c.bundle_id, c.user_id, c.order_id, c.outcome, d.at)
         FROM world_deliveries d
         WHERE c.transaction_id = d.transaction_id AND c.bundle_id = d.bundle_id
         """,
         """
         UPDATE iap.black b
-        SET first_seen_at = d.at, delivered_at = d.at
+        SET first_seen_at = d.at, delivered_at = d.at,
+            seal = audit.black_seal(
+                b.transaction_id, b.bundle_id, b.environment, b.original_transaction_id, b.product_id, b.quantity,
+                b.purchased_at, b.price_milliunits, b.currency, b.user_id, b.order_id, b.delivered_by, d.at,
+                b.refunded_at)
         FROM world_deliveries d
         WHERE b.transaction_id = d.transaction_id AND b.bundle_id = d.bundle_id AND b.environment = 'Production'
         """,
         """
         UPDATE iap.white v
-        SET first_seen_at = d.at, verified_at = d.at
+        SET first_seen_at = d.at, verified_at = d.at,
+            seal = audit.white_seal(
+                v.transaction_id, v.bundle_id, v.environment, v.original_transaction_id, v.product_id, v.quantity,
+                v.purchased_at, v.price_milliunits, v.currency, d.at)
         FROM world_deliveries d
         WHERE v.transaction_id = d.transaction_id AND v.bundle_id = d.bundle_id AND v.environment = 'Production'
         """,

@@ -27,6 +27,8 @@ enum Help {
               --by WHO           who decides
               --note TEXT        why
               --app BUNDLE       in this app, --environment production or sandbox, where several know ID
+          verify                 look at what must always hold of the tables, the audit trail's chain included
+              --json             as JSON
           migrate                bring the database's schema up to date
               --print            show the SQL instead
           import KIND FILE       take over a company's own history: receipts, orders, delivered or products,
@@ -49,7 +51,7 @@ enum Help {
 
         Exit codes: 0 everything due was tried; 64 usage; 65 what was asked for is not there,
         can't be read or is not valid, or lines of an import were refused;
-        69 database or Apple unavailable; 70 internal error or totals that don't balance;
+        69 database or Apple unavailable; 70 internal error, or tables that don't hold together;
         75 ended early, the rest stays in the inbox; 77 permission; 78 configuration.
         See man iap-reconcile.
 

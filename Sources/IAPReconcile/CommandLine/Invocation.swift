@@ -21,6 +21,7 @@ enum Command: Sendable {
     case doctor
     case check(String, asJSON: Bool)
     case resolve(Resolution)
+    case verify(asJSON: Bool)
     /// Needs no configuration; `-` among the files is standard input.
     case inspect(files: [String], trustRoot: String?)
     case help
@@ -59,6 +60,7 @@ extension Invocation {
         "doctor": [],
         "check": [LongOption(name: "json", takesValue: false)],
         "resolve": Command.resolveOptions,
+        "verify": [LongOption(name: "json", takesValue: false)],
         "inspect": [LongOption(name: "trust-root", takesValue: true)],
     ]
 
@@ -123,6 +125,8 @@ extension Invocation {
             return try .check(operands, options)
         case "resolve":
             return try .resolve(operands, options)
+        case "verify":
+            return .verify(asJSON: options.has("json"))
         case "import":
             return try .importFile(operands, options)
         case "inspect":

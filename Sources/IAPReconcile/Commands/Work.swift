@@ -16,7 +16,7 @@ struct Work {
     private static func secrets(for command: Command) -> Secrets {
         switch command {
         case .run, .doctor: .ofThisProcess
-        case .check, .resolve, .report, .migrate, .importFile, .inspect, .help, .version: .leftAlone
+        case .check, .resolve, .verify, .report, .migrate, .importFile, .inspect, .help, .version: .leftAlone
         }
     }
 
@@ -29,6 +29,7 @@ struct Work {
         case .doctor: await doctor()
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)
+        case .verify(let asJSON): try await verify(asJSON: asJSON)
         case .inspect, .help, .version: .done
         }
     }

@@ -31,35 +31,41 @@ struct DeliveriesImport {
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
                 purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as,
                 source, first_seen_at, first_run_id, user_id, order_id, delivered_by, delivered_at, refunded_at,
-                refund_reason, refund_run_id)
-            SELECT DISTINCT ON (incoming.transaction_id, incoming.bundle_id, incoming.environment)
-                incoming.transaction_id, incoming.bundle_id, incoming.environment,
-                coalesce(
-                    white.original_transaction_id, excluded.original_transaction_id,
-                    incoming.original_transaction_id),
-                coalesce(white.product_id, excluded.product_id, incoming.product_id),
-                coalesce(white.product_type, excluded.product_type, products.type),
-                coalesce(
-                    white.quantity, CASE WHEN excluded.quantity > 0 THEN excluded.quantity END, incoming.quantity),
-                coalesce(white.purchased_at, excluded.purchased_at, incoming.purchased_at),
-                coalesce(white.price_milliunits, excluded.price_milliunits),
-                coalesce(white.currency, excluded.currency),
-                coalesce(white.storefront, excluded.storefront),
-                coalesce(white.booked_milliunits, excluded.booked_milliunits),
-                coalesce(white.booked_currency, excluded.booked_currency),
-                coalesce(white.booked_as, excluded.booked_as),
-                coalesce(white.source, excluded.source, 'app_server'),
-                coalesce(white.first_seen_at, excluded.excluded_at, now()),
-                coalesce(white.first_run_id, excluded.run_id),
-                incoming.user_id, incoming.order_id, 'import', incoming.delivered_at,
-                excluded.refunded_at, excluded.refund_reason,
-                CASE WHEN excluded.refunded_at IS NOT NULL THEN excluded.run_id END
-            FROM incoming
-            LEFT JOIN white USING (transaction_id, bundle_id, environment)
-            LEFT JOIN excluded USING (transaction_id, bundle_id, environment)
-            LEFT JOIN products
-                ON products.bundle_id = incoming.bundle_id AND products.product_id = incoming.product_id
-            ORDER BY incoming.transaction_id, incoming.bundle_id, incoming.environment, line
+                refund_reason, refund_run_id, seal)
+            SELECT
+                delivered.*,
+                \(Seal.black.of())
+            FROM (
+                SELECT DISTINCT ON (incoming.transaction_id, incoming.bundle_id, incoming.environment)
+                    incoming.transaction_id, incoming.bundle_id, incoming.environment,
+                    coalesce(
+                        white.original_transaction_id, excluded.original_transaction_id,
+                        incoming.original_transaction_id) AS original_transaction_id,
+                    coalesce(white.product_id, excluded.product_id, incoming.product_id) AS product_id,
+                    coalesce(white.product_type, excluded.product_type, products.type),
+                    coalesce(
+                        white.quantity, CASE WHEN excluded.quantity > 0 THEN excluded.quantity END,
+                        incoming.quantity) AS quantity,
+                    coalesce(white.purchased_at, excluded.purchased_at, incoming.purchased_at) AS purchased_at,
+                    coalesce(white.price_milliunits, excluded.price_milliunits) AS price_milliunits,
+                    coalesce(white.currency, excluded.currency) AS currency,
+                    coalesce(white.storefront, excluded.storefront),
+                    coalesce(white.booked_milliunits, excluded.booked_milliunits),
+                    coalesce(white.booked_currency, excluded.booked_currency),
+                    coalesce(white.booked_as, excluded.booked_as),
+                    coalesce(white.source, excluded.source, 'app_server'),
+                    coalesce(white.first_seen_at, excluded.excluded_at, now()),
+                    coalesce(white.first_run_id, excluded.run_id),
+                    incoming.user_id, incoming.order_id, 'import' AS delivered_by, incoming.delivered_at,
+                    excluded.refunded_at, excluded.refund_reason,
+                    CASE WHEN excluded.refunded_at IS NOT NULL THEN excluded.run_id END
+                FROM incoming
+                LEFT JOIN white USING (transaction_id, bundle_id, environment)
+                LEFT JOIN excluded USING (transaction_id, bundle_id, environment)
+                LEFT JOIN products
+                    ON products.bundle_id = incoming.bundle_id AND products.product_id = incoming.product_id
+                ORDER BY incoming.transaction_id, incoming.bundle_id, incoming.environment, line
+            ) AS delivered
             ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING
             """)
     }
@@ -103,11 +109,12 @@ struct DeliveriesImport {
                 INSERT INTO excluded (
                     transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type,
                     quantity, purchased_at, price_milliunits, currency, storefront, booked_milliunits,
-                    booked_currency, booked_as, source, verified_at, reason, excluded_at)
+                    booked_currency, booked_as, source, verified_at, reason, excluded_at, seal)
                 SELECT
                     transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type,
                     quantity, purchased_at, price_milliunits, currency, storefront, booked_milliunits,
-                    booked_currency, booked_as, source, verified_at, 'restored', now()
+                    booked_currency, booked_as, source, verified_at, 'restored', now(),
+                    \(Seal.excluded.of(["reason": "'restored'", "found_bundle_id": "NULL", "excluded_at": "now()"]))
                 FROM gone
                 ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING
             )

@@ -14,16 +14,27 @@ struct Merge {
     func refundDelivered() async throws {
         try await connection.execute(
             """
-            UPDATE black
-            SET refunded_at = verified.refunded_at,
-                refund_reason = verified.refund_reason,
-                refund_run_id = \(record.runID)
-            FROM verified
-            WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.refunded_at IS NOT NULL
-                AND black.transaction_id = verified.transaction_id
-                AND black.bundle_id = verified.bundle_id
-                AND black.environment = verified.environment
-                AND black.refunded_at IS NULL
+            WITH refunded AS (
+                UPDATE black
+                SET refunded_at = verified.refunded_at,
+                    refund_reason = verified.refund_reason,
+                    refund_run_id = \(record.runID),
+                    seal = \(Seal.black.renewed(with: ["refunded_at": "verified.refunded_at"]))
+                FROM verified
+                WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.refunded_at IS NOT NULL
+                    AND black.transaction_id = verified.transaction_id
+                    AND black.bundle_id = verified.bundle_id
+                    AND black.environment = verified.environment
+                    AND black.refunded_at IS NULL
+                RETURNING
+                    black.transaction_id, black.bundle_id, black.environment, black.refunded_at, black.refund_reason
+            )
+            INSERT INTO events (happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
+            SELECT
+                \(record.now), 'refunded', 'iap-reconcile', \(record.runID), transaction_id, bundle_id, environment,
+                jsonb_strip_nulls(jsonb_build_object('refunded_at', refunded_at, 'reason', refund_reason))
+            FROM refunded
+            ORDER BY transaction_id, bundle_id, environment
             """)
     }
 
@@ -80,11 +91,14 @@ struct Merge {
             INSERT INTO excluded AS known (
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
                 purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as,
-                source, verified_at, reason, found_bundle_id, refunded_at, refund_reason, excluded_at, run_id)
+                source, verified_at, reason, found_bundle_id, refunded_at, refund_reason, excluded_at, run_id, seal)
             SELECT
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
                 purchased_at, price_milliunits, verified.currency, storefront, \(booked), source, verified_at,
-                exclusion, found_bundle_id, refunded_at, refund_reason, \(record.now), \(record.runID)
+                exclusion, found_bundle_id, refunded_at, refund_reason, \(record.now), \(record.runID),
+                \(Seal.excluded.of([
+                    "currency": "verified.currency", "reason": "exclusion", "excluded_at": "\(record.now)",
+                ]))
             FROM verified
             \(listPrices)
             WHERE bucket = \(bucket) AND is_best AND exclusion IS NOT NULL
@@ -122,7 +136,11 @@ struct Merge {
                 storefront = coalesce(white.storefront, verified.storefront),
                 nights_confirmed = white.nights_confirmed + CASE WHEN \(isAnotherNight) THEN 1 ELSE 0 END,
                 last_confirmed_at = CASE WHEN \(isAnotherNight)
-                    THEN verified.verified_at ELSE white.last_confirmed_at END
+                    THEN verified.verified_at ELSE white.last_confirmed_at END,
+                seal = CASE WHEN white.price_milliunits IS NULL AND verified.price_milliunits IS NOT NULL
+                    THEN \(Seal.white.renewed(
+                        with: ["price_milliunits": "verified.price_milliunits", "currency": "verified.currency"]))
+                    ELSE white.seal END
             FROM verified
             WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.exclusion IS NULL
                 AND white.transaction_id = verified.transaction_id
@@ -174,12 +192,13 @@ struct Merge {
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
                 purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
                 app_account_token, price_milliunits, currency, storefront, booked_milliunits, booked_currency,
-                booked_as, source, verified_at, first_seen_at, first_run_id, nights_confirmed, last_confirmed_at)
+                booked_as, source, verified_at, first_seen_at, first_run_id, nights_confirmed, last_confirmed_at, seal)
             SELECT
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
                 purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
                 app_account_token, price_milliunits, verified.currency, storefront, \(booked), source, verified_at,
-                \(record.now), \(record.runID), 1, verified_at
+                \(record.now), \(record.runID), 1, verified_at,
+                \(Seal.white.of(["currency": "verified.currency", "first_seen_at": "\(record.now)"]))
             FROM verified
             \(listPrices)
             WHERE bucket = \(bucket) AND is_best AND exclusion IS NULL

@@ -1,0 +1,69 @@
+import PostgreSQL
+
+/// What the job and the support desk do beside years of deliveries.
+enum BlackTable {
+    private static let many: Int64 = 10_000_000
+
+    /// The same receipts with a black table of one row, and of ten million.
+    static func nights(_ bench: Bench) async throws -> [Measurement] {
+        var seconds: [Int64: Double] = [:]
+        for rows in [1, many] {
+            let source = try await database(bench, rows: rows)
+            for _ in 0..<2 {
+                let night = try await Nights.night(bench, on: source, grace: "30d")
+                seconds[rows] = min(night.seconds, seconds[rows] ?? .infinity)
+            }
+        }
+        return [
+            Measurement(
+                benchmark: "black", what: "10,000 receipts, ten million delivered before",
+                value: seconds[many] ?? 0, unit: "s", limit: seconds[1] ?? 0, against: "the same with one delivered",
+                aim: .atMost(1.2))
+        ]
+    }
+
+    /// `check` by a transaction's id, an order's and a user's, each from the start of the program to its end.
+    static func check(_ bench: Bench) async throws -> [Measurement] {
+        let source = try await database(bench, rows: many)
+        let configuration = try bench.configuration(database: source, store: "http://127.0.0.1:9")
+        var measurements: [Measurement] = []
+        for (name, id) in [("transaction", "9000000001000000"), ("order", "o1000000"), ("user", "u1000000")] {
+            var seconds: [Double] = []
+            for _ in 0..<11 {
+                let ended = try await Program.run(
+                    "\(bench.programs)/iap-reconcile", ["check", id, "--config", configuration],
+                    output: "\(bench.scratch)/check.log")
+                seconds.append(ended.seconds)
+            }
+            measurements.append(
+                Measurement(
+                    benchmark: "check", what: "check of a \(name), ten million delivered",
+                    value: seconds.sorted()[5] * 1000, unit: "ms", limit: 100, against: "100 ms", aim: .atMost(1)))
+        }
+        return measurements
+    }
+
+    /// A database with receipts that wait and so many delivered transactions of other customers, made if it isn't
+    /// there yet.
+    private static func database(_ bench: Bench, rows: Int64) async throws -> String {
+        let name = "black_\(rows)"
+        if try await bench.hasDatabase(name) { return name }
+        try await bench.copyDatabase(try await bench.filledDatabase(receipts: Nights.fewReceipts), to: name)
+        try await bench.execute(fill(rows), in: name)
+        return name
+    }
+
+    private static func fill(_ rows: Int64) -> SQL {
+        """
+        INSERT INTO iap.black (
+            transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+            purchased_at, source, first_seen_at, user_id, order_id, delivered_by, delivered_at)
+        SELECT
+            id, 'com.example.game', 'Production', id, 'gems.100', 'consumable', 1, now() - interval '9 days',
+            'verify_receipt', now() - interval '9 days', 'u' || number, 'o' || number, 'claim',
+            now() - interval '9 days'
+        FROM generate_series(1, \(rows)) AS number
+        CROSS JOIN LATERAL (SELECT '9' || lpad(number::text, 15, '0') AS id) AS made
+        """
+    }
+}
