@@ -6,6 +6,7 @@ import NightlyRun
 enum IAPReconcile {
     static func main() async {
         Memory.keepToOneHeap()
+        Memory.keepOffDisks()
         exit(await code(of: Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 
