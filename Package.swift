@@ -55,10 +55,13 @@ let package = Package(
         room("NightlyRun", ["Ledger", "AppStore", "Reconciliation", "CCSV"]),
         // The page's style and script, compiled in: a report needs no file but itself.
         room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
+        room("Telling", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
         room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "PostgreSQL"]),
         .executableTarget(
             name: "IAPReconcile",
-            dependencies: ["NightlyRun", "Reporting", "Reconciliation", "CINIH", "CGetopt", "CMalloc"],
+            dependencies: [
+                "NightlyRun", "Reporting", "Telling", "Reconciliation", "CINIH", "CGetopt", "CMalloc",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator"], swiftSettings: strict),
@@ -84,9 +87,10 @@ let package = Package(
         tests("Ledger", ["PostgreSQL", "Reconciliation"]),
         tests("NightlyRun", ["Ledger", "AppStore", "AppStoreSimulator", "PostgreSQL", "Reconciliation"]),
         tests("Reporting", ["Reconciliation"]),
+        tests("Telling", ["Reconciliation", "Reporting"]),
         tests("AppStoreSimulator", ["AppStore", "HTTP", "PostgreSQL"]),
         tests(
             "IAPReconcile",
-            ["NightlyRun", "Reporting", "Reconciliation", "AppStoreSimulator", "PostgreSQL"]),
+            ["NightlyRun", "Reporting", "Telling", "Reconciliation", "AppStoreSimulator", "PostgreSQL"]),
     ]
 )

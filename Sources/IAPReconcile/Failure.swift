@@ -5,9 +5,12 @@ import Reporting
 struct Failure {
     let message: String
     let code: ExitCode
+    /// The same for those who are told of a run: nothing of an error that nobody foresaw, for it may show anything.
+    let publicMessage: String
 
     /// The one place where errors become text and exit code.
     init(_ error: any Error) {
+        var isForeseen = true
         switch error {
         case let error as UsageError:
             message = "\(error)\nTry “iap-reconcile --help”."
@@ -33,7 +36,9 @@ struct Failure {
         default:
             message = "an internal error: \(error)"
             code = .software
+            isForeseen = false
         }
+        publicMessage = isForeseen ? message : "an internal error, of which the job's log says more"
     }
 
     private static func code(of error: ReportError) -> ExitCode {

@@ -4,6 +4,8 @@ public import Reconciliation
 /// Writes a run's report as its findings come: pages, spreadsheet, CSV, JSON and summary at once, in memory that does
 /// not grow with their number.
 public final class ReportWriter: FindingsReceiver {
+    /// The run that the report is of, once it has begun.
+    public private(set) var run: RunReport?
     /// Where the report lies, once it is finished.
     public private(set) var location = ""
     /// The text of `summary.txt`, once the report is finished.
@@ -35,6 +37,7 @@ public final class ReportWriter: FindingsReceiver {
     deinit { folder.discard() }
 
     public func begin(_ run: RunReport) throws {
+        self.run = run
         let context = ReportContext(run: run, folder: folder, language: language, programVersion: programVersion)
         let summary = SummaryFile(context)
         writing = Writing(

@@ -2,6 +2,7 @@ import Foundation
 import NightlyRun
 import Reconciliation
 import Reporting
+import Telling
 import TestSupport
 import Testing
 
@@ -144,7 +145,9 @@ import Testing
             contentsOf: PackageRoot.folder.appending(path: "cron/iap-reconcile.conf.example"), encoding: .utf8)
         #expect(try Configuration.parse(text, file: "example").settings.apps.count == 1)
         let sections = ["database", "apple", "run", "report"].compactMap { Sections.keys(of: $0) }
-        let keys = sections.flatMap(\.keys) + AppSection.keys(secrets: .leftAlone).keys.filter { $0 != "shared_secret" }
+        let telling = TellingSections.names.compactMap { TellingSections.keys(of: $0, secrets: .leftAlone) }
+        let known = sections.flatMap(\.keys) + telling.flatMap(\.keys).filter { $0 != "secret" }
+        let keys = known + AppSection.keys(secrets: .leftAlone).keys.filter { $0 != "shared_secret" }
         for key in keys {
             #expect(text.contains("\n;\(key) = ") || text.contains("\n\(key) = "), "\(key) is missing")
         }
@@ -154,6 +157,7 @@ import Testing
             .joined(separator: "\n")
         let whole = try Configuration.parse(uncommented, file: "example", secrets: .leftAlone)
         #expect(whole.settings.apple.requestsPerSecond == 200)
+        #expect(whole.telling.mail?.to.count == 2 && whole.telling.metrics != nil && whole.telling.ping?.start != nil)
     }
 
     @Test(arguments: [

@@ -12,7 +12,8 @@ import Testing
         "Ledger": ["PostgreSQL", "Reconciliation"],
         "NightlyRun": ["Ledger", "AppStore", "Reconciliation", "CCSV"],
         "Reporting": ["Reconciliation", "CXLSXWriter"],
-        "IAPReconcile": ["NightlyRun", "Reporting", "Reconciliation", "CINIH", "CGetopt", "CMalloc"],
+        "Telling": ["Reporting", "Reconciliation", "HTTP", "COpenSSL"],
+        "IAPReconcile": ["NightlyRun", "Reporting", "Telling", "Reconciliation", "CINIH", "CGetopt", "CMalloc"],
         "AppStoreSimulator": ["PostgreSQL", "COpenSSL", "CMicroHTTPD"],
         "AppStoreSimulatorCommand": ["AppStoreSimulator"],
     ]

@@ -8,6 +8,7 @@ extension Work {
         let findings =
             configurationFindings + (await Doctor(settings: configuration.settings).examine())
             + [ReportDirectory.examine(configuration.reportDirectory)]
+            + TellingExamination(settings: configuration.telling).findings
         StandardOutput.write(findings.map(Self.text).joined())
         return findings.contains { $0.verdict == .wrong } ? .configuration : .done
     }

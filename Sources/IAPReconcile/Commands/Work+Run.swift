@@ -4,22 +4,46 @@ import Reconciliation
 import Reporting
 
 extension Work {
-    /// The nightly job, from the inbox to the report.
+    /// The nightly job, from the inbox to the report, and telling of it. A dry run tells nobody.
     func run(_ options: RunOptions, reportDirectory: String?) async throws -> ExitCode {
-        try requireApps()
-        var writer = try reportWriter(reportDirectory)
         let stop = StopSignal()
         let signals = Signals(stop)
-        let job = NightlyJob(
-            settings: configuration.settings, programVersion: Help.version, log: console.log, progress: console.show)
         defer { withExtendedLifetime(signals) { console.clear() } }
+        guard !options.isDryRun else { return try await night(options, reportDirectory, stop, nil).code }
+        let telling = RunTelling(configuration, console)
+        await telling.begin()
+        do {
+            let ended = try await night(options, reportDirectory, stop, telling)
+            await telling.end(as: ended.code, because: ended.reason)
+            return ended.code
+        } catch {
+            console.clear()
+            let failure = Failure(error)
+            await telling.end(as: failure.code, because: failure.publicMessage)
+            throw error
+        }
+    }
+
+    private func night(
+        _ options: RunOptions, _ reportDirectory: String?, _ stop: StopSignal, _ telling: RunTelling?
+    ) async throws -> (code: ExitCode, reason: String?) {
+        try requireApps()
+        var writer = try reportWriter(reportDirectory)
+        defer { telling?.note(writer) }
+        let job = NightlyJob(
+            settings: configuration.settings, programVersion: Help.version,
+            log: { [console] entry in
+                telling?.note(entry)
+                console.log(entry)
+            }, progress: console.show)
         let report = try await job.run(options, stop: stop, findings: &writer)
+        telling?.note(report)
         console.clear()
         finish(writer)
         if invocation.verbosity == .verbose { StandardError.write(StageTable.text(report.stages)) }
         switch report.outcome {
-        case .complete: return .done
-        case .endedEarly: return .tryLater
+        case .complete: return (.done, nil)
+        case .endedEarly(let reason): return (.tryLater, reason)
         }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import NightlyRun
 import Reconciliation
 import Reporting
+import Telling
 
 /// What the configuration file says, parsed and checked.
 struct Configuration {
@@ -12,6 +13,10 @@ struct Configuration {
     var supportDatabase: String?
     var reportDirectory = Self.defaultReportDirectory
     var reportLanguage = ReportLanguage.english
+    /// Where browsers find the report directory; nothing where they don't.
+    var reportAddress: String?
+    /// Who is told of a run.
+    var telling = TellingSettings()
 }
 
 extension Configuration {

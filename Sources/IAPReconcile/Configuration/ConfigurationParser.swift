@@ -1,13 +1,16 @@
 import NightlyRun
 import Reconciliation
+import Telling
 
 /// Takes the lines of a configuration one after the other, and refuses the first that says nothing it knows.
 struct ConfigurationParser {
     private let file: String
     private let isReadableByOthers: Bool
-    private let sections = Sections.names
+    private let sections = Sections.names + TellingSections.names
     private let appKeys: [String: SettingKey<AppSection>]
+    private let tellingKeys: [String: [String: SettingKey<TellingSections>]]
     private var configuration = Configuration()
+    private var telling = TellingSections()
     private var apps: [AppSection] = []
     /// Where each section began, and each of its keys stands.
     private var seen: [[String]: Int] = [:]
@@ -16,6 +19,10 @@ struct ConfigurationParser {
         self.file = file
         self.isReadableByOthers = isReadableByOthers
         appKeys = AppSection.keys(secrets: secrets)
+        tellingKeys = Dictionary(
+            uniqueKeysWithValues: TellingSections.names.compactMap { name in
+                TellingSections.keys(of: name, secrets: secrets).map { (name, $0) }
+            })
     }
 
     func finished() throws(ConfigurationError) -> Configuration {
@@ -28,7 +35,18 @@ struct ConfigurationParser {
                     file: file, line: seen[["app", app.bundleID.text]], text: "[app \(app.bundleID)]: \(error.text)")
             }
         }
+        finished.telling = try tellingSettings()
         return finished
+    }
+
+    private func tellingSettings() throws(ConfigurationError) -> TellingSettings {
+        do {
+            return try telling.settings(given: Set(TellingSections.names.filter { seen[[$0]] != nil }))
+        } catch {
+            throw ConfigurationError(
+                file: file, line: seen[[error.section]],
+                text: "[\(error.section)] needs \(error.missing.joined(separator: ", "))")
+        }
     }
 
     mutating func take(_ entry: IniEntry) throws(ConfigurationError) {
@@ -44,7 +62,7 @@ struct ConfigurationParser {
     }
 
     private mutating func begin(_ entry: IniEntry) throws(ConfigurationError) {
-        if Sections.keys(of: entry.section) != nil { return }
+        if Sections.keys(of: entry.section) != nil || tellingKeys[entry.section] != nil { return }
         let words = entry.section.split(whereSeparator: \.isWhitespace)
         guard words.first == "app" else {
             throw error(
@@ -66,6 +84,8 @@ struct ConfigurationParser {
         if let keys = Sections.keys(of: section) {
             try Self.key(setting, among: keys, of: section).read(setting, &configuration)
             if section == "database", setting.key.hasSuffix("conninfo") { try refuseOpenPassword(setting) }
+        } else if let keys = tellingKeys[section] {
+            try Self.key(setting, among: keys, of: section).read(setting, &telling)
         } else if var app = apps.popLast() {
             try Self.key(setting, among: appKeys, of: section).read(setting, &app)
             apps.append(app)

@@ -11,13 +11,14 @@ enum SecretFile {
     /// there: they show the mask of the access list by which systemd lets the service's user in.
     static func readCredential(_ setting: Setting, in folder: String?) throws(ConfigurationError) -> Secret {
         let name = try setting.nonEmpty()
+        let keyForFiles = setting.key.replacing("_credential", with: "_file")
         guard !name.contains("/"), name != ".." else {
-            throw setting.error("“\(name)” is a credential's name, not a path; use “shared_secret_file” for a file")
+            throw setting.error("“\(name)” is a credential's name, not a path; use “\(keyForFiles)” for a file")
         }
         guard let folder else {
             throw setting.error(
                 "the credential “\(name)” is not there, for CREDENTIALS_DIRECTORY is not set; start the job by "
-                    + "systemd with LoadCredential=\(name):FILE, or use “shared_secret_file”")
+                    + "systemd with LoadCredential=\(name):FILE, or use “\(keyForFiles)”")
         }
         return try read("\(folder)/\(name)", forbidden: 0o007, setting)
     }

@@ -97,6 +97,9 @@ enum Sections {
             "language": SettingKey { setting, to throws(ConfigurationError) in
                 to.reportLanguage = try setting.choice(words(ReportLanguage.self))
             },
+            "url": SettingKey { setting, to throws(ConfigurationError) in
+                to.reportAddress = try setting.address()
+            },
         ]
     }
 

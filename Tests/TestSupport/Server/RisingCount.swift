@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A number that only grows, and those who wait for it to reach another.
-final class Tally: Sendable {
+public final class RisingCount: Sendable {
     private struct State {
         var count = 0
         var waiters: [(threshold: Int, continuation: CheckedContinuation<Void, Never>)] = []
@@ -9,9 +9,11 @@ final class Tally: Sendable {
 
     private let state = Mutex(State())
 
-    var count: Int { state.withLock { $0.count } }
+    public init() {}
 
-    func increment() {
+    public var count: Int { state.withLock { $0.count } }
+
+    public func increment() {
         let reached = state.withLock { state in
             state.count += 1
             let reached = state.waiters.filter { [count = state.count] in $0.threshold <= count }
@@ -21,7 +23,7 @@ final class Tally: Sendable {
         for waiter in reached { waiter.continuation.resume() }
     }
 
-    func reach(_ threshold: Int) async {
+    public func reach(_ threshold: Int) async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in
                 if state.count < threshold { state.waiters.append((threshold, continuation)) }

@@ -1,18 +1,18 @@
-import Foundation
+public import Foundation
 import Glibc
 
 /// What came over a connection, as it was written.
-struct ReceivedRequest: Sendable, Equatable {
-    let method: String
+public struct ReceivedRequest: Sendable, Equatable {
+    public let method: String
     /// The path with its query.
-    let path: String
-    let headerLines: [String]
-    let body: Data
+    public let path: String
+    public let headerLines: [String]
+    public let body: Data
     /// The number, from 0, of the connection.
-    let connection: Int
+    public let connection: Int
 
     /// The value of a header, however its name is written.
-    func header(_ name: String) -> String? {
+    public func header(_ name: String) -> String? {
         let prefix = name.lowercased() + ":"
         return headerLines.first { $0.lowercased().hasPrefix(prefix) }
             .map { $0.dropFirst(prefix.count).trimmingCharacters(in: .whitespaces) }
@@ -20,16 +20,16 @@ struct ReceivedRequest: Sendable, Equatable {
 }
 
 /// The server's end of a connection.
-struct TestConnection: Sendable {
-    let descriptor: Int32
-    let number: Int
+public struct TestConnection: Sendable {
+    public let descriptor: Int32
+    public let number: Int
 
     /// Writes as it is; false if the other end is gone.
     @discardableResult
-    func write(_ text: String) -> Bool { write(Data(text.utf8)) }
+    public func write(_ text: String) -> Bool { write(Data(text.utf8)) }
 
     @discardableResult
-    func write(_ data: Data) -> Bool {
+    public func write(_ data: Data) -> Bool {
         data.withUnsafeBytes { bytes in
             var sent = 0
             while sent < bytes.count {
@@ -44,7 +44,7 @@ struct TestConnection: Sendable {
 
     /// A well-formed answer.
     @discardableResult
-    func respond(
+    public func respond(
         _ status: Int = 200, headers: [String] = [], body: Data = Data(), then ending: TestServer.Ending = .keepAlive
     ) -> TestServer.Ending {
         let lines = ["HTTP/1.1 \(status) Word", "Content-Length: \(body.count)"] + headers + ["", ""]
@@ -53,7 +53,7 @@ struct TestConnection: Sendable {
     }
 
     /// No answer, until the other end is gone.
-    func staySilent() -> TestServer.Ending {
+    public func staySilent() -> TestServer.Ending {
         var byte: UInt8 = 0
         while recv(descriptor, &byte, 1, 0) > 0 {}
         return .close

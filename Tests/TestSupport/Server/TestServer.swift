@@ -4,29 +4,29 @@ import Synchronization
 
 /// A real HTTP/1.1 server on a free port of loopback, with a thread for each connection. A test's closure writes the
 /// answers, well-formed or not.
-final class TestServer: Sendable {
+public final class TestServer: Sendable {
     /// Whether the connection takes another request.
-    enum Ending: Sendable {
+    public enum Ending: Sendable {
         case keepAlive
         case close
     }
 
-    typealias Answer = @Sendable (ReceivedRequest, TestConnection) -> Ending
+    public typealias Answer = @Sendable (ReceivedRequest, TestConnection) -> Ending
 
-    let port: Int
+    public let port: Int
     /// Connections accepted so far.
-    let accepted = Tally()
+    public let accepted = RisingCount()
     /// Connections that ended so far.
-    let ended = Tally()
+    public let ended = RisingCount()
     /// Requests received so far, and what they were.
-    let received = Tally()
+    public let received = RisingCount()
     private let listener: Int32
     private let answer: Answer
     private let requests = Mutex([ReceivedRequest]())
     private let open = Mutex(Set<Int32>())
 
-    var url: String { "http://127.0.0.1:\(port)" }
-    var log: [ReceivedRequest] { requests.withLock { $0 } }
+    public var url: String { "http://127.0.0.1:\(port)" }
+    public var log: [ReceivedRequest] { requests.withLock { $0 } }
 
     private init(_ answer: @escaping Answer) throws {
         (listener, port) = try LoopbackListener.open(backlog: 256)
@@ -36,7 +36,7 @@ final class TestServer: Sendable {
 
     /// Starts a server, and stops it when the body ends.
     @discardableResult
-    static func with<Value>(
+    public static func with<Value>(
         _ answer: @escaping Answer, _ body: (TestServer) async throws -> Value
     ) async throws -> Value {
         let server = try TestServer(answer)
@@ -75,9 +75,9 @@ final class TestServer: Sendable {
     }
 }
 
-enum LoopbackListener {
+public enum LoopbackListener {
     /// A socket that listens on a free port.
-    static func open(backlog: Int32) throws -> (descriptor: Int32, port: Int) {
+    public static func open(backlog: Int32) throws -> (descriptor: Int32, port: Int) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

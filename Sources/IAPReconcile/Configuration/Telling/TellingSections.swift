@@ -1,0 +1,76 @@
+import Telling
+
+/// The sections that say who is told of a run, while they are read.
+struct TellingSections {
+    static let names = ["webhook", "mail", "ping", "metrics"]
+
+    var webhook = WebhookSection()
+    var mail = MailSection()
+    var ping = PingSettings()
+    var metricsFile: String?
+
+    /// The keys of such a section; nothing where the name is none of theirs.
+    static func keys(of section: String, secrets: Secrets) -> [String: SettingKey<TellingSections>]? {
+        switch section {
+        case "webhook": WebhookSection.keys(secrets: secrets)
+        case "mail": MailSection.keys
+        case "ping": ping
+        case "metrics": metrics
+        default: nil
+        }
+    }
+
+    /// A section whose keys are of no use without others.
+    struct Incomplete: Error {
+        let section: String
+        let missing: [String]
+    }
+
+    /// - Parameter given: which of these sections the file holds
+    func settings(given: Set<String>) throws(Incomplete) -> TellingSettings {
+        var settings = TellingSettings()
+        if given.contains("webhook") { settings.webhook = try webhook.settings() }
+        if given.contains("mail") { settings.mail = try mail.settings() }
+        if given.contains("ping") { settings.ping = try pingSettings() }
+        if given.contains("metrics") {
+            guard let metricsFile else { throw Incomplete(section: "metrics", missing: ["file"]) }
+            settings.metrics = MetricsSettings(file: metricsFile)
+        }
+        return settings
+    }
+
+    private func pingSettings() throws(Incomplete) -> PingSettings {
+        guard ping.start != nil || ping.success != nil || ping.failure != nil else {
+            throw Incomplete(section: "ping", missing: ["start, success or failure"])
+        }
+        return ping
+    }
+
+    private static var ping: [String: SettingKey<TellingSections>] {
+        [
+            "start": SettingKey { setting, to throws(ConfigurationError) in
+                to.ping.start = try setting.secretAddress()
+            },
+            "success": SettingKey { setting, to throws(ConfigurationError) in
+                to.ping.success = try setting.secretAddress()
+            },
+            "failure": SettingKey { setting, to throws(ConfigurationError) in
+                to.ping.failure = try setting.secretAddress()
+            },
+            "timeout": SettingKey { setting, to throws(ConfigurationError) in
+                to.ping.timeout = try setting.timeOut()
+            },
+            "certificate_authorities": SettingKey { setting, to throws(ConfigurationError) in
+                to.ping.certificateAuthorities = try setting.readableFile()
+            },
+        ]
+    }
+
+    private static var metrics: [String: SettingKey<TellingSections>] {
+        [
+            "file": SettingKey { setting, to throws(ConfigurationError) in
+                to.metricsFile = try setting.metricsFile()
+            }
+        ]
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Reconciliation
+import Reporting
+
+/// What a mail says of a run, in its subject and in its text.
+struct MailText {
+    private static let shownCurrencies = 4
+    let news: RunNews
+    let prefix: String
+
+    /// How many orders are likely lost and how much money, or that the run was in trouble.
+    var subject: String {
+        let trouble: String? =
+            switch news.state {
+            case .complete: nil
+            case .endedEarly: "the run ended early (exit code \(news.exitCode))"
+            case .failed: "the run failed (exit code \(news.exitCode))"
+            }
+        return "\(prefix): " + [trouble, found].compactMap(\.self).joined(separator: ", ")
+    }
+
+    private var found: String? {
+        guard let cases = news.findings?.cases else { return nil }
+        if cases.total == 0 { return "no likely lost orders" }
+        let count = "\(cases.total) likely lost order\(cases.total == 1 ? "" : "s") (\(cases.new) new)"
+        let shown = cases.money.prefix(Self.shownCurrencies).map(MoneyText.text)
+        let rest = cases.money.count - shown.count
+        return ([count] + shown + (rest > 0 ? ["\(rest) more currencies"] : [])).joined(separator: ", ")
+    }
+
+    /// The report's summary, or else what is known of the failure.
+    ///
+    /// - Parameter notes: what else must be said, a line each
+    func body(notes: [String]) -> String {
+        var text = news.report?.summary ?? failure
+        if let url = news.report?.url { text += Self.row("page", url) }
+        if !notes.isEmpty { text += "\n" + notes.map { "\($0)\n" }.joined() }
+        return text
+    }
+
+    private var failure: String {
+        "\(subject)\n\n" + Self.row("exit code", "\(news.exitCode)") + Self.row("reason", news.reason ?? "not known")
+            + Self.row("host", news.host) + Self.row("started at", news.startedAt.formatted(.iso8601))
+            + Self.row("ended at", news.finishedAt.formatted(.iso8601))
+    }
+
+    /// In the columns of `summary.txt`.
+    private static func row(_ name: String, _ value: String) -> String {
+        name.padding(toLength: 18, withPad: " ", startingAt: 0) + "  \(value)\n"
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import HTTP
+
+/// Sends a request until it is taken: again after ever longer pauses where the server can't be reached, says 429, or
+/// fails; not at all again where it refuses.
+struct Post: Sendable {
+    private let client: HTTPClient
+    private let attempts: Int
+    private let outside: Outside
+
+    init(
+        _ programVersion: String, timeout: TimeInterval, attempts: Int, certificateAuthorities: String?,
+        outside: Outside
+    ) throws(HTTPError) {
+        client = try HTTPClient(
+            HTTPClient.Configuration(
+                maximumTransfers: 1, connectTimeout: timeout, timeout: timeout, maximumResponseBytes: 1 << 20,
+                certificateAuthorities: certificateAuthorities, userAgent: "iap-reconcile/\(programVersion)"))
+        self.attempts = attempts
+        self.outside = outside
+    }
+
+    /// - Parameters:
+    ///   - attempts: how often at most; by default as often as this post was made for
+    ///   - request: makes the request of each attempt, since it may carry its time
+    func deliver(attempts: Int? = nil, _ request: () throws -> HTTPRequest) async throws {
+        let most = attempts ?? self.attempts
+        for number in 1... {
+            let request = try request()
+            let answer: Answer
+            do throws(HTTPError) {
+                answer = Answer(try await client.send(request), from: request)
+            } catch {
+                answer = Answer(error)
+            }
+            switch answer {
+            case .taken: return
+            case .refused(let why): throw TellingError(why)
+            case .tryAgain(let why, let wait):
+                guard number < most else { throw TellingError(why + (most > 1 ? ", after \(most) tries" : "")) }
+                try await outside.pause(Self.pause(after: number, asked: wait))
+            }
+        }
+    }
+
+    /// 1, 2, 4 … 30 seconds, or longer if the server asks for it, but never more than a minute: the job wants to end.
+    static func pause(after attempt: Int, asked: Int?) -> Duration {
+        .seconds(min(60, max(min(30, 1 << min(attempt - 1, 5)), asked ?? 0)))
+    }
+
+    private enum Answer {
+        case taken
+        case refused(String)
+        case tryAgain(String, wait: Int?)
+
+        init(_ response: HTTPResponse, from request: HTTPRequest) {
+            let host = URL(string: request.url)?.host() ?? "the server"
+            let text = "\(host) answers with status \(response.status)"
+            switch response.status {
+            case 200..<300: self = .taken
+            case 429, 500...: self = .tryAgain(text, wait: response.headers.first("Retry-After").flatMap(Int.init))
+            default: self = .refused(text)
+            }
+        }
+
+        init(_ error: HTTPError) {
+            self = error.isRetryable ? .tryAgain("\(error)", wait: nil) : .refused(Self.text(error))
+        }
+
+        /// An address may hold a secret in its path, which the error of an impossible one would show.
+        private static func text(_ error: HTTPError) -> String {
+            if case .invalidURL = error { "the address is not one that can be asked" } else { "\(error)" }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+public import Foundation
+public import Reconciliation
+
+/// What is told of a run that has ended.
+public struct RunNews: Sendable {
+    /// Nothing where the run failed before it had one.
+    public var runID: Int64?
+    public var exitCode: Int32
+    /// Why it did not end with 0, in a sentence that holds no secret and nothing of a customer.
+    public var reason: String?
+    public var startedAt: Date
+    public var finishedAt: Date
+    public var host: String
+    public var programVersion: String
+    /// What the run found; nothing where it failed before.
+    public var findings: RunReport?
+    public var report: WrittenReport?
+
+    public init(
+        runID: Int64?, exitCode: Int32, reason: String?, startedAt: Date, finishedAt: Date, host: String,
+        programVersion: String, findings: RunReport?, report: WrittenReport?
+    ) {
+        self.runID = runID
+        self.exitCode = exitCode
+        self.reason = reason
+        self.startedAt = startedAt
+        self.finishedAt = finishedAt
+        self.host = host
+        self.programVersion = programVersion
+        self.findings = findings
+        self.report = report
+    }
+
+    /// How a run ended, in the words of the table `runs`.
+    enum State: String {
+        case complete
+        case endedEarly = "ended_early"
+        case failed
+    }
+
+    var state: State {
+        if exitCode == 0 { return .complete }
+        return exitCode == 75 ? .endedEarly : .failed
+    }
+}
+
+/// Where a run's report lies.
+public struct WrittenReport: Sendable {
+    /// The report's folder.
+    public var folder: String
+    /// Its page as people's browsers reach it; nothing where that is not known.
+    public var url: String?
+    /// The text of `summary.txt`.
+    public var summary: String
+
+    public init(folder: String, url: String?, summary: String) {
+        self.folder = folder
+        self.url = url
+        self.summary = summary
+    }
+}

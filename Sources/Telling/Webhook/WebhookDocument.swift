@@ -1,0 +1,89 @@
+import Foundation
+import Reconciliation
+
+/// The JSON that a webhook carries, in the words of `report.json` and `figures.json`: figures, and never who bought
+/// what.
+struct WebhookDocument: Encodable {
+    struct Run: Encodable {
+        let runID: Int64?
+        let outcome: String
+        let exitCode: Int32
+        let reason: String?
+        let startedAt, finishedAt: Date
+        let now: Date?
+        let timeZone: String?
+        let host, programVersion: String
+        let receipts: [String: Int]?
+    }
+
+    struct Figures: Encodable {
+        let cases, new, reopened, pending, unpriced: Int
+        let byLikelihood: [String: Int]
+        /// Cases closed since the run before, by how they ended.
+        let closed: [String: Int]
+        /// Milliunits by currency.
+        let money: [String: Int64]
+        let oldestPurchase: Date?
+    }
+
+    struct Report: Encodable {
+        let folder: String
+        let url: String?
+    }
+
+    let schemaVersion = 1
+    let run: Run
+    /// Nothing where the run failed before it had any.
+    let figures: Figures?
+    let report: Report?
+
+    private enum CodingKeys: CodingKey {
+        case schemaVersion, run, figures, report
+    }
+
+    init(_ news: RunNews) {
+        run = Run(news)
+        figures = news.findings.map(Figures.init)
+        report = news.report.map { Report(folder: $0.folder, url: $0.url) }
+    }
+
+    func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        }
+        return try encoder.encode(self)
+    }
+}
+
+extension WebhookDocument.Run {
+    init(_ news: RunNews) {
+        self.init(
+            runID: news.runID, outcome: news.state.rawValue, exitCode: news.exitCode, reason: news.reason,
+            startedAt: news.startedAt, finishedAt: news.finishedAt, now: news.findings?.now,
+            timeZone: news.findings?.timeZone.identifier, host: news.host, programVersion: news.programVersion,
+            receipts: (news.findings?.receipts).map { receipts in
+                [
+                    "due": receipts.due, "verified": receipts.verified, "try_again": receipts.tryAgain,
+                    "unusable": receipts.unusable, "left": receipts.left,
+                ]
+            })
+    }
+}
+
+extension WebhookDocument.Figures {
+    init(_ found: RunReport) {
+        let cases = found.cases
+        self.init(
+            cases: cases.total, new: cases.new, reopened: cases.reopened, pending: found.pending,
+            unpriced: cases.unpriced,
+            byLikelihood: Dictionary(
+                uniqueKeysWithValues: Likelihood.allCases.map { ($0.rawValue, cases.byLikelihood[$0] ?? 0) }),
+            closed: Dictionary(uniqueKeysWithValues: cases.closed.map { ($0.key.rawValue, $0.value) }),
+            money: Dictionary(uniqueKeysWithValues: cases.money.map { ($0.currency.text, $0.milliunits) }),
+            oldestPurchase: cases.oldestPurchase)
+    }
+}

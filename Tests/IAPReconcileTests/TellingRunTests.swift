@@ -1,0 +1,177 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+/// Whom the program tells of its runs, and that telling never changes how they end.
+@Suite struct TellingRunTests {
+    @Test func everybodyIsToldOfARunThatEndsWell() async throws {
+        try await withProgramNight(customers: 40) { night in
+            try await TestServer.with({ _, connection in connection.respond() }) { server in
+                try tellEverybody(night, server.url)
+                let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+                #expect(ended.status == 0, "\(ended.errors)")
+                #expect(ended.output.hasSuffix("\ntold                metrics, ping, webhook, mail\n"))
+                #expect(server.log.map(\.path).sorted() == ["/hook", "/start", "/success"])
+                #expect(server.log.first?.path == "/start")
+
+                let hook = try #require(server.log.first { $0.path == "/hook" })
+                let document = try object(hook.body)
+                let figures = try object(Data(contentsOf: URL(filePath: night.reports + "/latest/figures.json")))
+                let (run, told) = (document["run"] as? [String: Any], document["figures"] as? [String: Any])
+                #expect(run?["run_id"] as? Int == figures["runID"] as? Int)
+                #expect(told?["cases"] as? Int == figures["cases"] as? Int)
+                #expect(told?["money"] as? [String: Int] == figures["money"] as? [String: Int])
+                let page = try #require((document["report"] as? [String: Any])?["url"] as? String)
+                #expect(page.hasPrefix("https://reports.example.com/2026-09-21-run-"))
+
+                let mail = try text("mail", night)
+                #expect(mail.contains("Subject: iap-reconcile: "))
+                #expect(mail.contains("filename=\"index.html\"") && mail.contains("filename=\"lost-orders.xlsx\""))
+                #expect(try text("iap.prom", night).contains("iap_reconcile_last_exit_code 0\n"))
+            }
+        }
+    }
+
+    @Test func whoCannotBeToldIsNamedAndTheRunEndsAsItWould() async throws {
+        try await withProgramNight(customers: 40) { night in
+            try await TestServer.with({ _, connection in connection.respond(500) }) { server in
+                try tellEverybody(night, server.url, sendmail: "exit 69")
+                try FileManager.default.createDirectory(
+                    atPath: night.folder.appending(path: "iap.prom").path(), withIntermediateDirectories: true)
+                let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+                #expect(ended.status == 0)
+                for part in ["metrics: ", "ping at the start: ", "ping: ", "webhook: ", "mail: "] {
+                    #expect(ended.output.contains("\nnot told            \(part)"), "\(ended.output)")
+                }
+                #expect(ended.errors.contains("warning webhook: not told: 127.0.0.1 answers with status 500"))
+                #expect(!ended.output.contains("\ntold "))
+                let state = try await states(night)
+                #expect(state == ["complete"])
+            }
+        }
+    }
+
+    @Test func aDryRunTellsNobody() async throws {
+        try await withProgramNight(customers: 20) { night in
+            try await TestServer.with({ _, connection in connection.respond() }) { server in
+                try tellEverybody(night, server.url)
+                let ended = try await ChildProcess.run(ProgramNight.program, night.run + ["--dry-run"])
+                #expect(ended.status == 0)
+                #expect(!ended.output.contains("told  ") && server.received.count == 0)
+                #expect(!exists("mail", night) && !exists("iap.prom", night))
+            }
+        }
+    }
+
+    @Test func aRunThatFailsIsToldWithItsCode() async throws {
+        try await withProgramNight(customers: 20) { night in
+            try await TestServer.with({ _, connection in connection.respond() }) { server in
+                try tellEverybody(night, server.url)
+                let configuration = try String(contentsOfFile: night.configuration, encoding: .utf8)
+                let broken: [(Int32, (String) -> String)] = [
+                    (69, { $0.replacing(/(verify_receipt_\w+ = http:\/\/127.0.0.1):\d+/) { "\($0.1):1" } }),
+                    (69, { $0.replacing(/conninfo = .*/, with: "conninfo = host=/nonexistent") }),
+                    (77, { $0.replacing("directory = ", with: "directory = /proc/none") }),
+                    (78, { $0.replacing(/\[app [^\[]*/, with: "") }),
+                ]
+                for (code, breaking) in broken {
+                    try write(breaking(configuration), to: night.configuration)
+                    let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+                    #expect(ended.status == code, "\(ended.errors)")
+                    #expect(server.log.suffix(2).map(\.path).contains("/failure/\(code)"))
+                    let hook = try #require(server.log.last { $0.path == "/hook" })
+                    #expect(String(decoding: hook.body, as: UTF8.self).contains("\"exit_code\":\(code),"))
+                    #expect(try text("mail", night).contains("(exit code \(code))"))
+                    #expect(try text("iap.prom", night).contains("iap_reconcile_last_exit_code \(code)\n"))
+                }
+                #expect(try text("iap.prom", night).contains("iap_reconcile_runs_total{exit_code=\"69\"} 2\n"))
+            }
+        }
+    }
+
+    @Test func aRunBesideAnotherIsToldAsEndedEarly() async throws {
+        try await withProgramNight(customers: 20) { night in
+            try await TestServer.with({ _, connection in connection.respond() }) { server in
+                try tellEverybody(night, server.url)
+                let holder = try await night.database.connect()
+                defer { holder.close() }
+                _ = try await holder.query("SELECT pg_advisory_lock(\(Int32(0x49_41_50)), \(Int32(1000)))")
+                let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+                #expect(ended.status == 75)
+                #expect(server.log.contains { $0.path == "/failure/75" })
+                let hook = try #require(server.log.first { $0.path == "/hook" })
+                #expect(String(decoding: hook.body, as: UTF8.self).contains(#""outcome":"ended_early""#))
+            }
+        }
+    }
+
+    @Test func theDoctorLooksWithoutTelling() async throws {
+        try await withProgramNight(customers: 20) { night in
+            try await TestServer.with({ _, connection in connection.respond() }) { server in
+                try tellEverybody(night, server.url)
+                let well = try await ChildProcess.run(
+                    ProgramNight.program, ["doctor", "--config", night.configuration])
+                for line in [
+                    "fine     webhook: ", "fine     mail: goes to ops@", "fine     ping: ", "fine     metrics: ",
+                ] {
+                    #expect(well.output.contains(line), "\(well.output)")
+                }
+                let text = try String(contentsOfFile: night.configuration, encoding: .utf8)
+                    .replacing(/sendmail = .*/, with: "sendmail = /nonexistent/sendmail")
+                    .replacing(/file = .*\.prom/, with: "file = /nonexistent/iap.prom")
+                try write(text, to: night.configuration)
+                let ill = try await ChildProcess.run(ProgramNight.program, ["doctor", "--config", night.configuration])
+                #expect(ill.status == 78)
+                #expect(ill.output.contains("wrong    mail: /nonexistent/sendmail is no program"))
+                #expect(ill.output.contains("wrong    metrics: /nonexistent/ is not there or not writable"))
+                #expect(server.received.count == 0 && !exists("mail", night))
+            }
+        }
+    }
+
+    private func tellEverybody(_ night: ProgramNight, _ url: String, sendmail: String = "") throws {
+        func path(_ name: String) -> String { night.folder.appending(path: name).path(percentEncoded: false) }
+        try write("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", to: path("webhook.secret"), mode: 0o600)
+        try write("#!/bin/sh\ncat > \(path("mail"))\n\(sendmail)\n", to: path("sendmail"), mode: 0o700)
+        let sections = """
+            [webhook]
+            url = \(url)/hook
+            secret_file = \(path("webhook.secret"))
+            attempts = 1
+            [mail]
+            from = night@example.com
+            to = ops@example.com
+            sendmail = \(path("sendmail"))
+            [ping]
+            start = \(url)/start
+            success = \(url)/success
+            failure = \(url)/failure/{code}
+            [metrics]
+            file = \(path("iap.prom"))
+
+            """
+        let configuration = try String(contentsOfFile: night.configuration, encoding: .utf8)
+            .replacing("[report]\n", with: "[report]\nurl = https://reports.example.com/\n")
+        try write(sections + configuration, to: night.configuration)
+    }
+
+    private func text(_ name: String, _ night: ProgramNight) throws -> String {
+        try String(contentsOf: night.folder.appending(path: name), encoding: .utf8)
+    }
+
+    private func object(_ json: Data) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+    }
+
+    private func exists(_ name: String, _ night: ProgramNight) -> Bool {
+        FileManager.default.fileExists(atPath: night.folder.appending(path: name).path(percentEncoded: false))
+    }
+
+    private func states(_ night: ProgramNight) async throws -> [String] {
+        let connection = try await night.database.connect()
+        defer { connection.close() }
+        return try await connection.query("SELECT state FROM iap.runs ORDER BY run_id")
+            .map { try $0.decode("state", as: String.self) }
+    }
+}

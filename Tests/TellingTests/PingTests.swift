@@ -1,0 +1,46 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Telling
+
+@Suite struct PingTests {
+    @Test func startSuccessAndFailureAreAskedEachInItsTurn() async throws {
+        try await TestServer.with({ _, connection in connection.respond() }) { server in
+            let telling = telling(server.url)
+            let told = [
+                await telling.begin(), await telling.end(News.complete()), await telling.end(News.failed(75)),
+            ]
+            #expect(told == [[Told(.ping)], [Told(.ping)], [Told(.ping)]])
+            #expect(server.log.map(\.path) == ["/start", "/u/0", "/u/75"])
+            #expect(
+                server.log.map { String(decoding: $0.body, as: UTF8.self) } == [
+                    "run begins\n", "run 42 ended with exit code 0\n", "run ended with exit code 75\n",
+                ])
+        }
+    }
+
+    @Test func theRunWaitsForTheStartOnlyOnce() async throws {
+        try await TestServer.with({ _, connection in connection.staySilent() }) { server in
+            let told = await telling(server.url, timeout: 0.1).begin()
+            #expect(told.first?.failure?.contains("no complete answer") == true)
+            #expect(server.received.count == 1)
+        }
+    }
+
+    @Test func whatHasNoAddressIsNotAsked() async throws {
+        let telling = Telling(
+            TellingSettings(ping: PingSettings(failure: "http://127.0.0.1:1/")), programVersion: "1",
+            outside: .hurried())
+        #expect(await telling.begin() == [])
+        #expect(await telling.end(News.complete()) == [])
+    }
+
+    private func telling(_ url: String, timeout: TimeInterval = 5) -> Telling {
+        Telling(
+            TellingSettings(
+                ping: PingSettings(
+                    start: url + "/start", success: url + "/u/{code}", failure: url + "/u/{code}", timeout: timeout)),
+            programVersion: "1", outside: .hurried())
+    }
+}
