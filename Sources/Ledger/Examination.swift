@@ -43,21 +43,4 @@ extension LedgerSession {
     private func keepsSession(of process: Int32) async throws -> Bool {
         try await connection.only("SELECT pg_backend_pid() = \(process) AS is_same").decode("is_same", as: Bool.self)
     }
-
-    private func missingRights() async throws -> [String] {
-        try await connection.query(
-            """
-            SELECT needed.privilege || ' on iap.' || needed.relation AS missing
-            FROM (
-                VALUES
-                    ('receipts', 'SELECT'), ('uploads', 'SELECT'), ('verified', 'INSERT'), ('verified', 'DELETE'),
-                    ('white', 'INSERT'), ('white', 'UPDATE'), ('white', 'DELETE'), ('black', 'SELECT'),
-                    ('excluded', 'INSERT'), ('sightings', 'INSERT'), ('claims', 'SELECT'), ('cases', 'UPDATE'),
-                    ('runs', 'INSERT'), ('movements', 'INSERT'), ('events', 'INSERT'), ('products', 'SELECT')
-            ) AS needed (relation, privilege)
-            WHERE NOT has_table_privilege('iap.' || needed.relation, needed.privilege)
-            ORDER BY 1
-            """
-        ).map { try $0.decode("missing", as: String.self) }
-    }
 }

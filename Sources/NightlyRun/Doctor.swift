@@ -26,14 +26,17 @@ public struct Doctor: Sendable {
     }
 
     private let settings: JobSettings
+    private let supportDatabase: String?
 
-    public init(settings: JobSettings) {
+    /// - Parameter supportDatabase: the conninfo of the support desk, where it has one of its own.
+    public init(settings: JobSettings, supportDatabase: String? = nil) {
         self.settings = settings
+        self.supportDatabase = supportDatabase
     }
 
     /// Examines the database, the apps' secrets and Apple. Changes nothing.
     public func examine() async -> [Finding] {
-        await database() + apps() + apple()
+        await database() + supportDesk() + apps() + apple()
     }
 
     private func database() async -> [Finding] {
@@ -52,6 +55,28 @@ public struct Doctor: Sendable {
                 Finding(
                     "database", .wrong, error.description,
                     remedy: "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
+            ]
+        }
+    }
+
+    /// Where the support desk has a login of its own: that it gets in, and may do its work.
+    private func supportDesk() async -> [Finding] {
+        guard let supportDatabase else { return [] }
+        do {
+            let session = try await LedgerSession.connect(LedgerSettings(database: supportDatabase))
+            defer { session.close() }
+            let missing = try await session.missingSupportRights()
+            return [
+                missing.isEmpty
+                    ? Finding("support desk", .fine, "connected, with the rights that check and resolve need")
+                    : Finding(
+                        "support desk", .wrong, "the role lacks \(missing.joined(separator: ", "))",
+                        remedy: "Run sql/roles.sql as an administrator, and connect as iap_support or a member of it.")
+            ]
+        } catch {
+            return [
+                Finding(
+                    "support desk", .wrong, error.description, remedy: "Check support_conninfo in [database].")
             ]
         }
     }

@@ -86,6 +86,7 @@ public struct NightlyJob: Sendable {
     /// lock, for it writes nothing: it puts its shadows in front.
     private func prepare(_ session: LedgerSession, _ options: RunOptions) async throws {
         try await session.checkSchema()
+        try await session.checkRights()
         if options.isDryRun { return try await session.shadowTables() }
         guard try await session.tryLock(.night(isShared: settings.workers == .shared)) else {
             throw JobError.anotherRun(

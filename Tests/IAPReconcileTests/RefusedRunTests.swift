@@ -50,6 +50,34 @@ import Testing
         }
     }
 
+    @Test func aRoleWithoutItsRightsIsToldBeforeAnythingIsDone() async throws {
+        try await withProgramNight(customers: 20) { night in
+            let admin = try await night.database.connect()
+            try await admin.execute("REVOKE EXECUTE ON FUNCTION audit.seal_events FROM iap_job")
+            try await admin.execute("REVOKE UPDATE ON iap.cases FROM iap_job")
+            admin.close()
+            let before = try await night.fingerprint()
+            let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+            #expect(ended.status == 77)
+            #expect(ended.errors.contains("lacks EXECUTE on audit.seal_events, UPDATE on iap.cases; run sql/roles.sql"))
+            let after = try await night.fingerprint()
+            #expect(after == before)
+        }
+    }
+
+    @Test func doctorLooksAtTheSupportDesksLoginToo() async throws {
+        try await withProgramNight(customers: 20) { night in
+            let text = try String(contentsOfFile: night.configuration, encoding: .utf8)
+            for (role, verdict) in [("iap_support", "fine"), ("iap_app", "wrong")] {
+                let login = "support_conninfo = \(night.database.conninfo(as: role))\n[apple]"
+                try write(text.replacing("[apple]", with: login), to: night.configuration)
+                let doctor = try await ChildProcess.run(
+                    ProgramNight.program, ["doctor", "--config", night.configuration])
+                #expect(doctor.output.contains(try Regex("\(verdict) +support desk: ")), "\(doctor.output)")
+            }
+        }
+    }
+
     @Test func aWorldReadableSecretIsRefused() async throws {
         try await withProgramNight(customers: 20) { night in
             let secrets = try FileManager.default.contentsOfDirectory(atPath: night.folder.path(percentEncoded: false))

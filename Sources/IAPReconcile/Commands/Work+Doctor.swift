@@ -5,8 +5,9 @@ import Reconciliation
 extension Work {
     /// Examines what a run relies on; what is wrong ends with the code for a configuration that must be mended.
     func doctor() async -> ExitCode {
+        let doctor = Doctor(settings: configuration.settings, supportDatabase: configuration.supportDatabase)
         let findings =
-            configurationFindings + (await Doctor(settings: configuration.settings).examine())
+            configurationFindings + (await doctor.examine())
             + [ReportDirectory.examine(configuration.reportDirectory)]
             + TellingExamination(settings: configuration.telling).findings
         StandardOutput.write(findings.map(Self.text).joined())
