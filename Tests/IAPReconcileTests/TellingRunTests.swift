@@ -8,7 +8,7 @@ import Testing
     @Test func everybodyIsToldOfARunThatEndsWell() async throws {
         try await withProgramNight(customers: 40) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try tellEverybody(night, server.url)
+                try await tellEverybody(night, server.url)
                 let ended = try await ChildProcess.run(ProgramNight.program, night.run)
                 #expect(ended.status == 0, "\(ended.errors)")
                 #expect(ended.output.hasSuffix("\ntold                metrics, ping, webhook, mail\n"))
@@ -36,7 +36,7 @@ import Testing
     @Test func whoCannotBeToldIsNamedAndTheRunEndsAsItWould() async throws {
         try await withProgramNight(customers: 40) { night in
             try await TestServer.with({ _, connection in connection.respond(500) }) { server in
-                try tellEverybody(night, server.url, sendmail: "exit 69")
+                try await tellEverybody(night, server.url, sendmail: "exit 69")
                 try FileManager.default.createDirectory(
                     atPath: night.folder.appending(path: "iap.prom").path(), withIntermediateDirectories: true)
                 let ended = try await ChildProcess.run(ProgramNight.program, night.run)
@@ -55,7 +55,7 @@ import Testing
     @Test func aDryRunTellsNobody() async throws {
         try await withProgramNight(customers: 20) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try tellEverybody(night, server.url)
+                try await tellEverybody(night, server.url)
                 let ended = try await ChildProcess.run(ProgramNight.program, night.run + ["--dry-run"])
                 #expect(ended.status == 0)
                 #expect(!ended.output.contains("told  ") && server.received.count == 0)
@@ -67,7 +67,7 @@ import Testing
     @Test func aRunThatFailsIsToldWithItsCode() async throws {
         try await withProgramNight(customers: 20) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try tellEverybody(night, server.url)
+                try await tellEverybody(night, server.url)
                 let configuration = try String(contentsOfFile: night.configuration, encoding: .utf8)
                 let broken: [(Int32, (String) -> String)] = [
                     (69, { $0.replacing(/(verify_receipt_\w+ = http:\/\/127.0.0.1):\d+/) { "\($0.1):1" } }),
@@ -93,7 +93,7 @@ import Testing
     @Test func aRunBesideAnotherIsToldAsEndedEarly() async throws {
         try await withProgramNight(customers: 20) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try tellEverybody(night, server.url)
+                try await tellEverybody(night, server.url)
                 let holder = try await night.database.connect()
                 defer { holder.close() }
                 _ = try await holder.query("SELECT pg_advisory_lock(\(Int32(0x49_41_50)), \(Int32(1000)))")
@@ -109,7 +109,7 @@ import Testing
     @Test func theDoctorLooksWithoutTelling() async throws {
         try await withProgramNight(customers: 20) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try tellEverybody(night, server.url)
+                try await tellEverybody(night, server.url)
                 let well = try await ChildProcess.run(
                     ProgramNight.program, ["doctor", "--config", night.configuration])
                 for line in [
@@ -130,10 +130,10 @@ import Testing
         }
     }
 
-    private func tellEverybody(_ night: ProgramNight, _ url: String, sendmail: String = "") throws {
+    private func tellEverybody(_ night: ProgramNight, _ url: String, sendmail: String = "") async throws {
         func path(_ name: String) -> String { night.folder.appending(path: name).path(percentEncoded: false) }
         try write("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", to: path("webhook.secret"), mode: 0o600)
-        try write("#!/bin/sh\ncat > \(path("mail"))\n\(sendmail)\n", to: path("sendmail"), mode: 0o700)
+        try await Script.write("cat > \(path("mail"))\n\(sendmail)", to: path("sendmail"))
         let sections = """
             [webhook]
             url = \(url)/hook

@@ -29,15 +29,13 @@ struct Mailbox {
         defer { try? FileManager.default.removeItem(at: folder) }
         let mailbox = Mailbox(folder: folder)
         let program = """
-            #!/bin/sh
             cd "\(folder.path(percentEncoded: false))"
             printf '%s\\n' "$@" > arguments
             env | cut -d= -f1 | sort > environment
             cat > mail
             \(script)
             """
-        try Data(program.utf8).write(to: URL(filePath: mailbox.sendmail))
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: mailbox.sendmail)
+        try await Script.write(program, to: mailbox.sendmail)
         return try await body(mailbox)
     }
 
