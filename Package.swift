@@ -45,6 +45,7 @@ let package = Package(
         cLibrary("CXLSXWriter", pkgConfig: "xlsxwriter", package: "libxlsxwriter-dev"),
         cLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
         cLibrary("CCSV", package: "libcsv-dev"),
+        cLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
 
         room("PostgreSQL", ["CPostgreSQL"]),
         room("HTTP", ["CCurl"]),
@@ -52,11 +53,11 @@ let package = Package(
         room("Reconciliation"),
         // The migrations of sql/, compiled in, so that the program carries the schema that it needs.
         room("Ledger", ["PostgreSQL", "Reconciliation"], resources: [.embedInCode("SQL")]),
-        room("NightlyRun", ["Ledger", "AppStore", "Reconciliation", "CCSV"]),
+        room("NightlyRun", ["Ledger", "AppStore", "Reconciliation", "CCSV", "CZlib"]),
         // The page's style and script, compiled in: a report needs no file but itself.
         room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
         room("Telling", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
-        room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "PostgreSQL"]),
+        room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "CZlib", "PostgreSQL"]),
         .executableTarget(
             name: "IAPReconcile",
             dependencies: [

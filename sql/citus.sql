@@ -37,4 +37,4 @@ WHERE pronamespace = 'audit'::regnamespace AND proname LIKE '%\_seal';
 -- These stay on the coordinator. They are small, a run's books are closed over one snapshot of them, and triggers hold
 -- there, which Citus does not have on distributed tables: what becomes of a case is written down by one.
 --     iap.migrations, iap.runs, iap.movements, iap.cases, iap.events, iap.postings, iap.books,
---     audit.seals, audit.sealings
+--     iap.sales_reports, iap.sales, audit.seals, audit.sealings

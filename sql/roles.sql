@@ -27,7 +27,7 @@ BEGIN
         END IF;
         EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
     END LOOP;
-    -- A dry run writes into temporary tables, and an import stages its lines in one.
+    -- A dry run writes into temporary tables, and an import and a sales report are staged in one.
     EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO iap_job, iap_import', current_database());
 END
 $$;
@@ -65,6 +65,10 @@ GRANT EXECUTE ON FUNCTION
     audit.white_seal, audit.black_seal, audit.excluded_seal, audit.claim_seal, audit.event_digest, audit.first_link,
     audit.last_final_event, audit.seal_events
     TO iap_job;
+-- What Apple's sales reports say: a later report takes an earlier one's place, and nothing of either is changed.
+GRANT SELECT ON iap.sales_reports, iap.sales, iap.sold_against_seen TO iap_job;
+GRANT INSERT, UPDATE (replaced_at) ON iap.sales_reports TO iap_job;
+GRANT INSERT ON iap.sales TO iap_job;
 
 -- An app's own server.
 GRANT EXECUTE ON FUNCTION

@@ -2098,6 +2098,268 @@ COMMENT ON COLUMN finance.refunds.units IS 'The sum of their quantities.';
 
 COMMENT ON COLUMN finance.refunds.amount IS 'In units of the currency; NULL where no price is known.';
 
+CREATE TABLE iap.sales (
+    report_id bigint NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    storefront text NOT NULL,
+    price_milliunits bigint,
+    currency text,
+    proceeds_milliunits bigint,
+    proceeds_currency text,
+    units bigint NOT NULL,
+    is_refund boolean GENERATED ALWAYS AS ((units < 0)) STORED NOT NULL,
+    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
+    CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
+    CONSTRAINT sales_proceeds_currency_check CHECK ((proceeds_currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_proceeds_milliunits_check CHECK ((proceeds_milliunits >= 0)),
+    CONSTRAINT sales_storefront_check CHECK ((storefront ~ '^[A-Z]{3}$'::text))
+);
+
+COMMENT ON TABLE iap.sales IS 'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
+
+COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
+
+COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
+
+COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';
+
+COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
+
+COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
+
+CREATE TABLE iap.sales_reports (
+    report_id bigint NOT NULL,
+    day date NOT NULL,
+    developer text NOT NULL,
+    bundle_ids text[] NOT NULL COLLATE pg_catalog."C",
+    file text NOT NULL,
+    lines bigint NOT NULL,
+    refused bigint NOT NULL,
+    read_at timestamp with time zone DEFAULT now() NOT NULL,
+    read_by text DEFAULT SESSION_USER NOT NULL,
+    replaced_at timestamp with time zone,
+    CONSTRAINT sales_reports_developer_check CHECK ((octet_length(developer) <= 1000)),
+    CONSTRAINT sales_reports_lines_check CHECK ((lines >= 0)),
+    CONSTRAINT sales_reports_refused_check CHECK ((refused >= 0))
+);
+
+COMMENT ON TABLE iap.sales_reports IS 'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
+
+COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
+
+COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
+
+COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
+
+COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
+
+COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
+
+COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
+
+COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
+
+CREATE VIEW iap.sold_against_seen AS
+ WITH seen AS NOT MATERIALIZED (
+         SELECT white.transaction_id,
+            white.original_transaction_id,
+            white.bundle_id,
+            white.product_id,
+            white.product_type,
+            white.storefront,
+            white.quantity,
+            white.purchased_at,
+            NULL::timestamp with time zone AS refunded_at
+           FROM iap.white
+          WHERE (white.environment = 'Production'::text)
+        UNION ALL
+         SELECT black.transaction_id,
+            black.original_transaction_id,
+            black.bundle_id,
+            black.product_id,
+            black.product_type,
+            black.storefront,
+            black.quantity,
+            black.purchased_at,
+            black.refunded_at
+           FROM iap.black
+          WHERE (black.environment = 'Production'::text)
+        UNION ALL
+         SELECT excluded.transaction_id,
+            excluded.original_transaction_id,
+            excluded.bundle_id,
+            excluded.product_id,
+            excluded.product_type,
+            excluded.storefront,
+            excluded.quantity,
+            excluded.purchased_at,
+            excluded.refunded_at
+           FROM iap.excluded
+          WHERE ((excluded.environment = 'Production'::text) AND (excluded.reason <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text, 'restored'::text])))
+        ), counted AS (
+         SELECT sales_reports.day,
+            sales.bundle_id,
+            sales.product_id,
+            sales.storefront,
+            sales.currency,
+                CASE
+                    WHEN (sales.units > 0) THEN sales.units
+                    ELSE (0)::bigint
+                END AS sold,
+            0 AS seen,
+                CASE
+                    WHEN (sales.units < 0) THEN (- sales.units)
+                    ELSE (0)::bigint
+                END AS refunds_sold,
+            0 AS refunds_seen,
+                CASE
+                    WHEN (sales.units > 0) THEN (sales.units * sales.price_milliunits)
+                    ELSE (0)::bigint
+                END AS milliunits
+           FROM (iap.sales
+             JOIN iap.sales_reports USING (report_id))
+          WHERE (sales_reports.replaced_at IS NULL)
+        UNION ALL
+         SELECT ((seen.purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
+            seen.bundle_id,
+            seen.product_id,
+            seen.storefront,
+            NULL::text,
+            0,
+            seen.quantity,
+            0,
+            0,
+            0
+           FROM (seen
+             LEFT JOIN iap.products USING (bundle_id, product_id))
+          WHERE ((seen.transaction_id = seen.original_transaction_id) OR (COALESCE(seen.product_type, products.type, ''::text) <> 'non_consumable'::text))
+        UNION ALL
+         SELECT ((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
+            seen.bundle_id,
+            seen.product_id,
+            seen.storefront,
+            NULL::text,
+            0,
+            0,
+            0,
+            seen.quantity,
+            0
+           FROM (seen
+             LEFT JOIN iap.products USING (bundle_id, product_id))
+          WHERE ((seen.refunded_at IS NOT NULL) AND ((seen.transaction_id = seen.original_transaction_id) OR (COALESCE(seen.product_type, products.type, ''::text) <> 'non_consumable'::text)))
+        ), placed AS (
+         SELECT counted.day,
+            counted.bundle_id,
+            counted.product_id,
+            counted.storefront,
+            counted.currency,
+            counted.sold,
+            counted.seen,
+            counted.refunds_sold,
+            counted.refunds_seen,
+            counted.milliunits,
+            bool_and((counted.storefront IS NOT NULL)) OVER (PARTITION BY counted.day, counted.bundle_id, counted.product_id) AS is_placed
+           FROM counted
+        ), told AS (
+         SELECT DISTINCT sales_reports.developer,
+            unnest(sales_reports.bundle_ids) AS bundle_id
+           FROM iap.sales_reports
+          WHERE (sales_reports.replaced_at IS NULL)
+        )
+ SELECT placed.day,
+    placed.bundle_id,
+    placed.product_id,
+        CASE
+            WHEN placed.is_placed THEN 'country'::text
+            ELSE 'product'::text
+        END AS compared_by,
+        CASE
+            WHEN placed.is_placed THEN placed.storefront
+            ELSE NULL::text
+        END AS storefront,
+    (sum(placed.sold))::bigint AS units_sold,
+    sum(placed.seen) AS units_seen,
+    ((sum(placed.sold) - (sum(placed.seen))::numeric))::bigint AS difference,
+    (sum(placed.refunds_sold))::bigint AS refunds_sold,
+    sum(placed.refunds_seen) AS refunds_seen,
+    ((sum(placed.refunds_sold) - (sum(placed.refunds_seen))::numeric))::bigint AS refund_difference,
+        CASE
+            WHEN ((min(placed.currency) = max(placed.currency)) AND bool_and((placed.milliunits IS NOT NULL))) THEN min(placed.currency)
+            ELSE NULL::text
+        END AS currency,
+        CASE
+            WHEN ((min(placed.currency) = max(placed.currency)) AND bool_and((placed.milliunits IS NOT NULL))) THEN (sum(placed.milliunits))::bigint
+            ELSE NULL::bigint
+        END AS milliunits_sold
+   FROM (placed
+     JOIN ( SELECT DISTINCT sales_reports.day,
+            told.bundle_id
+           FROM (iap.sales_reports
+             JOIN told USING (developer))
+          WHERE (sales_reports.replaced_at IS NULL)) compared ON (((compared.day = placed.day) AND (compared.bundle_id = placed.bundle_id))))
+  GROUP BY placed.day, placed.bundle_id, placed.product_id, placed.is_placed,
+        CASE
+            WHEN placed.is_placed THEN placed.storefront
+            ELSE NULL::text
+        END;
+
+COMMENT ON VIEW iap.sold_against_seen IS 'What finance.sold_against_seen shows, for the nightly report.';
+
+CREATE VIEW finance.sold_against_seen AS
+ SELECT sold.day,
+    sold.bundle_id,
+    sold.product_id,
+    products.name AS product_name,
+    sold.compared_by,
+    sold.storefront,
+    sold.units_sold,
+    sold.units_seen,
+    sold.difference,
+    (sum(sold.difference) OVER (PARTITION BY sold.bundle_id, sold.product_id ORDER BY sold.day RANGE BETWEEN '1 day'::interval PRECEDING AND '1 day'::interval FOLLOWING))::bigint AS difference_around,
+    sold.refunds_sold,
+    sold.refunds_seen,
+    sold.refund_difference,
+    sold.currency,
+    (((sold.milliunits_sold)::numeric / 1000.0))::numeric(20,3) AS amount_sold
+   FROM (iap.sold_against_seen sold
+     LEFT JOIN iap.products USING (bundle_id, product_id));
+
+COMMENT ON VIEW finance.sold_against_seen IS 'Units that Apple sold and the tables saw, by day and product: a positive difference is what nothing ever told the server of. Only days whose sales report was read. Seen are the white, black and excluded transactions of production, without restored, family-shared and foreign ones. Days are days of Pacific Time, as Apple''s are.';
+
+COMMENT ON COLUMN finance.sold_against_seen.day IS 'The day of the purchase, or of the refund, in Pacific Time.';
+
+COMMENT ON COLUMN finance.sold_against_seen.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.sold_against_seen.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.sold_against_seen.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.sold_against_seen.compared_by IS 'country: every transaction of the day and product tells its storefront; product: not all do (verifyReceipt tells none), so all countries are compared together.';
+
+COMMENT ON COLUMN finance.sold_against_seen.storefront IS 'The country; NULL where it is compared by product.';
+
+COMMENT ON COLUMN finance.sold_against_seen.units_sold IS 'Units that Apple''s report says were sold.';
+
+COMMENT ON COLUMN finance.sold_against_seen.units_seen IS 'Units of the transactions that the tables hold.';
+
+COMMENT ON COLUMN finance.sold_against_seen.difference IS 'Sold less seen: above zero, something never came.';
+
+COMMENT ON COLUMN finance.sold_against_seen.difference_around IS 'The product''s difference over this day, the one before and the one after, in all countries: zero where Apple and the receipt put a purchase at midnight on different days.';
+
+COMMENT ON COLUMN finance.sold_against_seen.refunds_sold IS 'Units that Apple''s report says were refunded on the day.';
+
+COMMENT ON COLUMN finance.sold_against_seen.refunds_seen IS 'Units of the transactions refunded on the day.';
+
+COMMENT ON COLUMN finance.sold_against_seen.refund_difference IS 'Refunds of the report less refunds of the tables.';
+
+COMMENT ON COLUMN finance.sold_against_seen.currency IS 'In which all units sold were paid; NULL if in several or in none that is known.';
+
+COMMENT ON COLUMN finance.sold_against_seen.amount_sold IS 'What customers paid for the units sold, in that currency; NULL without one.';
+
 CREATE VIEW finance.unclaimed_liability AS
  SELECT owed.purchase_day,
     owed.bundle_id,
@@ -2442,6 +2704,15 @@ ALTER TABLE iap.runs ALTER COLUMN run_id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+ALTER TABLE iap.sales_reports ALTER COLUMN report_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME iap.sales_reports_report_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE iap.uploads (
     bucket smallint NOT NULL,
     receipt_id bigint NOT NULL,
@@ -2527,6 +2798,9 @@ ALTER TABLE ONLY iap.movements
 ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT one_receipt_a_user_and_payload UNIQUE NULLS NOT DISTINCT (bucket, payload_sha256, bundle_id, user_id);
 
+ALTER TABLE ONLY iap.sales
+    ADD CONSTRAINT one_row_a_price UNIQUE NULLS NOT DISTINCT (report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits, proceeds_currency, is_refund);
+
 ALTER TABLE ONLY iap.books
     ADD CONSTRAINT one_row_a_run_and_figure UNIQUE NULLS NOT DISTINCT (account, booked_on, run_id, day, bundle_id, product_id, currency, price_source, detail);
 
@@ -2548,6 +2822,9 @@ ALTER TABLE ONLY iap.runs
 ALTER TABLE ONLY iap.runs
     ADD CONSTRAINT runs_pkey PRIMARY KEY (run_id);
 
+ALTER TABLE ONLY iap.sales_reports
+    ADD CONSTRAINT sales_reports_pkey PRIMARY KEY (report_id);
+
 ALTER TABLE ONLY iap.sightings
     ADD CONSTRAINT sightings_pkey PRIMARY KEY (transaction_id, bundle_id, environment, bucket, receipt_id);
 
@@ -2562,6 +2839,10 @@ CREATE INDEX black_by_delivery ON iap.black USING btree (delivered_at);
 CREATE INDEX black_by_order ON iap.black USING btree (order_id, bundle_id) WHERE (order_id IS NOT NULL);
 
 CREATE INDEX black_by_original ON iap.black USING btree (original_transaction_id);
+
+CREATE INDEX black_by_pacific_day ON iap.black USING brin ((((purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date));
+
+CREATE INDEX black_by_refund ON iap.black USING btree ((((refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date)) WHERE (refunded_at IS NOT NULL);
 
 CREATE INDEX black_by_user ON iap.black USING btree (user_id, bundle_id);
 
@@ -2579,6 +2860,8 @@ CREATE INDEX events_by_run ON iap.events USING btree (run_id) WHERE (run_id IS N
 
 CREATE INDEX events_by_transaction ON iap.events USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
 
+CREATE INDEX excluded_by_pacific_day ON iap.excluded USING brin ((((purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date));
+
 CREATE INDEX excluded_by_reason ON iap.excluded USING btree (reason, excluded_at);
 
 CREATE INDEX movements_open ON iap.movements USING btree (movement_id) WHERE (closed_run_id IS NULL);
@@ -2592,6 +2875,8 @@ CREATE INDEX receipts_by_user ON iap.receipts USING btree (user_id, bundle_id);
 CREATE INDEX receipts_due ON iap.receipts USING btree (bucket, payload_sha256, receipt_id) INCLUDE (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 
 CREATE INDEX receipts_in_trouble ON iap.receipts USING btree (bucket, receipt_id) WHERE (error_code IS NOT NULL);
+
+CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports USING btree (day, developer) WHERE (replaced_at IS NULL);
 
 CREATE INDEX sightings_by_receipt ON iap.sightings USING btree (receipt_id, bucket);
 

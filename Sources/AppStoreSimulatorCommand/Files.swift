@@ -21,12 +21,16 @@ enum Files {
     /// Writes a file in one step: whoever waits for it never reads half of it. `mode` is set before anything is
     /// written.
     static func write(_ text: String, to path: String, mode: mode_t = 0o644) throws(SimulatorError) {
+        try write(Array(text.utf8), to: path, mode: mode)
+    }
+
+    static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o644) throws(SimulatorError) {
         let temporary = "\(path).\(getpid())"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL, mode)
         guard descriptor >= 0 else { throw .file(path: path, problem: String(cString: strerror(errno))) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            try file.write(contentsOf: Data(text.utf8))
+            try file.write(contentsOf: Data(bytes))
         } catch {
             throw .file(path: path, problem: "\(error)")
         }

@@ -11,9 +11,11 @@ enum Nights {
           --moment NIGHT         print the moment of a night's run, for serve's clock and the job's --now
           --play DAY             let the day before that night take place: uploads, orders and claims
           --observe NIGHT        keep what the job said in that night
+          --sales NIGHT          write Apple's sales report of the last day of Pacific Time that is over by that night
+                                 into the folder --sales-dir DIR, and print the file's name
           --tally                judge all nights and print the table; ends with 1 when something should not be
 
-        and all but the first need
+        and --play, --observe and --tally need
 
           --database CONNINFO    as libpq understands it
 
@@ -26,13 +28,25 @@ enum Nights {
 
     static func run(_ arguments: [String]) async throws {
         let options = try Options(
-            arguments, values: NightsOptions.names.union(["database", "moment", "play", "observe"]),
+            arguments,
+            values: NightsOptions.names.union(["database", "moment", "play", "observe", "sales", "sales-dir"]),
             switches: ["tally"])
         let settings = try NightsOptions.settings(options)
         if let night = try options.number("moment", in: 1...settings.nights) {
             return print(settings.moment(ofNight: night).formatted(.iso8601))
         }
+        if let night = try options.number("sales", in: 1...settings.nights) {
+            return try writeSales(beforeNight: night, settings, to: options.required("sales-dir"))
+        }
         try await act(options, settings)
+    }
+
+    private static func writeSales(beforeNight night: Int, _ settings: NightsSettings, to folder: String) throws {
+        let world = NightsWorld(settings)
+        let report = world.salesReport(of: world.lastPacificDay(beforeNight: night))
+        let path = "\(folder)/\(report.fileName).gz"
+        try Files.write(try Gzip.compressed(Array(report.text.utf8)), to: path)
+        print(path)
     }
 
     private static func act(_ options: Options, _ settings: NightsSettings) async throws {

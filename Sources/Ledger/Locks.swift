@@ -21,6 +21,8 @@ public enum LedgerLock: Hashable, Sendable {
     static let books: (Int32, Int32) = (job, 1001)
     /// Changing the schema, one program at a time.
     static let migration: (Int32, Int32) = (job, 1002)
+    /// Taking sales reports, one at a time.
+    static let sales: (Int32, Int32) = (job, 1003)
 
     var numbers: (Int32, Int32) {
         switch self {

@@ -54,16 +54,19 @@ public struct AppSettings: Sendable {
     public var serverAPI: ServerAPIAccess?
     /// Whether what Xcode and local tests sign is accepted, though anyone may sign so.
     public var allowsXcode: Bool
+    /// The app's own SKU in App Store Connect, by which Apple's sales reports name it.
+    public var sku: String?
 
     public init(
         app: App, sharedSecret: Secret? = nil, verification: VerificationMethod = .auto,
-        serverAPI: ServerAPIAccess? = nil, allowsXcode: Bool = false
+        serverAPI: ServerAPIAccess? = nil, allowsXcode: Bool = false, sku: String? = nil
     ) {
         self.app = app
         self.sharedSecret = sharedSecret
         self.verification = verification
         self.serverAPI = serverAPI
         self.allowsXcode = allowsXcode
+        self.sku = sku
     }
 
     /// Whether the App Store Server API is asked about this app's receipts.

@@ -39,6 +39,7 @@ import Testing
             grace_consumable = 0
             grace_auto_renewable = 2d
             since = 2026-11-01T00:00:00Z
+            sku = GAME-2026
             [app com.example.b]
             """, file: "a.conf")
         let settings = configuration.settings
@@ -67,6 +68,7 @@ import Testing
         #expect(app.grace.seconds(for: .consumable) == 0)
         #expect(app.grace.seconds(for: .autoRenewable) == 172_800)
         #expect(app.since == Date(timeIntervalSince1970: 1_793_491_200))
+        #expect(settings.apps.map(\.sku) == ["GAME-2026", nil])
         #expect(settings.apps.last?.app.environment == .production)
         #expect(settings.apps.last?.app.grace.seconds(for: .nonRenewing) == 3600)
     }
@@ -89,6 +91,7 @@ import Testing
             ("[run]\n\nworkers\n", 3, "neither “[section]” nor “key = value”"),
             ("[app]\n", 1, "an app's section names its bundle id, such as [app com.example.game]"),
             ("[app com.a]\n[app  com.a]\n", 2, "the app com.a was already given in line 1"),
+            ("[app com.a]\nsku = X\n[app com.b]\nsku = X", 4, "the SKU “X” was already given in line 2"),
             ("[app com.a]\ngrace = 90", 2, "“grace” is a time such as 45s, 90m, 36h or 2d, not “90”"),
             ("[app com.a]\nsince = yesterday", 2, "“since” is a moment such as 2026-11-01T00:00:00Z, not “yesterday”"),
             (

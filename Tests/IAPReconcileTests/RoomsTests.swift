@@ -10,11 +10,11 @@ import Testing
         "AppStore": ["HTTP", "COpenSSL"],
         "Reconciliation": [],
         "Ledger": ["PostgreSQL", "Reconciliation"],
-        "NightlyRun": ["Ledger", "AppStore", "Reconciliation", "CCSV"],
+        "NightlyRun": ["Ledger", "AppStore", "Reconciliation", "CCSV", "CZlib"],
         "Reporting": ["Reconciliation", "CXLSXWriter"],
         "Telling": ["Reporting", "Reconciliation", "HTTP", "COpenSSL"],
         "IAPReconcile": ["NightlyRun", "Reporting", "Telling", "Reconciliation", "CINIH", "CGetopt", "CMalloc"],
-        "AppStoreSimulator": ["PostgreSQL", "COpenSSL", "CMicroHTTPD"],
+        "AppStoreSimulator": ["PostgreSQL", "COpenSSL", "CMicroHTTPD", "CZlib"],
         "AppStoreSimulatorCommand": ["AppStoreSimulator"],
     ]
     private static let toolchain: Set<String> = ["Foundation", "Dispatch", "Glibc", "Synchronization"]

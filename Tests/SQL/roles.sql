@@ -49,8 +49,9 @@ SELECT results_eq(
         ('iap.black', 'select'), ('iap.cases', 'insert,select,update'), ('iap.claims', 'select'),
         ('iap.events', 'insert,select'), ('iap.excluded', 'insert,select,update'), ('iap.migrations', 'select'),
         ('iap.movements', 'insert,select'), ('iap.orders', 'select'), ('iap.products', 'select'),
-        ('iap.receipts', 'select'), ('iap.runs', 'insert,select,update'),
-        ('iap.sightings', 'insert,select,update'), ('iap.uploads', 'select'),
+        ('iap.receipts', 'select'), ('iap.runs', 'insert,select,update'), ('iap.sales', 'insert,select'),
+        ('iap.sales_reports', 'insert,select'), ('iap.sightings', 'insert,select,update'),
+        ('iap.sold_against_seen', 'select'), ('iap.uploads', 'select'),
         ('iap.verified', 'delete,insert,select'), ('iap.white', 'delete,insert,select,update')$$,
     'the job''s rights on tables');
 SELECT results_eq(
@@ -63,7 +64,8 @@ SELECT results_eq(
         ('iap.movements', 'closed_run_id'),
         ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
         ('iap.receipts', 'last_attempt_at'), ('iap.receipts', 'made_at'), ('iap.receipts', 'next_attempt_at'), ('iap.receipts', 'signature'),
-        ('iap.receipts', 'state'), ('iap.receipts', 'verified_at')$$, 'and on columns');
+        ('iap.receipts', 'state'), ('iap.receipts', 'verified_at'), ('iap.sales_reports', 'replaced_at')$$,
+    'and on columns');
 SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_import' AND relation <> 'iap.receipt_number'
     ORDER BY relation$$,
@@ -158,6 +160,10 @@ SELECT test.is_denied(
     'iap_job', $$WITH u AS (UPDATE audit.seals SET digest = link RETURNING 1) SELECT count(*) FROM u$$);
 SELECT test.is_denied('iap_support', 'SELECT * FROM audit.seals');
 SELECT test.is_denied('iap_app', 'SELECT audit.seal_events()');
+SELECT test.is_denied('iap_job', 'WITH gone AS (DELETE FROM iap.sales RETURNING 1) SELECT count(*) FROM gone');
+SELECT test.is_denied('iap_job', 'WITH u AS (UPDATE iap.sales SET units = 0 RETURNING 1) SELECT count(*) FROM u');
+SELECT test.is_denied('iap_finance', 'SELECT * FROM iap.sold_against_seen');
+SELECT test.is_denied('iap_import', 'SELECT * FROM iap.sales');
 
 -- The seals' functions have none, so that they are read into the statements that use them: they name what they call in
 -- full.

@@ -19,6 +19,8 @@ public struct NightsPurchase: Sendable {
     public var refundedAt: Date?
 
     public var transactionID: String { transaction.id }
+    public var productID: String { transaction.productID }
+    public var units: Int { transaction.quantity }
     public var purchasedAt: Date { transaction.purchasedAt }
 
     /// Whether it is paid and owed at a moment, and was neither delivered nor refunded.

@@ -36,6 +36,9 @@ enum Help {
               --format FORMAT    csv or jsonl, where neither the file's name nor its first byte tells
               --refused FILE     write the lines that are not taken, with the reasons, as CSV
               --dry-run          do everything and roll it back
+          sales FILE...          read Apple's daily sales reports (Summary Sales, TSV, gzipped or not), and compare what
+                                 was sold with what the tables saw; - is standard input
+              --refused FILE     write the lines that are not taken, with the reasons, as CSV
           doctor                 check configuration, database, grants, Apple and report directory
           inspect FILE...        say what receipts, signed transactions or answers of verifyReceipt hold, and
                                  whether their signatures are Apple's; - is standard input; needs no configuration
@@ -50,7 +53,7 @@ enum Help {
           --version              the program's version
 
         Exit codes: 0 everything due was tried; 64 usage; 65 what was asked for is not there,
-        can't be read or is not valid, or lines of an import were refused;
+        can't be read or is not valid, or lines of a file were refused;
         69 database or Apple unavailable; 70 internal error, or tables that don't hold together;
         75 ended early, the rest stays in the inbox; 77 permission; 78 configuration.
         See man iap-reconcile.

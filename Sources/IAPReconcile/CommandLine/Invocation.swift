@@ -18,6 +18,8 @@ enum Command: Sendable {
     case report(run: Int64?, reportDirectory: String?)
     case migrate(isPrintOnly: Bool)
     case importFile(ImportOptions, refusedFile: String?)
+    /// `-` among the files is standard input.
+    case sales(files: [String], refusedFile: String?)
     case doctor
     case check(String, asJSON: Bool)
     case resolve(Resolution)
@@ -57,6 +59,7 @@ extension Invocation {
         "report": [LongOption(name: "run", takesValue: true), LongOption(name: "report-dir", takesValue: true)],
         "migrate": [LongOption(name: "print", takesValue: false)],
         "import": Command.importOptions,
+        "sales": [LongOption(name: "refused", takesValue: true)],
         "doctor": [],
         "check": [LongOption(name: "json", takesValue: false)],
         "resolve": Command.resolveOptions,
@@ -64,7 +67,7 @@ extension Invocation {
         "inspect": [LongOption(name: "trust-root", takesValue: true)],
     ]
 
-    private static let takingOperands: Set<String> = ["import", "inspect", "check", "resolve"]
+    private static let takingOperands: Set<String> = ["import", "sales", "inspect", "check", "resolve"]
 
     /// Understands the arguments behind the program's name.
     init(arguments: [String]) throws(UsageError) {
@@ -129,6 +132,9 @@ extension Invocation {
             return .verify(asJSON: options.has("json"))
         case "import":
             return try .importFile(operands, options)
+        case "sales":
+            guard !operands.isEmpty else { throw UsageError("a sales report to read is missing; - is standard input") }
+            return .sales(files: operands, refusedFile: try options.text("refused"))
         case "inspect":
             guard !operands.isEmpty else { throw UsageError("a file to inspect is missing; - is standard input") }
             return .inspect(files: operands, trustRoot: try options.text("trust-root"))

@@ -16,7 +16,7 @@ struct Work {
     private static func secrets(for command: Command) -> Secrets {
         switch command {
         case .run, .doctor: .ofThisProcess
-        case .check, .resolve, .verify, .report, .migrate, .importFile, .inspect, .help, .version: .leftAlone
+        case .check, .resolve, .verify, .report, .migrate, .importFile, .sales, .inspect, .help, .version: .leftAlone
         }
     }
 
@@ -26,6 +26,7 @@ struct Work {
         case .report(let run, let directory): try await report(run: run, reportDirectory: directory)
         case .migrate(let isPrintOnly): try await migrate(isPrintOnly: isPrintOnly)
         case .importFile(let options, let refused): try await importFile(options, refusedFile: refused)
+        case .sales(let files, let refused): try await readSales(files, refusedFile: refused)
         case .doctor: await doctor()
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)

@@ -18,6 +18,7 @@ struct AppSection {
     private var keyID: String?
     private var key: (key: String, value: Secret?)?
     private var appAppleID: Int64?
+    private var sku: String?
 
     init(bundleID: BundleID) {
         self.bundleID = bundleID
@@ -30,7 +31,7 @@ struct AppSection {
             storefronts: storefronts, takesNotifications: takesNotifications)
         return AppSettings(
             app: app, sharedSecret: secret?.value ?? nil, verification: verification, serverAPI: try serverAPI(),
-            allowsXcode: allowsXcode)
+            allowsXcode: allowsXcode, sku: sku)
     }
 
     /// Keys that are of no use without others.
@@ -83,6 +84,9 @@ struct AppSection {
             },
             "notifications": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
                 to.takesNotifications = try setting.choice(["yes": true, "no": false])
+            },
+            "sku": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
+                to.sku = try setting.nonEmpty()
             },
             "since": SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
                 to.since = try setting.moment()

@@ -89,6 +89,7 @@ struct ConfigurationParser {
         } else if var app = apps.popLast() {
             try Self.key(setting, among: appKeys, of: section).read(setting, &app)
             apps.append(app)
+            if setting.key == "sku" { try once(["sku", setting.text], "the SKU “\(setting.text)”", at: setting.line) }
         }
     }
 

@@ -11,6 +11,7 @@ public struct Migration: Sendable, Hashable {
         Migration(number: 3, name: "finance", bytes: PackageResources._003_finance_sql),
         Migration(number: 4, name: "case_life", bytes: PackageResources._004_case_life_sql),
         Migration(number: 5, name: "audit_trail", bytes: PackageResources._005_audit_trail_sql),
+        Migration(number: 6, name: "sales", bytes: PackageResources._006_sales_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

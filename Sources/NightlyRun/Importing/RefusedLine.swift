@@ -23,6 +23,13 @@ public struct RefusedLine: Hashable, Sendable {
     public let id: String?
     /// What is wrong, in a sentence.
     public let text: String
+
+    public init(line: Int, reason: RefusalReason, id: String?, text: String) {
+        self.line = line
+        self.reason = reason
+        self.id = id
+        self.text = text
+    }
 }
 
 /// What is wrong with a line.

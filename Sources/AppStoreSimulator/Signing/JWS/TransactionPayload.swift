@@ -69,17 +69,3 @@ extension SimulatedTransaction.ProductType {
         }
     }
 }
-
-/// The country's store that sells in a currency.
-private struct Storefront {
-    let country: String
-    let id: String
-
-    init(currency: String?) {
-        switch currency {
-        case "CNY": (country, id) = ("CHN", "143465")
-        case "JPY": (country, id) = ("JPN", "143462")
-        default: (country, id) = ("USA", "143441")
-        }
-    }
-}

@@ -1,0 +1,200 @@
+import PostgreSQL
+import Reconciliation
+
+extension LedgerSession {
+    /// Takes the staged report in one database transaction. Of each day and account one report counts: the same again
+    /// changes nothing, another takes its place, unless lines of it were refused.
+    public func take(_ staged: StagedSales) async throws(LedgerError) -> SalesOutcome {
+        let outcome: SalesOutcome = try await translating {
+            try await connection.transaction {
+                let (job, number) = LedgerLock.sales
+                _ = try await connection.query("SELECT pg_advisory_xact_lock(\(job), \(number))")
+                return try await SalesTaking(connection: connection, staged: staged).take()
+            }
+        }
+        try await discardStagedSales()
+        return outcome
+    }
+}
+
+/// The steps by which a staged report is taken, each a statement for all its lines.
+private struct SalesTaking {
+    let connection: Connection
+    let staged: StagedSales
+
+    func take() async throws -> SalesOutcome {
+        try await nameApps()
+        try await sumUp()
+        try await compareWithEarlier()
+        try await replace()
+        try await note()
+        return SalesOutcome(days: try await days(), unknownApps: try await unknownApps())
+    }
+
+    /// By the app's SKU where the configuration says it, else by the product, where one app alone lists it.
+    private func nameApps() async throws {
+        let apps = staged.apps.sorted { $0.key < $1.key }
+        try await connection.execute(
+            """
+            UPDATE staged_sales
+            SET bundle_id = apps.bundle_id
+            FROM unnest(\(apps.map(\.key)), \(apps.map(\.value.text))) AS apps (sku, bundle_id)
+            WHERE staged_sales.app_sku = apps.sku
+            """)
+        try await connection.execute(
+            """
+            UPDATE staged_sales
+            SET bundle_id = sellers.bundle_id
+            FROM (
+                SELECT product_id, min(bundle_id) AS bundle_id
+                FROM products
+                WHERE bundle_id <> ALL (\(apps.map(\.value.text)))
+                GROUP BY product_id
+                HAVING count(*) = 1
+            ) AS sellers
+            WHERE staged_sales.bundle_id IS NULL AND staged_sales.product_id = sellers.product_id
+            """)
+    }
+
+    private func sumUp() async throws {
+        try await connection.execute(
+            """
+            INSERT INTO incoming_sales (
+                day, developer, bundle_id, product_id, type, storefront, price_milliunits, currency,
+                proceeds_milliunits, proceeds_currency, units)
+            SELECT
+                day::date, developer, bundle_id, product_id, type, storefront, price_milliunits, currency,
+                proceeds_milliunits, proceeds_currency, sum(units)
+            FROM staged_sales
+            WHERE bundle_id IS NOT NULL
+            GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, units < 0
+            """)
+        let others = staged.otherDays.sorted()
+        try await connection.execute(
+            """
+            INSERT INTO incoming_days (day, developer, lines, units_sold, units_refunded, bundle_ids)
+            SELECT
+                day::date, developer, count(bundle_id), coalesce(sum(units) FILTER (WHERE units > 0), 0),
+                coalesce(-sum(units) FILTER (WHERE units < 0), 0),
+                coalesce(array_agg(DISTINCT bundle_id ORDER BY bundle_id) FILTER (WHERE bundle_id IS NOT NULL), '{}')
+            FROM (
+                SELECT
+                    day, developer, bundle_id, CASE WHEN bundle_id IS NOT NULL THEN units END AS units
+                FROM staged_sales
+                UNION ALL
+                SELECT day, developer, NULL, NULL
+                FROM unnest(\(others.map(\.day.description)), \(others.map(\.developer))) AS told (day, developer)
+            ) AS told
+            GROUP BY day, developer
+            """)
+    }
+
+    private func compareWithEarlier() async throws {
+        try await connection.execute(
+            """
+            UPDATE incoming_days AS incoming
+            SET standing =
+                CASE
+                    WHEN earlier.report_id IS NULL THEN 'new'
+                    WHEN earlier.refused = \(Int64(staged.refused))
+                        AND NOT EXISTS (
+                            (\(Self.rows("incoming_sales")) WHERE \(Self.isOfDay)
+                            EXCEPT \(Self.rows("sales")) WHERE sales.report_id = earlier.report_id)
+                            UNION ALL
+                            (\(Self.rows("sales")) WHERE sales.report_id = earlier.report_id
+                            EXCEPT \(Self.rows("incoming_sales")) WHERE \(Self.isOfDay)))
+                    THEN 'unchanged'
+                    WHEN \(Int64(staged.refused)) > 0 THEN 'kept'
+                    ELSE 'replaced'
+                END
+            FROM incoming_days AS day
+            LEFT JOIN sales_reports AS earlier
+                ON earlier.day = day.day AND earlier.developer = day.developer AND earlier.replaced_at IS NULL
+            WHERE day.day = incoming.day AND day.developer = incoming.developer
+            """)
+    }
+
+    private static let isOfDay: SQL =
+        "incoming_sales.day = incoming.day AND incoming_sales.developer = incoming.developer"
+
+    private static func rows(_ table: String) -> SQL {
+        """
+        SELECT
+            bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
+            proceeds_currency, units
+        FROM \(identifier: table)
+        """
+    }
+
+    private func replace() async throws {
+        try await connection.execute(
+            """
+            UPDATE sales_reports
+            SET replaced_at = now()
+            FROM incoming_days AS incoming
+            WHERE sales_reports.day = incoming.day AND sales_reports.developer = incoming.developer
+                AND sales_reports.replaced_at IS NULL AND incoming.standing = 'replaced'
+            """)
+        try await connection.execute(
+            """
+            WITH taken AS (
+                INSERT INTO sales_reports (day, developer, bundle_ids, file, lines, refused)
+                SELECT day, developer, bundle_ids, \(staged.file), lines, \(Int64(staged.refused))
+                FROM incoming_days
+                WHERE standing IN ('new', 'replaced')
+                RETURNING report_id, day, developer
+            )
+            INSERT INTO sales (
+                report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
+                proceeds_currency, units)
+            SELECT
+                report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
+                proceeds_currency, units
+            FROM incoming_sales
+            JOIN taken USING (day, developer)
+            """)
+    }
+
+    /// Writes into the audit trail what was taken, and what it replaced.
+    private func note() async throws {
+        try await connection.execute(
+            """
+            INSERT INTO events (kind, actor, details)
+            SELECT
+                CASE standing WHEN 'new' THEN 'sales_read' ELSE 'sales_replaced' END, session_user,
+                jsonb_build_object(
+                    'day', day, 'developer', developer, 'file', \(staged.file), 'lines', lines,
+                    'units_sold', units_sold, 'units_refunded', units_refunded, 'refused', \(Int64(staged.refused)))
+            FROM incoming_days
+            WHERE standing IN ('new', 'replaced')
+            ORDER BY day, developer
+            """)
+    }
+
+    private func days() async throws -> [SalesDayOutcome] {
+        try await connection.query(
+            """
+            SELECT day::text AS day, developer, standing, lines, units_sold, units_refunded
+            FROM incoming_days
+            ORDER BY incoming_days.day, developer
+            """
+        ).map { row in
+            guard let standing = SalesDayOutcome.Standing(rawValue: try row.decode("standing")) else {
+                throw LedgerError.failed("a sales report has a standing that this program does not know")
+            }
+            return SalesDayOutcome(
+                day: SalesDay(day: try row.day("day"), developer: try row.decode("developer")), standing: standing,
+                lines: try row.decode("lines"), unitsSold: try row.decode("units_sold"),
+                unitsRefunded: try row.decode("units_refunded"))
+        }
+    }
+
+    private func unknownApps() async throws -> [String: Int] {
+        let rows = try await connection.query(
+            "SELECT app_sku, count(*) AS lines FROM staged_sales WHERE bundle_id IS NULL GROUP BY app_sku")
+        return try Dictionary(
+            uniqueKeysWithValues: rows.map {
+                (try $0.decode("app_sku", as: String.self), try $0.decode("lines", as: Int.self))
+            })
+    }
+}

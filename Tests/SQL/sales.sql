@@ -1,0 +1,153 @@
+-- Sold against seen: what a sales report says, beside what the tables hold.
+BEGIN;
+SELECT no_plan();
+
+INSERT INTO iap.products (bundle_id, product_id, type, name)
+VALUES ('com.example.a', 'no_ads', 'non_consumable', 'No ads');
+
+-- A report of a day: its number.
+CREATE FUNCTION test.report(
+    day date, developer text DEFAULT 'Us', bundle_ids text[] DEFAULT '{com.example.a}',
+    replaced_at timestamptz DEFAULT NULL
+) RETURNS bigint
+LANGUAGE sql AS $$
+    INSERT INTO iap.sales_reports (day, developer, bundle_ids, file, lines, refused, replaced_at)
+    VALUES ($1, $2, $3, 'S_D.txt', 1, 0, $4)
+    RETURNING report_id
+$$;
+CREATE FUNCTION test.sold(
+    report_id bigint, units bigint, storefront text DEFAULT 'USA', product_id text DEFAULT 'gems',
+    milliunits bigint DEFAULT 990, currency text DEFAULT 'USD', bundle_id text DEFAULT 'com.example.a'
+) RETURNS void
+LANGUAGE sql AS $$
+    INSERT INTO iap.sales (report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, units)
+    VALUES ($1, $7, $4, 'IA1', $3, $5, $6, $2)
+$$;
+-- A transaction that waits in white, bought at a moment.
+CREATE FUNCTION test.bought(
+    transaction_id text, purchased_at timestamptz, storefront text DEFAULT NULL, quantity integer DEFAULT 1,
+    product_id text DEFAULT 'gems', original_transaction_id text DEFAULT NULL, environment text DEFAULT 'Production'
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM test.admit(
+        $1, coalesce($6, $1), product_id => $5, quantity => $4, environment => $7);
+    UPDATE iap.white AS w SET purchased_at = $2, storefront = $3 WHERE w.transaction_id = $1;
+END
+$$;
+CREATE VIEW test.compared AS
+SELECT
+    to_char(day, 'MM-DD') AS day, product_id, compared_by, storefront, units_sold AS sold, units_seen AS seen,
+    difference AS diff, refunds_sold AS r_sold, refunds_seen AS r_seen
+FROM finance.sold_against_seen
+ORDER BY finance.sold_against_seen.day, product_id, storefront;
+CREATE FUNCTION test.shown() RETURNS SETOF text
+LANGUAGE sql AS $$ SELECT trim(BOTH '()' FROM compared::text) FROM test.compared $$;
+
+SELECT is_empty('SELECT * FROM test.shown()', 'without a report, nothing is compared');
+
+-- By product where a transaction does not tell its storefront; a day is one of Pacific Time.
+SELECT test.bought('1', '2026-11-10 07:59:59+00'), test.bought('2', '2026-11-10 08:00+00', 'USA'),
+    test.bought('3', '2026-11-11 07:59:59+00', quantity => 2), test.bought('4', '2026-11-11 08:00+00');
+SELECT is_empty('SELECT * FROM test.shown()', 'nor what was seen on days without one');
+SELECT test.sold(report, 4, 'USA'), test.sold(report, 3, 'CHN', currency => 'CNY', milliunits => 6000)
+FROM test.report('2026-11-10') AS report;
+SELECT results_eq('SELECT * FROM test.shown()', ARRAY['11-10,gems,product,,7,3,4,0,0'],
+    'all countries together, since one transaction does not tell its storefront');
+SELECT is((SELECT amount_sold FROM finance.sold_against_seen), NULL, 'in two currencies there is no amount');
+
+-- By country where every transaction tells its storefront; also in black and excluded.
+UPDATE iap.white SET storefront = 'CHN' WHERE transaction_id = '3';
+SELECT test.claim('3');
+SELECT results_eq('SELECT * FROM test.shown()',
+    ARRAY['11-10,gems,country,CHN,3,2,1,0,0', '11-10,gems,country,USA,4,1,3,0,0'], 'country by country');
+SELECT results_eq(
+    'SELECT currency, amount_sold FROM finance.sold_against_seen ORDER BY storefront',
+    $$VALUES ('CNY', 18.000), ('USD', 3.960)$$, 'with what customers paid');
+SELECT test.resolve('2', 'dismissed');
+SELECT results_eq(
+    'SELECT seen FROM test.compared', ARRAY[2, 1]::bigint[], 'what support dismissed was sold all the same');
+
+-- What was never sold, or not then.
+SELECT test.bought('5', '2026-11-10 12:00+00', 'USA', environment => 'Sandbox');
+SELECT test.bought('6', '2026-11-10 12:00+00', 'USA', product_id => 'no_ads', original_transaction_id => 'before');
+INSERT INTO iap.excluded (
+    transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at, storefront,
+    source, verified_at, reason, found_bundle_id, excluded_at, run_id)
+SELECT
+    reason, 'com.example.a', 'Production', reason, 'gems', 1, '2026-11-10 12:00+00', 'USA', 'verify_receipt', now(),
+    reason, CASE reason WHEN 'foreign_bundle' THEN 'com.example.z' END, now(), 1
+FROM unnest(ARRAY[
+    'sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored', 'upgraded', 'before_start']) AS reason;
+SELECT results_eq(
+    $$SELECT product_id, seen FROM test.compared WHERE storefront = 'USA'$$,
+    $$VALUES ('gems' COLLATE "C", 3::bigint)$$,
+    'restored, shared, foreign and sandbox transactions were not sold; upgraded and earlier ones were');
+
+-- Refunds, on their day.
+UPDATE iap.black SET refunded_at = '2026-11-13 07:00+00', refund_reason = '0' WHERE transaction_id = '3';
+SELECT test.sold(test.report('2026-11-12'), -3, 'CHN');
+SELECT results_eq($$SELECT shown FROM test.shown() AS shown WHERE shown LIKE '11-12%'$$,
+    ARRAY['11-12,gems,country,CHN,0,0,0,3,2'], 'refunds are compared on the day of the refund');
+
+-- Only the report in force counts, of each account by itself.
+SELECT test.sold(test.report('2026-11-12', replaced_at => now()), 100, 'CHN');
+SELECT results_eq($$SELECT sold FROM test.compared WHERE day = '11-12'$$, ARRAY[0::bigint], 'a replaced report is out');
+SELECT throws_like($$SELECT test.report('2026-11-12')$$, '%"sales_reports_in_force"', 'two in force are refused');
+SELECT test.sold(test.report('2026-11-15', 'Others', '{com.example.o}'), 1, bundle_id => 'com.example.o');
+SELECT test.bought('7', '2026-11-15 12:00+00');
+SELECT is_empty(
+    $$SELECT * FROM finance.sold_against_seen WHERE day = '2026-11-15' AND bundle_id = 'com.example.a'$$,
+    'the other account''s report tells nothing of our apps');
+SELECT test.report('2026-11-15');
+SELECT results_eq(
+    $$SELECT units_sold, units_seen, difference FROM finance.sold_against_seen
+    WHERE day = '2026-11-15' AND bundle_id = 'com.example.a'$$,
+    $$VALUES (0::bigint, 1::bigint, -1::bigint)$$, 'and ours does, also of what it does not name');
+
+-- Midnight.
+SELECT test.sold(test.report('2026-11-16'), 1), test.sold(test.report('2026-11-17'), 2);
+SELECT results_eq(
+    $$SELECT to_char(day, 'MM-DD'), difference, difference_around FROM finance.sold_against_seen
+    WHERE bundle_id = 'com.example.a' AND day >= '2026-11-15' ORDER BY day$$,
+    $$VALUES ('11-15', -1::bigint, 0::bigint), ('11-16', 1, 2), ('11-17', 2, 3)$$,
+    'with the days around it a purchase at midnight cancels out');
+
+-- Both ends of daylight saving: 25 hours and 23.
+SELECT test.report('2026-11-01'), test.report('2027-03-14');
+SELECT test.bought('n0', '2026-11-01 06:59:59+00'), test.bought('n1', '2026-11-01 07:00+00'),
+    test.bought('n2', '2026-11-02 07:59:59+00'), test.bought('n3', '2026-11-02 08:00+00'),
+    test.bought('m0', '2027-03-14 07:59:59+00'), test.bought('m1', '2027-03-14 08:00+00'),
+    test.bought('m2', '2027-03-15 06:59:59+00'), test.bought('m3', '2027-03-15 07:00+00');
+SELECT results_eq(
+    $$SELECT day, seen FROM test.compared WHERE day IN ('11-01', '03-14')$$,
+    $$VALUES ('11-01', 2::bigint), ('03-14', 2)$$, 'the days on which the clocks change');
+
+-- The rows refuse what they can't mean.
+SELECT throws_like($$SELECT test.sold(1, 1, 'US')$$, '%"sales_storefront_check"', 'a country has three letters');
+SELECT throws_like($$SELECT test.sold(1, 1, currency => NULL)$$, '%"price_has_currency"', 'a price has a currency');
+SELECT throws_like(
+    $$SELECT test.sold(report, 1), test.sold(report, 2) FROM test.report('2026-11-20') AS report$$,
+    '%"one_row_a_price"', 'one row a price');
+
+-- A condition on the day reaches the tables.
+INSERT INTO iap.black (
+    transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at, source,
+    first_seen_at, delivered_by, delivered_at)
+SELECT
+    'b' || n, 'com.example.a', 'Production', 'b' || n, 'gems', 1, '2020-01-01'::timestamptz + n * interval '1 minute',
+    'app_server', now(), 'import', now()
+FROM generate_series(1, 100000) AS n;
+ANALYZE iap.black;
+CREATE FUNCTION test.plan(query text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN ' || query; END $$;
+SELECT isnt_empty(
+    $$SELECT plan FROM test.plan('SELECT * FROM iap.sold_against_seen WHERE day >= ''2026-11-01''') AS plan
+    WHERE plan LIKE '%black_by_pacific_day%'$$, 'by index');
+
+SELECT is_empty(
+    $$SELECT test.run_as('iap_finance', 'SELECT day FROM finance.sold_against_seen WHERE false')
+    EXCEPT SELECT NULL::text$$, 'finance reads it');
+
+SELECT * FROM finish();
+ROLLBACK;

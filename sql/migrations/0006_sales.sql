@@ -1,0 +1,206 @@
+-- What Apple's Sales and Trends reports say was sold, and how it compares with what the tables saw. A sales report has
+-- no transaction ids: units are compared by day, product and country. A day is one of Pacific Time, as Apple's is.
+
+CREATE TABLE iap.sales_reports (
+    report_id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    day         date NOT NULL,
+    -- As the report calls the account; '' where it does not say. Reports of several accounts don't replace each other.
+    developer   text NOT NULL CHECK (octet_length(developer) <= 1000),
+    -- The apps that it tells of.
+    bundle_ids  text[] COLLATE "C" NOT NULL,
+    file        text NOT NULL,
+    -- Of in-app purchases that were taken.
+    lines       bigint NOT NULL CHECK (lines >= 0),
+    -- Lines of the file that were refused: then something of its days is missing.
+    refused     bigint NOT NULL CHECK (refused >= 0),
+    read_at     timestamptz NOT NULL DEFAULT now(),
+    read_by     text NOT NULL DEFAULT session_user,
+    replaced_at timestamptz
+);
+
+-- One report of a day counts; those that it replaced stay to be seen.
+CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports (day, developer) WHERE replaced_at IS NULL;
+
+CREATE TABLE iap.sales (
+    report_id           bigint NOT NULL,
+    bundle_id           text COLLATE "C" NOT NULL,
+    product_id          text COLLATE "C" NOT NULL,
+    -- Apple's Product Type Identifier.
+    type                text NOT NULL,
+    storefront          text NOT NULL CHECK (storefront ~ '^[A-Z]{3}$'),
+    -- Of one unit, without the sign that refunds have.
+    price_milliunits    bigint CHECK (price_milliunits >= 0),
+    currency            text CHECK (currency ~ '^[A-Z]{3}$'),
+    proceeds_milliunits bigint CHECK (proceeds_milliunits >= 0),
+    proceeds_currency   text CHECK (proceeds_currency ~ '^[A-Z]{3}$'),
+    units               bigint NOT NULL,
+    is_refund           boolean NOT NULL GENERATED ALWAYS AS (units < 0) STORED,
+    CONSTRAINT one_row_a_price UNIQUE NULLS NOT DISTINCT (
+        report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
+        proceeds_currency, is_refund),
+    CONSTRAINT price_has_currency CHECK ((price_milliunits IS NULL) = (currency IS NULL)),
+    CONSTRAINT proceeds_have_currency CHECK ((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))
+);
+
+-- What was bought and refunded on a day of Apple's. A BRIN index costs a claim next to nothing.
+CREATE INDEX black_by_pacific_day ON iap.black
+    USING brin (((purchased_at AT TIME ZONE 'America/Los_Angeles')::date));
+CREATE INDEX excluded_by_pacific_day ON iap.excluded
+    USING brin (((purchased_at AT TIME ZONE 'America/Los_Angeles')::date));
+CREATE INDEX black_by_refund ON iap.black (((refunded_at AT TIME ZONE 'America/Los_Angeles')::date))
+    WHERE refunded_at IS NOT NULL;
+
+-- A condition on `day` reaches every table below: nothing stands in its way but groups and windows of one day.
+CREATE VIEW iap.sold_against_seen AS
+WITH seen AS NOT MATERIALIZED (
+    SELECT
+        transaction_id, original_transaction_id, bundle_id, product_id, product_type, storefront, quantity,
+        purchased_at, NULL::timestamptz AS refunded_at
+    FROM iap.white
+    WHERE environment = 'Production'
+    UNION ALL
+    SELECT
+        transaction_id, original_transaction_id, bundle_id, product_id, product_type, storefront, quantity,
+        purchased_at, refunded_at
+    FROM iap.black
+    WHERE environment = 'Production'
+    UNION ALL
+    SELECT
+        transaction_id, original_transaction_id, bundle_id, product_id, product_type, storefront, quantity,
+        purchased_at, refunded_at
+    FROM iap.excluded
+    WHERE environment = 'Production'
+        AND reason NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored')
+), counted AS (
+    SELECT
+        sales_reports.day, sales.bundle_id, sales.product_id, sales.storefront, sales.currency,
+        CASE WHEN units > 0 THEN units ELSE 0 END AS sold, 0 AS seen,
+        CASE WHEN units < 0 THEN -units ELSE 0 END AS refunds_sold, 0 AS refunds_seen,
+        CASE WHEN units > 0 THEN units * price_milliunits ELSE 0 END AS milliunits
+    FROM iap.sales
+    JOIN iap.sales_reports USING (report_id)
+    WHERE sales_reports.replaced_at IS NULL
+    UNION ALL
+    SELECT
+        (seen.purchased_at AT TIME ZONE 'America/Los_Angeles')::date, seen.bundle_id, seen.product_id,
+        seen.storefront, NULL, 0, seen.quantity, 0, 0, 0
+    FROM seen
+    LEFT JOIN iap.products USING (bundle_id, product_id)
+    -- A restored purchase was sold when it was first made.
+    WHERE seen.transaction_id = seen.original_transaction_id
+        OR coalesce(seen.product_type, products.type, '') <> 'non_consumable'
+    UNION ALL
+    SELECT
+        (seen.refunded_at AT TIME ZONE 'America/Los_Angeles')::date, seen.bundle_id, seen.product_id,
+        seen.storefront, NULL, 0, 0, 0, seen.quantity, 0
+    FROM seen
+    LEFT JOIN iap.products USING (bundle_id, product_id)
+    WHERE seen.refunded_at IS NOT NULL
+        AND (
+            seen.transaction_id = seen.original_transaction_id
+            OR coalesce(seen.product_type, products.type, '') <> 'non_consumable')
+), placed AS (
+    SELECT
+        *, bool_and(storefront IS NOT NULL) OVER (PARTITION BY day, bundle_id, product_id) AS is_placed
+    FROM counted
+), told AS (
+    SELECT DISTINCT developer, unnest(bundle_ids) AS bundle_id
+    FROM iap.sales_reports
+    WHERE replaced_at IS NULL
+)
+SELECT
+    placed.day,
+    placed.bundle_id,
+    placed.product_id,
+    CASE WHEN placed.is_placed THEN 'country' ELSE 'product' END AS compared_by,
+    CASE WHEN placed.is_placed THEN placed.storefront END AS storefront,
+    sum(placed.sold)::bigint AS units_sold,
+    sum(placed.seen)::bigint AS units_seen,
+    (sum(placed.sold) - sum(placed.seen))::bigint AS difference,
+    sum(placed.refunds_sold)::bigint AS refunds_sold,
+    sum(placed.refunds_seen)::bigint AS refunds_seen,
+    (sum(placed.refunds_sold) - sum(placed.refunds_seen))::bigint AS refund_difference,
+    CASE
+        WHEN min(placed.currency) = max(placed.currency) AND bool_and(placed.milliunits IS NOT NULL)
+        THEN min(placed.currency)
+    END AS currency,
+    CASE
+        WHEN min(placed.currency) = max(placed.currency) AND bool_and(placed.milliunits IS NOT NULL)
+        THEN sum(placed.milliunits)::bigint
+    END AS milliunits_sold
+FROM placed
+-- The days of which a report was read, for the apps that the account's reports tell of.
+JOIN (
+    SELECT DISTINCT sales_reports.day, told.bundle_id
+    FROM iap.sales_reports
+    JOIN told USING (developer)
+    WHERE sales_reports.replaced_at IS NULL
+) AS compared ON compared.day = placed.day AND compared.bundle_id = placed.bundle_id
+GROUP BY placed.day, placed.bundle_id, placed.product_id, placed.is_placed, 5;
+
+CREATE VIEW finance.sold_against_seen AS
+SELECT
+    day,
+    bundle_id,
+    product_id,
+    products.name AS product_name,
+    compared_by,
+    storefront,
+    units_sold,
+    units_seen,
+    difference,
+    sum(difference) OVER (
+        PARTITION BY bundle_id, product_id
+        ORDER BY day
+        RANGE BETWEEN '1 day' PRECEDING AND '1 day' FOLLOWING)::bigint AS difference_around,
+    refunds_sold,
+    refunds_seen,
+    refund_difference,
+    sold.currency,
+    (milliunits_sold / 1000.0)::numeric(20, 3) AS amount_sold
+FROM iap.sold_against_seen AS sold
+LEFT JOIN iap.products USING (bundle_id, product_id);
+
+COMMENT ON TABLE iap.sales_reports IS
+    'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
+COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
+COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
+COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
+COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
+COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
+COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
+COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
+COMMENT ON TABLE iap.sales IS
+    'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
+COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
+COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
+COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';
+COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
+COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
+COMMENT ON VIEW iap.sold_against_seen IS 'What finance.sold_against_seen shows, for the nightly report.';
+
+COMMENT ON VIEW finance.sold_against_seen IS
+    'Units that Apple sold and the tables saw, by day and product: a positive difference is what nothing ever told '
+    'the server of. Only days whose sales report was read. Seen are the white, black and excluded transactions of '
+    'production, without restored, family-shared and foreign ones. Days are days of Pacific Time, as Apple''s are.';
+COMMENT ON COLUMN finance.sold_against_seen.day IS 'The day of the purchase, or of the refund, in Pacific Time.';
+COMMENT ON COLUMN finance.sold_against_seen.bundle_id IS 'The app.';
+COMMENT ON COLUMN finance.sold_against_seen.product_id IS 'The product.';
+COMMENT ON COLUMN finance.sold_against_seen.product_name IS 'Its name; NULL if the products do not list it.';
+COMMENT ON COLUMN finance.sold_against_seen.compared_by IS
+    'country: every transaction of the day and product tells its storefront; product: not all do (verifyReceipt tells '
+    'none), so all countries are compared together.';
+COMMENT ON COLUMN finance.sold_against_seen.storefront IS 'The country; NULL where it is compared by product.';
+COMMENT ON COLUMN finance.sold_against_seen.units_sold IS 'Units that Apple''s report says were sold.';
+COMMENT ON COLUMN finance.sold_against_seen.units_seen IS 'Units of the transactions that the tables hold.';
+COMMENT ON COLUMN finance.sold_against_seen.difference IS 'Sold less seen: above zero, something never came.';
+COMMENT ON COLUMN finance.sold_against_seen.difference_around IS
+    'The product''s difference over this day, the one before and the one after, in all countries: zero where Apple and '
+    'the receipt put a purchase at midnight on different days.';
+COMMENT ON COLUMN finance.sold_against_seen.refunds_sold IS 'Units that Apple''s report says were refunded on the day.';
+COMMENT ON COLUMN finance.sold_against_seen.refunds_seen IS 'Units of the transactions refunded on the day.';
+COMMENT ON COLUMN finance.sold_against_seen.refund_difference IS 'Refunds of the report less refunds of the tables.';
+COMMENT ON COLUMN finance.sold_against_seen.currency IS
+    'In which all units sold were paid; NULL if in several or in none that is known.';
+COMMENT ON COLUMN finance.sold_against_seen.amount_sold IS
+    'What customers paid for the units sold, in that currency; NULL without one.';
