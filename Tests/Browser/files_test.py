@@ -3,6 +3,9 @@
 import csv
 import json
 import os
+import shutil
+import subprocess
+import tempfile
 import unittest
 import zipfile
 from datetime import datetime, timedelta
@@ -130,3 +133,52 @@ class Text(unittest.TestCase):
     def test_the_summary_is_short(self):
         for sample in ["english", "many", "none"]:
             self.assertLessEqual(len((folder(sample) / "summary.txt").read_text().splitlines()), 60)
+
+
+@unittest.skipUnless(shutil.which("soffice") and shutil.which("pdftotext"), "LibreOffice or pdftotext is not installed")
+class LibreOffice(unittest.TestCase):
+    """What an office other than Excel makes of the spreadsheet."""
+
+    CSV = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false,false,false,false,-1"
+
+    @classmethod
+    def setUpClass(cls):
+        scratch = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(scratch.cleanup)
+        cls.folder = Path(scratch.name)
+        for form in ["pdf", cls.CSV]:
+            subprocess.run(
+                [
+                    "soffice", f"-env:UserInstallation=file://{cls.folder}/profile", "--headless", "--convert-to", form,
+                    "--outdir", cls.folder, folder("english") / "lost-orders.xlsx",
+                ],
+                check=True, capture_output=True, timeout=120)
+        cls.report = report("english")
+
+    def sheet(self, name):
+        with open(self.folder / f"lost-orders-{name}.csv", encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def test_the_figures_are_those_of_the_json(self):
+        rows = {row["Transaction"]: row for row in self.sheet("Cases")}
+        self.assertEqual(sorted(rows), sorted(case["transaction_id"] for case in self.report["cases"]))
+        for case in self.report["cases"]:
+            row = rows[case["transaction_id"]]
+            self.assertEqual(int(float(row["Quantity"])), case["quantity"])
+            self.assertEqual(round(float(row["Price"] or 0) * 1000), case["price_milliunits"] or 0)
+            self.assertEqual(row["Currency"], case["currency"] or "")
+            self.assertEqual(row["Original transaction"], case["original_transaction_id"])
+
+    def test_nothing_is_cut_off_in_print(self):
+        text = subprocess.run(
+            ["pdftotext", "-raw", self.folder / "lost-orders.pdf", "-"], check=True, capture_output=True).stdout
+        printed = "".join(text.decode().split())
+        self.assertNotIn("###", printed)
+        for name in ["Cases", "Totals"]:
+            for row in self.sheet(name):
+                for heading in ["User", "Transaction", "Reasons", "What to do", "Figure"]:
+                    wanted = "".join(row.get(heading, "").split())
+                    if "\u202e" in wanted:
+                        # It is printed from right to left, as it asks for.
+                        continue
+                    self.assertIn(wanted, printed, heading)

@@ -23,18 +23,26 @@ final class Sheet {
     /// Excel's own limit, the headings among them.
     private static let mostRows = 1_048_576
     private static let longestText = 32_767
+    /// A column's width counts digits; of words, that break where they do, fewer fit.
+    private static let charactersPerWidth = 0.8
+    /// In points.
+    private static let lineHeight = 15.0
+    private static let highestRow = 409.0
 
     private let workbook: Workbook
     private let name: String
     private let columns: [Column]
+    /// How many columns say what a row is about.
+    private let repeatedColumns: Int
     private var sheet: UnsafeMutablePointer<lxw_worksheet>
     private var number = 1
     private var row: lxw_row_t = 0
 
-    init(_ name: String, _ columns: [Column], in workbook: Workbook) throws(ReportError) {
+    init(_ name: String, _ columns: [Column], about: Int, in workbook: Workbook) throws(ReportError) {
         self.workbook = workbook
         self.name = name
         self.columns = columns
+        repeatedColumns = about
         sheet = try workbook.sheet(name)
         try begin()
     }
@@ -46,8 +54,31 @@ final class Sheet {
             sheet = try workbook.sheet("\(name) \(number)")
             try begin()
         }
+        try makeRoom(for: cells)
         for (column, cell) in cells.enumerated() { try write(cell, lxw_col_t(column)) }
         row += 1
+    }
+
+    /// As high as its longest text needs: offices other than Excel don't look at that when they open a file.
+    private func makeRoom(for cells: [Cell]) throws(ReportError) {
+        var lines = 1
+        for (cell, column) in zip(cells, columns) {
+            guard case .text(let text) = cell, Double(text.utf8.count) > column.width * Self.charactersPerWidth else {
+                continue
+            }
+            lines = max(lines, Self.lines(of: text, inWidth: column.width * Self.charactersPerWidth))
+        }
+        guard lines > 1 else { return }
+        let height = min(Self.highestRow, Double(lines) * Self.lineHeight)
+        try workbook.check(worksheet_set_row(sheet, row, height, nil))
+    }
+
+    /// How many lines a text takes; Chinese characters are two wide.
+    private static func lines(of text: String, inWidth width: Double) -> Int {
+        text.split(separator: "\n", omittingEmptySubsequences: false).reduce(0) { sum, line in
+            let length = line.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) }
+            return sum + max(1, Int((Double(length) / width).rounded(.up)))
+        }
     }
 
     /// Lays the filters over all rows.
@@ -58,6 +89,7 @@ final class Sheet {
     private func begin() throws(ReportError) {
         row = 0
         worksheet_freeze_panes(sheet, 1, 0)
+        try layOutForPrint()
         for (index, column) in columns.enumerated() {
             let place = lxw_col_t(index)
             try workbook.check(worksheet_set_column(sheet, place, place, column.width, nil))
@@ -66,14 +98,24 @@ final class Sheet {
         row = 1
     }
 
+    /// Each printed page says what its columns are, and in the first of them what its rows are about.
+    private func layOutForPrint() throws(ReportError) {
+        worksheet_set_landscape(sheet)
+        worksheet_set_paper(sheet, 9)  // A4
+        worksheet_print_across(sheet)
+        try workbook.check(worksheet_repeat_rows(sheet, 0, 0))
+        try workbook.check(worksheet_repeat_columns(sheet, 0, lxw_col_t(min(repeatedColumns, columns.count) - 1)))
+        try workbook.check(worksheet_set_footer(sheet, "&L&A&R&P / &N"))
+    }
+
     private func write(_ cell: Cell, _ column: lxw_col_t) throws(ReportError) {
         let formats = workbook.formats
         switch cell {
         case .text(let text):
             guard !text.isEmpty else { return }
-            try workbook.check(worksheet_write_string(sheet, row, column, Self.clean(text), nil))
+            try workbook.check(worksheet_write_string(sheet, row, column, Self.clean(text), formats.text))
         case .number(let number):
-            try workbook.check(worksheet_write_number(sheet, row, column, Double(number), nil))
+            try workbook.check(worksheet_write_number(sheet, row, column, Double(number), formats.plain))
         case .decimal(let number):
             try workbook.check(worksheet_write_number(sheet, row, column, number, formats.money[2]))
         case .money(let money):

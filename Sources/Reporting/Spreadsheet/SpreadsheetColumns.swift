@@ -12,7 +12,7 @@ struct SpreadsheetColumns {
             column(.quantity, 9), column(.price, 12), column(.currency, 9), column(.isListPrice, 10),
             column(.purchasedUTC, 19),
             Sheet.Column(title: words(.purchasedLocal, ["zone": zone.identifier]), width: 24),
-            column(.ageInDays, 12), column(.reasons, 40), column(.whatToDo, 40), column(.orders, 20),
+            column(.ageInDays, 12), column(.reasons, 44), column(.whatToDo, 44), column(.orders, 20),
             column(.device, 24), column(.verifiedBy, 24), column(.newInRun, 14),
         ]
     }
@@ -20,15 +20,15 @@ struct SpreadsheetColumns {
     var receipts: [Sheet.Column] {
         [
             column(.receipt, 12), column(.user, 22), column(.app, 24), column(.order, 18), column(.transaction, 20),
-            column(.uploadedUTC, 19), column(.reason, 36), column(.detail, 36), column(.nights, 12),
-            column(.device, 24), column(.whatToDo, 40),
+            column(.uploadedUTC, 19), column(.reason, 44), column(.detail, 44), column(.nights, 12),
+            column(.device, 24), column(.whatToDo, 44),
         ]
     }
 
     var suspicious: [Sheet.Column] {
         [
-            column(.what, 24), column(.transaction, 20), column(.app, 24), column(.product, 20), column(.users, 36),
-            column(.firstSeen, 19), column(.found, 40),
+            column(.what, 24), column(.transaction, 20), column(.app, 24), column(.product, 20), column(.users, 40),
+            column(.firstSeen, 19), column(.found, 44),
         ]
     }
 

@@ -17,11 +17,11 @@ final class SpreadsheetFile: ReportPart {
             path: context.folder.path(of: "lost-orders.xlsx"), folder: context.folder.path(of: ""),
             title: PageHead.title(context.run, reader), created: context.run.finishedAt)
         let headings = SpreadsheetColumns(words: words, zone: context.run.timeZone)
-        cases = try Sheet(words(.sheetCases), headings.cases, in: workbook)
-        unusable = try Sheet(words(.sheetUnusable), headings.receipts, in: workbook)
-        unverified = try Sheet(words(.sheetUnverified), headings.receipts, in: workbook)
-        suspicious = try Sheet(words(.sheetSuspicious), headings.suspicious, in: workbook)
-        totals = try Sheet(words(.sheetTotals), headings.totals, in: workbook)
+        cases = try Sheet(words(.sheetCases), headings.cases, about: 3, in: workbook)
+        unusable = try Sheet(words(.sheetUnusable), headings.receipts, about: 2, in: workbook)
+        unverified = try Sheet(words(.sheetUnverified), headings.receipts, about: 2, in: workbook)
+        suspicious = try Sheet(words(.sheetSuspicious), headings.suspicious, about: 2, in: workbook)
+        totals = try Sheet(words(.sheetTotals), headings.totals, about: 2, in: workbook)
     }
 
     func add(_ found: ReportedCase) throws {

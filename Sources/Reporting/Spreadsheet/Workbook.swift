@@ -10,7 +10,9 @@ final class Workbook {
 
     /// The looks of its cells.
     struct Formats {
-        let heading, moment, wrapped: UnsafeMutablePointer<lxw_format>?
+        let heading, plain, moment: UnsafeMutablePointer<lxw_format>?
+        /// In as many lines as it needs, so that nothing is cut off where it is printed.
+        let text: UnsafeMutablePointer<lxw_format>?
         /// By the number of decimals.
         let money: [UnsafeMutablePointer<lxw_format>?]
     }
@@ -32,8 +34,9 @@ final class Workbook {
                 format_set_bold($0)
                 format_set_bottom($0, 1)
             },
+            plain: Self.format(made) { _ in },
             moment: Self.format(made) { format_set_num_format($0, "yyyy-mm-dd hh:mm:ss") },
-            wrapped: Self.format(made) { format_set_text_wrap($0) },
+            text: Self.format(made) { format_set_text_wrap($0) },
             money: ["#,##0", "#,##0.0", "#,##0.00", "#,##0.000"].map { (pattern: String) in
                 Self.format(made) { format_set_num_format($0, pattern) }
             })
@@ -69,7 +72,10 @@ final class Workbook {
         _ workbook: UnsafeMutablePointer<lxw_workbook>, _ set: (UnsafeMutablePointer<lxw_format>) -> Void
     ) -> UnsafeMutablePointer<lxw_format>? {
         let format = workbook_add_format(workbook)
-        if let format { set(format) }
+        if let format {
+            format_set_align(format, UInt8(LXW_ALIGN_VERTICAL_TOP.rawValue))
+            set(format)
+        }
         return format
     }
 
