@@ -15,6 +15,8 @@ public struct RunNews: Sendable {
     /// What the run found; nothing where it failed before.
     public var findings: RunReport?
     public var report: WrittenReport?
+    /// Whether no run took place, and somebody only wants to see that messages arrive.
+    public private(set) var isTest = false
 
     public init(
         runID: Int64?, exitCode: Int32, reason: String?, startedAt: Date, finishedAt: Date, host: String,
@@ -31,14 +33,25 @@ public struct RunNews: Sendable {
         self.report = report
     }
 
+    /// News of no run, to see whether messages arrive.
+    public static func test(of programVersion: String, on host: String, at moment: Date) -> RunNews {
+        var news = RunNews(
+            runID: nil, exitCode: 0, reason: "This is a test: no run took place.", startedAt: moment,
+            finishedAt: moment, host: host, programVersion: programVersion, findings: nil, report: nil)
+        news.isTest = true
+        return news
+    }
+
     /// How a run ended, in the words of the table `runs`.
     enum State: String {
         case complete
         case endedEarly = "ended_early"
         case failed
+        case test
     }
 
     var state: State {
+        if isTest { return .test }
         if exitCode == 0 { return .complete }
         return exitCode == 75 ? .endedEarly : .failed
     }

@@ -28,14 +28,23 @@ public struct Telling: Sendable {
         if let ping = settings.ping, ping.url(for: news) != nil {
             attempts.append(attempt(.ping) { try await Ping(ping, post(ping)).end(news) })
         }
-        if let webhook = settings.webhook, webhook.occasion.includes(news) {
+        return await all(attempts + messages(news, isDue: { $0.includes(news) }))
+    }
+
+    /// Sends a test by mail and webhook, whatever their occasion. A dead man's switch and Prometheus are left alone, for
+    /// they would take it for a run.
+    public func test(_ news: RunNews) async -> [Told] { await all(messages(news, isDue: { _ in true })) }
+
+    private func messages(_ news: RunNews, isDue: (Occasion) -> Bool) -> [Attempt] {
+        var attempts: [Attempt] = []
+        if let webhook = settings.webhook, isDue(webhook.occasion) {
             attempts.append(
                 attempt(.webhook) { try await Webhook(settings: webhook, post: post(webhook)).send(news, outside) })
         }
-        if let mail = settings.mail, mail.occasion.includes(news) {
+        if let mail = settings.mail, isDue(mail.occasion) {
             attempts.append(attempt(.mail) { try await Mailer(settings: mail, outside: outside).send(news) })
         }
-        return await all(attempts)
+        return attempts
     }
 
     private typealias Attempt = @Sendable () async -> Told

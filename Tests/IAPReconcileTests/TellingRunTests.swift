@@ -36,7 +36,7 @@ import Testing
     @Test func whoCannotBeToldIsNamedAndTheRunEndsAsItWould() async throws {
         try await withProgramNight(customers: 40) { night in
             try await TestServer.with({ _, connection in connection.respond(500) }) { server in
-                try await tellEverybody(night, server.url, sendmail: "exit 69")
+                try await tellEverybody(night, server.url + "/T0KEN", sendmail: "exit 69")
                 try FileManager.default.createDirectory(
                     atPath: night.folder.appending(path: "iap.prom").path(), withIntermediateDirectories: true)
                 let ended = try await ChildProcess.run(ProgramNight.program, night.run)
@@ -46,6 +46,9 @@ import Testing
                 }
                 #expect(ended.errors.contains("warning webhook: not told: 127.0.0.1 answers with status 500"))
                 #expect(!ended.output.contains("\ntold "))
+                for secret in ["T0KEN", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
+                    #expect(!(ended.output + ended.errors).contains(secret))
+                }
                 let state = try await states(night)
                 #expect(state == ["complete"])
             }
@@ -117,15 +120,26 @@ import Testing
                 ] {
                     #expect(well.output.contains(line), "\(well.output)")
                 }
-                let text = try String(contentsOfFile: night.configuration, encoding: .utf8)
+                #expect(server.received.count == 0 && !exists("mail", night))
+
+                let test = try await ChildProcess.run(
+                    ProgramNight.program, ["doctor", "--tell", "--config", night.configuration])
+                #expect(
+                    test.output.contains("fine     test by webhook: ")
+                        && test.output.contains("fine     test by mail: "))
+                #expect(server.log.map(\.path) == ["/hook"] && !exists("iap.prom", night))
+                #expect(try text("mail", night).contains("Subject: iap-reconcile: a test, no run took place\n"))
+
+                let broken = try String(contentsOfFile: night.configuration, encoding: .utf8)
                     .replacing(/sendmail = .*/, with: "sendmail = /nonexistent/sendmail")
                     .replacing(/file = .*\.prom/, with: "file = /nonexistent/iap.prom")
-                try write(text, to: night.configuration)
-                let ill = try await ChildProcess.run(ProgramNight.program, ["doctor", "--config", night.configuration])
+                try write(broken, to: night.configuration)
+                let ill = try await ChildProcess.run(
+                    ProgramNight.program, ["doctor", "--tell", "--config", night.configuration])
                 #expect(ill.status == 78)
                 #expect(ill.output.contains("wrong    mail: /nonexistent/sendmail is no program"))
                 #expect(ill.output.contains("wrong    metrics: /nonexistent/ is not there or not writable"))
-                #expect(server.received.count == 0 && !exists("mail", night))
+                #expect(ill.output.contains("wrong    test by mail: /nonexistent/sendmail can't be started"))
             }
         }
     }

@@ -40,6 +40,7 @@ enum Help {
                                  was sold with what the tables saw; - is standard input
               --refused FILE     write the lines that are not taken, with the reasons, as CSV
           doctor                 check configuration, database, grants, Apple and report directory
+              --tell             send a test by mail and webhook as well
           inspect FILE...        say what receipts, signed transactions or answers of verifyReceipt hold, and
                                  whether their signatures are Apple's; - is standard input; needs no configuration
               --trust-root FILE  trust these certificates as well

@@ -20,7 +20,8 @@ enum Command: Sendable {
     case importFile(ImportOptions, refusedFile: String?)
     /// `-` among the files is standard input.
     case sales(files: [String], refusedFile: String?)
-    case doctor
+    /// With a test message by mail and webhook, where it is telling.
+    case doctor(isTelling: Bool)
     case check(String, asJSON: Bool)
     case resolve(Resolution)
     case verify(asJSON: Bool)
@@ -60,7 +61,7 @@ extension Invocation {
         "migrate": [LongOption(name: "print", takesValue: false)],
         "import": Command.importOptions,
         "sales": [LongOption(name: "refused", takesValue: true)],
-        "doctor": [],
+        "doctor": [LongOption(name: "tell", takesValue: false)],
         "check": [LongOption(name: "json", takesValue: false)],
         "resolve": Command.resolveOptions,
         "verify": [LongOption(name: "json", takesValue: false)],
@@ -139,7 +140,7 @@ extension Invocation {
             guard !operands.isEmpty else { throw UsageError("a file to inspect is missing; - is standard input") }
             return .inspect(files: operands, trustRoot: try options.text("trust-root"))
         default:
-            return .doctor
+            return .doctor(isTelling: options.has("tell"))
         }
     }
 }

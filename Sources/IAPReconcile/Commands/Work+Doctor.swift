@@ -1,17 +1,35 @@
 import Foundation
 import NightlyRun
 import Reconciliation
+import Telling
 
 extension Work {
     /// Examines what a run relies on; what is wrong ends with the code for a configuration that must be mended.
-    func doctor() async -> ExitCode {
+    func doctor(isTelling: Bool) async -> ExitCode {
         let doctor = Doctor(settings: configuration.settings, supportDatabase: configuration.supportDatabase)
-        let findings =
+        var findings =
             configurationFindings + (await doctor.examine())
             + [ReportDirectory.examine(configuration.reportDirectory)]
             + TellingExamination(settings: configuration.telling).findings
+        if isTelling { findings += await testFindings }
         StandardOutput.write(findings.map(Self.text).joined())
         return findings.contains { $0.verdict == .wrong } ? .configuration : .done
+    }
+
+    private var testFindings: [Doctor.Finding] {
+        get async {
+            let told = await Telling(configuration.telling, programVersion: Help.version)
+                .test(.test(of: Help.version, on: ProcessInfo.processInfo.hostName, at: Date()))
+            if told.isEmpty {
+                return [Doctor.Finding("test", .warning, "went nowhere: there is neither [mail] nor [webhook]")]
+            }
+            return told.map { told in
+                Doctor.Finding(
+                    "test by \(told.way.rawValue)", told.failure == nil ? .fine : .wrong,
+                    told.failure ?? "was taken; see whether it arrives",
+                    remedy: told.failure.map { _ in "Mend the section [\(told.way.rawValue)], or what it names." })
+            }
+        }
     }
 
     private var configurationFindings: [Doctor.Finding] {

@@ -27,7 +27,7 @@ struct Work {
         case .migrate(let isPrintOnly): try await migrate(isPrintOnly: isPrintOnly)
         case .importFile(let options, let refused): try await importFile(options, refusedFile: refused)
         case .sales(let files, let refused): try await readSales(files, refusedFile: refused)
-        case .doctor: await doctor()
+        case .doctor(let isTelling): await doctor(isTelling: isTelling)
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)
         case .verify(let asJSON): try await verify(asJSON: asJSON)

@@ -13,6 +13,7 @@ struct MailText {
         let trouble: String? =
             switch news.state {
             case .complete: nil
+            case .test: "a test, no run took place"
             case .endedEarly: "the run ended early (exit code \(news.exitCode))"
             case .failed: "the run failed (exit code \(news.exitCode))"
             }
