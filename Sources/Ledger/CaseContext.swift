@@ -18,6 +18,7 @@ extension LedgerSession {
                     bearsToken: token != nil && order.token == token)
             }
             page[index].companions = neighbours.users(beside: page[index])
+            page[index].onlyCameWithOthers = neighbours.onlyCameWithOthers(page[index])
             page[index].isMissingLater = made.isMissingLater(page[index])
         }
     }
@@ -102,10 +103,22 @@ extension OrderRow {
 
 // MARK: Neighbours
 
-/// Which transactions each receipt holds, and to whom those that were delivered went.
+/// Which transactions each receipt holds, for which it was uploaded, and to whom those that were delivered went.
 private struct DeliveredNeighbours {
     var held: [Int64: [TransactionKey]] = [:]
+    /// For which of them each receipt was uploaded.
+    var named: [Int64: Set<TransactionKey>] = [:]
     var users: [TransactionKey: String] = [:]
+
+    /// Whether each receipt that held it was uploaded for another purchase.
+    func onlyCameWithOthers(_ facts: CaseFacts) -> Bool {
+        let receipts = facts.sightings.filter(\.isInReceipt).map(\.receiptID)
+        return !receipts.isEmpty
+            && receipts.allSatisfy { receipt in
+                guard let purposes = named[receipt] else { return false }
+                return !purposes.contains(facts.key)
+            }
+    }
 
     /// To whom other purchases of a case's receipts were delivered; at most ten.
     func users(beside facts: CaseFacts) -> [String] {
@@ -121,13 +134,15 @@ extension LedgerSession {
         guard !receiptIDs.isEmpty else { return found }
         let held = try await connection.query(
             """
-            SELECT receipt_id, transaction_id, bundle_id, environment
+            SELECT receipt_id, transaction_id, bundle_id, environment, is_named
             FROM sightings
             WHERE receipt_id = ANY (\(receiptIDs)) AND in_receipt
             ORDER BY receipt_id, transaction_id
             """)
         for row in held {
-            found.held[try row.decode("receipt_id"), default: []].append(try TransactionKey(row))
+            let (receiptID, key) = (try row.decode("receipt_id", as: Int64.self), try TransactionKey(row))
+            found.held[receiptID, default: []].append(key)
+            if try row.decode("is_named", as: Bool.self) { found.named[receiptID, default: []].insert(key) }
         }
         let ids = Set(found.held.values.joined().map(\.id.text)).sorted()
         let delivered = try await connection.query(

@@ -79,6 +79,20 @@ import Testing
         #expect(!Assessment(of: facts).reasons.contains(.finishedUndelivered))
     }
 
+    @Test func whatOnlyRodeAlongAndWasFinishedMayBeAnothersOnThePhone() throws {
+        let along = Sample.sighting("anna", isNamed: false)
+        var facts = try Sample.facts(sightings: [along], age: 400 * 3600)
+        facts.isMissingLater = true
+        #expect(Assessment(of: facts).likelihood == .high)
+        facts.onlyCameWithOthers = true
+        let assessment = Assessment(of: facts)
+        #expect(assessment.reasons == [.neverClaimed, .finishedUndelivered, .rodeAlong, .ownerUncertain])
+        #expect(assessment.likelihood == .medium)
+        #expect(assessment.action == .contact)
+        facts.admittedFor = "anna"
+        #expect(Assessment(of: facts).likelihood == .high)
+    }
+
     @Test(arguments: [(156.9, true), (157.0, false), (1000, false)])
     func whatApplesNotificationsMayStillBringHomeIsNotHigh(hours: Double, mayArrive: Bool) throws {
         var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: hours * 3600)

@@ -19,7 +19,8 @@ extension Assessment {
         if reasons.contains(.unknownProduct) { return .low }
         // The client has let go of it: nothing that comes later mends that.
         let isFinal = reasons.contains(.finishedUndelivered)
-        if reasons.contains(.ownerAmbiguous) || (reasons.contains(.mayStillArrive) && !isFinal) { return .medium }
+        if reasons.contains(.ownerAmbiguous) || reasons.contains(.ownerUncertain) { return .medium }
+        if reasons.contains(.mayStillArrive), !isFinal { return .medium }
         return .high
     }
 
@@ -29,6 +30,6 @@ extension Assessment {
         if reasons.contains(.unknownProduct) || reasons.contains(.unexpectedStorefront) { return .investigate }
         if owner.candidates.count >= 3 { return .lookOut }
         if isFirstNight, reasons.contains(.mayStillArrive), !reasons.contains(.finishedUndelivered) { return .wait }
-        return owner.user == nil ? .contact : .deliver
+        return owner.user == nil || reasons.contains(.ownerUncertain) ? .contact : .deliver
     }
 }

@@ -23,6 +23,8 @@ public struct CaseFacts: Hashable, Sendable {
     public var companions: [String]
     /// Whether a later receipt of a user whose receipt held it doesn't hold it any more.
     public var isMissingLater: Bool
+    /// Whether every receipt that held it was uploaded for another purchase.
+    public var onlyCameWithOthers: Bool
     /// Whether the app's server is told of purchases by Apple's notifications too.
     public var awaitsNotifications: Bool
     /// Whether the app lists its storefronts, and this purchase's is none of them.
@@ -48,7 +50,8 @@ public struct CaseFacts: Hashable, Sendable {
         key: TransactionKey, productID: ProductID, productType: ProductType?, isProductKnown: Bool, quantity: Int,
         purchasedAt: Date, nightsConfirmed: Int, admittedFor: String?, sightings: [Sighting],
         claims: [ClaimAttempt], age: TimeInterval, orders: [Order] = [], companions: [String] = [],
-        isMissingLater: Bool = false, awaitsNotifications: Bool = true, isStorefrontUnexpected: Bool = false
+        isMissingLater: Bool = false, onlyCameWithOthers: Bool = false, awaitsNotifications: Bool = true,
+        isStorefrontUnexpected: Bool = false
     ) {
         self.key = key
         self.productID = productID
@@ -64,6 +67,7 @@ public struct CaseFacts: Hashable, Sendable {
         self.orders = orders
         self.companions = companions
         self.isMissingLater = isMissingLater
+        self.onlyCameWithOthers = onlyCameWithOthers
         self.awaitsNotifications = awaitsNotifications
         self.isStorefrontUnexpected = isStorefrontUnexpected
     }

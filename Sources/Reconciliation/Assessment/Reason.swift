@@ -16,6 +16,8 @@ public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     case orderAmbiguous = "order_ambiguous"
     /// More than one user may be the owner.
     case ownerAmbiguous = "owner_ambiguous"
+    /// The one who handed it in did so for another purchase, and somebody finished it since.
+    case ownerUncertain = "owner_uncertain"
     /// Apple may still be trying to notify the app's server of it.
     case mayStillArrive = "may_still_arrive"
     /// It was paid in a country where the app expects no sales.

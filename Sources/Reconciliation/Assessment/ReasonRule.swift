@@ -19,6 +19,6 @@ struct ReasonRule: Sendable {
     /// are each other's opposite, so a case always has a reason.
     static let all: [ReasonRule] = [
         .claimFailed, .neverClaimed, .finishedUndelivered, .noReceipt, .rodeAlong, .orderMatched, .orderAmbiguous,
-        .ownerAmbiguous, .mayStillArrive, .unexpectedStorefront, .unknownProduct,
+        .ownerAmbiguous, .ownerUncertain, .mayStillArrive, .unexpectedStorefront, .unknownProduct,
     ]
 }

@@ -17,6 +17,7 @@ struct English: Wording {
         case .rodeAlong: "rode along"
         case .claimFailed: "claim failed"
         case .ownerAmbiguous: "owner ambiguous"
+        case .ownerUncertain: "owner uncertain"
         case .unknownProduct: "unknown product"
         }
     }
@@ -34,6 +35,8 @@ struct English: Wording {
         case .rodeAlong: "It came in a receipt that was not uploaded for it: the client never came to this purchase."
         case .claimFailed: "The app's server tried to claim it and was refused."
         case .ownerAmbiguous: "More than one user presented it."
+        case .ownerUncertain:
+            "Its receipts came for another purchase, and later ones lack it: on a shared phone, another may have paid."
         case .unknownProduct: "The app's list of products does not have it."
         }
     }

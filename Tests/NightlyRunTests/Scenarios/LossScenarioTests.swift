@@ -106,6 +106,23 @@ import Testing
         }
     }
 
+    @Test func s08OnASharedPhoneSomebodyElseMayHavePaid() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000000803", hoursAgo: 400)
+            let own = play.buy("1000000000000804", hoursAgo: 399)
+            let later = play.buy("1000000000000805", hoursAgo: 380)
+            for (bought, receipt) in [(own, [lost, own]), (later, [later])] {
+                try await play.upload(play.receipt(receipt, madeHoursAgo: bought.id == own.id ? 398 : 379), for: bought)
+                try await play.admit(bought)
+                try await play.claim(bought)
+            }
+            let found = try only(try await play.night().findings)
+            #expect(found.key.id.text == lost.id)
+            #expect(found.assessment.reasons.contains(.ownerUncertain))
+            #expect(found.assessment.likelihood == .medium)
+        }
+    }
+
     @Test func s10AppleWasBusyForThreeNights() async throws {
         try await withPlay(.verifyReceipt) { play in
             let lost = play.buy("1000000000001001")
