@@ -1,4 +1,4 @@
--- The five roles, each with just what it needs. Run by an administrator after every migration; running it again is
+-- The six roles, each with just what it needs. Run by an administrator after every migration; running it again is
 -- harmless, and takes back what is granted beyond it. No role has a password here: give them one, or let
 -- pg_hba.conf know them by their system user.
 --
@@ -6,13 +6,16 @@
 --   iap_app      an app's own server: calls four functions and sees no table
 --   iap_support  the support desk: reads all but the payloads of receipts, ends cases, and takes that back
 --   iap_finance  reads the views in schema finance
+--   iap_privacy  erases a person's data on request
 --   iap_import   takes over a company's own history: iap-reconcile import
 
 DO $$
 DECLARE
     name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_import'] LOOP
+    FOREACH name IN ARRAY ARRAY[
+        'iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_privacy', 'iap_import'
+    ] LOOP
         BEGIN
             EXECUTE format('CREATE ROLE %I LOGIN', name);
         EXCEPTION
@@ -32,15 +35,16 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON SCHEMA iap, finance, audit FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+REVOKE ALL ON SCHEMA iap, finance, audit
+    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_privacy, iap_import;
 REVOKE ALL ON ALL TABLES IN SCHEMA iap, finance, audit
-    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_privacy, iap_import;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA iap, finance, audit
-    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_privacy, iap_import;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap, finance, audit
-    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_import;
+    FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_privacy, iap_import;
 
-GRANT USAGE ON SCHEMA iap TO iap_job, iap_app, iap_support, iap_import;
+GRANT USAGE ON SCHEMA iap TO iap_job, iap_app, iap_support, iap_privacy, iap_import;
 GRANT USAGE ON SCHEMA finance TO iap_finance;
 GRANT USAGE ON SCHEMA audit TO iap_job, iap_import;
 
@@ -59,7 +63,7 @@ GRANT UPDATE (refunded_at, refund_reason, refund_run_id, seal) ON iap.black TO i
 GRANT INSERT, UPDATE ON iap.excluded, iap.sightings, iap.cases, iap.runs TO iap_job;
 GRANT INSERT, UPDATE (closed_run_id) ON iap.movements TO iap_job;
 GRANT INSERT ON iap.events TO iap_job;
-GRANT EXECUTE ON FUNCTION iap.close_postings TO iap_job;
+GRANT EXECUTE ON FUNCTION iap.close_postings, iap.purge_payloads, iap.purge_devices, iap.count_purgeable TO iap_job;
 GRANT SELECT ON audit.seals, audit.sealings TO iap_job;
 GRANT EXECUTE ON FUNCTION
     audit.white_seal, audit.black_seal, audit.excluded_seal, audit.claim_seal, audit.event_digest, audit.first_link,
@@ -82,7 +86,8 @@ GRANT SELECT ON
     TO iap_support;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
-    attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature)
+    attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, payload_purged_at,
+    device_purged_at, is_erased)
     ON iap.receipts TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen TO iap_support;
 
@@ -92,7 +97,8 @@ GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.uploads, iap.white, iap.black, iap.excluded, iap.cases
     TO iap_import;
 GRANT SELECT (
-    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at)
+    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at,
+    device_purged_at)
     ON iap.receipts TO iap_import;
 GRANT INSERT ON
     iap.products, iap.orders, iap.receipts, iap.uploads, iap.black, iap.excluded, iap.movements, iap.events
@@ -104,6 +110,10 @@ GRANT UPDATE (state, closed_at, closed_as, closed_by) ON iap.cases TO iap_import
 GRANT DELETE ON iap.white, iap.excluded TO iap_import;
 GRANT USAGE ON SEQUENCE iap.receipt_number TO iap_import;
 GRANT EXECUTE ON FUNCTION audit.black_seal, audit.excluded_seal TO iap_import;
+
+-- Whoever answers for people's data.
+GRANT SELECT ON iap.migrations TO iap_privacy;
+GRANT EXECUTE ON FUNCTION iap.erase_user TO iap_privacy;
 
 -- Finance.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;

@@ -10,7 +10,7 @@ SELECT is_empty(
     'no role is powerful, and each can log in');
 SELECT set_eq(
     $$SELECT rolname::text FROM pg_roles WHERE rolname LIKE 'iap\_%'$$,
-    ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_import'], 'there are five');
+    ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_privacy', 'iap_import'], 'there are six');
 SELECT is_empty(
     $$SELECT FROM pg_authid WHERE rolname LIKE 'iap\_%' AND rolpassword IS NOT NULL$$, 'none comes with a password');
 SELECT is_empty(
@@ -87,6 +87,9 @@ SELECT results_eq(
         ('iap.receipts', 'device'), ('iap.receipts', 'order_id'), ('iap.receipts', 'submitted_at'),
         ('iap.receipts', 'transaction_id')$$, 'and on columns');
 SELECT is_empty($$SELECT * FROM test.granted WHERE role = 'iap_app'$$, 'the app''s server has none');
+SELECT results_eq(
+    $$SELECT relation, rights FROM test.granted WHERE role = 'iap_privacy'$$,
+    $$VALUES ('iap.migrations', 'select')$$, 'who erases sees nothing');
 SELECT is_empty(
     $$SELECT * FROM test.granted WHERE role = 'iap_support' AND (rights <> 'select' OR relation NOT LIKE 'iap.%')$$,
     'support only reads');
@@ -103,7 +106,8 @@ SELECT results_eq(
     WHERE pronamespace = 'iap'::regnamespace AND grantee <> proowner ORDER BY 1, 2$$,
     $$VALUES
         ('iap_app', 'admit'), ('iap_app', 'claim'), ('iap_app', 'register_order'), ('iap_app', 'submit_receipt'),
-        ('iap_job', 'close_postings'),
+        ('iap_job', 'close_postings'), ('iap_job', 'count_purgeable'), ('iap_job', 'purge_devices'),
+        ('iap_job', 'purge_payloads'), ('iap_privacy', 'erase_user'),
         ('iap_support', 'reopen'), ('iap_support', 'resolve')$$, 'the functions that are granted');
 SELECT results_eq(
     $$SELECT grantee::regrole::text, proname::text COLLATE "default" FROM pg_proc CROSS JOIN aclexplode(proacl)
@@ -141,6 +145,12 @@ SELECT test.is_denied(
     'iap_import', $$WITH u AS (UPDATE iap.black SET user_id = 'x' RETURNING 1) SELECT count(*) FROM u$$);
 SELECT test.is_denied(
     'iap_import', $$WITH u AS (UPDATE iap.receipts SET state = 'waiting' RETURNING 1) SELECT count(*) FROM u$$);
+SELECT test.is_denied('iap_privacy', 'SELECT user_id FROM iap.black');
+SELECT test.is_denied('iap_privacy', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
+SELECT test.is_denied('iap_privacy', $$SELECT iap.replace_user('ann', 'x')$$);
+SELECT test.is_denied('iap_support', $$SELECT iap.erase_user('ann', 'me')$$);
+SELECT test.is_denied('iap_job', $$SELECT iap.erase_user('ann', 'me')$$);
+SELECT test.is_denied('iap_support', $$SELECT iap.purge_payloads(1::smallint, now(), 1)$$);
 SELECT test.is_denied('iap_finance', 'SELECT user_id FROM iap.black');
 SELECT test.is_denied('iap_finance', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
 SELECT test.is_denied('iap_finance', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
@@ -177,7 +187,8 @@ SELECT set_eq(
     $$SELECT proname::text FROM pg_proc WHERE pronamespace = 'iap'::regnamespace AND prosecdef$$,
     ARRAY[
         'submit_receipt', 'register_order', 'admit', 'claim', 'resolve', 'reopen', 'note_opened_cases',
-        'note_changed_cases', 'value_purchase', 'post', 'post_change_of_white', 'close_postings'],
+        'note_changed_cases', 'value_purchase', 'post', 'post_change_of_white', 'close_postings',
+        'purge_payloads', 'purge_devices', 'count_purgeable', 'erase_user'],
     'only those that are granted, and those that write the audit trail, run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

@@ -49,7 +49,7 @@ CREATE TABLE iap.receipts (
     receipt_id      bigint NOT NULL,
     bundle_id       text COLLATE "C" NOT NULL,
     user_id         text,
-    payload         text NOT NULL,
+    payload         text,
     payload_sha256  bytea NOT NULL CHECK (octet_length(payload_sha256) = 32),
     order_id        text,
     transaction_id  text,
@@ -69,6 +69,11 @@ CREATE TABLE iap.receipts (
     signature       text CHECK (signature IN ('valid', 'invalid', 'untrusted', 'absent')),
     -- When the receipt says that it was made; only of those that hold all that the client has not finished.
     made_at         timestamptz,
+    -- What a purge or an erasure took away stays away. The hash stays, so that the same upload is known again.
+    payload_purged_at timestamptz,
+    device_purged_at  timestamptz,
+    -- Whose user was erased: its payload goes as soon as nothing is open on it.
+    is_erased       boolean NOT NULL DEFAULT false,
     PRIMARY KEY (bucket, receipt_id),
     CONSTRAINT receipt_id_names_bucket CHECK ((receipt_id & 63) = bucket),
     CONSTRAINT payload_chooses_bucket CHECK ((get_byte(payload_sha256, 0) & 63) = bucket),
@@ -79,7 +84,10 @@ CREATE TABLE iap.receipts (
     CONSTRAINT settled_has_no_error CHECK (state <> 'settled' OR error_code IS NULL),
     CONSTRAINT failed_attempts_have_error CHECK (attempts = 0 OR error_code IS NOT NULL),
     CONSTRAINT error_has_text CHECK ((error_code IS NULL) = (error_text IS NULL)),
-    CONSTRAINT error_was_met CHECK (error_code IS NULL OR last_attempt_at IS NOT NULL)
+    CONSTRAINT error_was_met CHECK (error_code IS NULL OR last_attempt_at IS NOT NULL),
+    CONSTRAINT payload_unless_purged CHECK ((payload IS NULL) = (payload_purged_at IS NOT NULL)),
+    CONSTRAINT payload_while_open CHECK (payload IS NOT NULL OR next_attempt_at IS NULL),
+    CONSTRAINT device_unless_purged CHECK (device IS NULL OR device_purged_at IS NULL)
 );
 
 -- The batch read: one bucket's due receipts, those of one payload beside each other.
@@ -88,6 +96,12 @@ CREATE INDEX receipts_due ON iap.receipts (bucket, payload_sha256, receipt_id)
 -- The report's lists of receipts that could not be used, or not yet.
 CREATE INDEX receipts_in_trouble ON iap.receipts (bucket, receipt_id) WHERE error_code IS NOT NULL;
 CREATE INDEX receipts_by_user ON iap.receipts (user_id, bundle_id);
+-- What a purge looks for: the oldest of a bucket that still have what may go.
+CREATE INDEX receipts_with_payload ON iap.receipts (bucket, last_attempt_at)
+    WHERE next_attempt_at IS NULL AND payload_purged_at IS NULL;
+CREATE INDEX receipts_with_device ON iap.receipts (bucket, last_attempt_at)
+    WHERE next_attempt_at IS NULL AND device IS NOT NULL;
+CREATE INDEX receipts_erased ON iap.receipts (bucket) WHERE is_erased AND payload_purged_at IS NULL;
 
 -- What else the same payload was uploaded for: one receipt may name several transactions and orders in turn.
 CREATE TABLE iap.uploads (
@@ -462,7 +476,10 @@ COMMENT ON COLUMN iap.receipts.bucket IS
 COMMENT ON COLUMN iap.receipts.receipt_id IS 'A running number times 64, plus the bucket.';
 COMMENT ON COLUMN iap.receipts.user_id IS 'Who was logged in; NULL if nobody.';
 COMMENT ON COLUMN iap.receipts.payload IS
-    'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty.';
+    'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty; NULL when it was purged.';
+COMMENT ON COLUMN iap.receipts.payload_purged_at IS 'When the payload was taken away; see iap.purge_payloads.';
+COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken away; it is not taken again.';
+COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether the user was erased; see iap.erase_user.';
 COMMENT ON COLUMN iap.receipts.transaction_id IS
     'What it was first uploaded for, as the client said; see also iap.uploads.';
 COMMENT ON COLUMN iap.receipts.state IS

@@ -78,7 +78,7 @@ BEGIN
         AND user_id IS NOT DISTINCT FROM submit_receipt.user_id
         AND (transaction_id IS NOT NULL OR submit_receipt.transaction_id IS NULL)
         AND (order_id IS NOT NULL OR submit_receipt.order_id IS NULL)
-        AND (device IS NOT NULL OR submit_receipt.device IS NULL);
+        AND (device IS NOT NULL OR submit_receipt.device IS NULL OR device_purged_at IS NOT NULL);
 
     IF number IS NULL THEN
         INSERT INTO iap.receipts AS known (
@@ -89,7 +89,7 @@ BEGIN
         ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
         SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
             transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
-            device = coalesce(known.device, EXCLUDED.device)
+            device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END
         RETURNING receipt_id INTO number;
     END IF;
 
@@ -692,14 +692,15 @@ BEGIN
     SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, reopened_run_id = 0
     WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
         AND state = 'closed';
-    -- Its receipts are asked again each night, so that Apple's refund would be noticed. A statement a row, by its key.
+    -- Its receipts, unless they were purged, are asked again each night, so that Apple's refund would be noticed. A
+    -- statement a row, by its key.
     FOR seen IN
         SELECT bucket, receipt_id FROM iap.sightings
         WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
         ORDER BY bucket, receipt_id
     LOOP
         UPDATE iap.receipts SET state = 'watched', next_attempt_at = now()
-        WHERE bucket = seen.bucket AND receipt_id = seen.receipt_id AND state = 'settled';
+        WHERE bucket = seen.bucket AND receipt_id = seen.receipt_id AND state = 'settled' AND payload IS NOT NULL;
     END LOOP;
 END
 $$;

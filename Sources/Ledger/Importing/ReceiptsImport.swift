@@ -59,11 +59,11 @@ struct ReceiptsImport {
             ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
             SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
                 transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
-                device = coalesce(known.device, EXCLUDED.device),
+                device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
                 submitted_at = least(known.submitted_at, EXCLUDED.submitted_at)
             WHERE (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
                 OR (known.transaction_id IS NULL AND EXCLUDED.transaction_id IS NOT NULL)
-                OR (known.device IS NULL AND EXCLUDED.device IS NOT NULL)
+                OR (known.device IS NULL AND EXCLUDED.device IS NOT NULL AND known.device_purged_at IS NULL)
                 OR EXCLUDED.submitted_at < known.submitted_at
             """)
     }

@@ -1,0 +1,199 @@
+-- What is purged after a time, and what an erasure leaves.
+BEGIN;
+SELECT no_plan();
+
+-- Purging ------------------------------------------------------------------------------------------------------------
+
+-- As the nightly job leaves a receipt, so many days ago.
+CREATE FUNCTION test.tried(receipt bigint, became text, days integer) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.receipts
+    SET state = became, last_attempt_at = now() - days * interval '1 day',
+        verified_at = CASE WHEN became <> 'unusable' THEN now() END,
+        next_attempt_at = CASE WHEN became IN ('waiting', 'watched') THEN now() END,
+        error_code = CASE WHEN became = 'unusable' THEN 'empty' END,
+        error_text = CASE WHEN became = 'unusable' THEN 'it is empty' END
+    WHERE receipt_id = receipt
+$$;
+-- What the job's role purges: so many days old, in all buckets.
+CREATE FUNCTION test.purge(what text, days integer, most integer DEFAULT 100) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_job', format(
+        $f$
+        SELECT sum(iap.purge_%s(bucket::smallint, now() - %s * interval '1 day', %s))
+        FROM generate_series(0, 63) AS bucket
+        $f$, what, days, most))::bigint
+$$;
+CREATE TABLE test.receipt (name text, id bigint);
+INSERT INTO test.receipt
+SELECT name, test.submit('payload of ' || name, 'ann', device => '{"model": "iPhone15,3"}')
+FROM unnest(ARRAY['waiting', 'watched', 'settled', 'unusable', 'young', 'open']) AS name;
+SELECT test.tried(id, CASE WHEN name IN ('young', 'open') THEN 'settled' ELSE name END,
+    CASE name WHEN 'young' THEN 5 ELSE 100 END)
+FROM test.receipt;
+-- A purchase that nobody has claimed was seen in a settled receipt.
+SELECT test.admit('1', receipt_id => (SELECT id FROM test.receipt WHERE name = 'open'));
+
+SELECT is(
+    test.run_as('iap_job', $$SELECT payloads || ' ' || devices
+    FROM iap.count_purgeable(now() - interval '90 days', now() - interval '3 days')$$), '2 3', 'what would go');
+SELECT is(test.purge('payloads', 90, 0), 0::bigint, 'none, if none may');
+SELECT is(test.purge('payloads', 90), 2::bigint, 'the old ones go');
+SELECT is(test.purge('payloads', 90), 0::bigint, 'once');
+SELECT is(test.purge('devices', 3), 3::bigint, 'devices have a time of their own');
+SELECT results_eq(
+    $$SELECT name, payload IS NULL, device IS NULL FROM iap.receipts JOIN test.receipt ON id = receipt_id ORDER BY 1$$,
+    $$VALUES
+        ('open', false, false), ('settled', true, true), ('unusable', true, true), ('waiting', false, false),
+        ('watched', false, false), ('young', false, true)$$, 'nothing on which something is open');
+SELECT is_empty(
+    $$SELECT FROM iap.receipts WHERE octet_length(payload_sha256) <> 32 OR user_id IS NULL$$, 'the rows stay');
+
+-- The same upload is still the same receipt, and what was purged is not taken again.
+SELECT is(
+    test.submit('payload of ' || name, 'ann', 'order-1', device => '{"model": "iPhone16,1"}'), id, name || ' again')
+FROM test.receipt WHERE name IN ('settled', 'unusable');
+SELECT is_empty(
+    $$SELECT FROM iap.receipts JOIN test.receipt ON id = receipt_id
+    WHERE name IN ('settled', 'unusable')
+        AND (payload IS NOT NULL OR device IS NOT NULL OR next_attempt_at IS NOT NULL)$$, 'and nothing of it is kept');
+SELECT is((SELECT max(times) FROM iap.uploads JOIN test.receipt ON id = receipt_id WHERE name = 'settled'), 1,
+    'but that it was uploaded for something else');
+SELECT isnt(test.submit('payload of settled', 'bob'), (SELECT id FROM test.receipt WHERE name = 'settled'),
+    'another user''s upload is another receipt');
+
+-- A resolve that is taken back watches what can still be asked.
+UPDATE iap.sightings SET receipt_id = (SELECT id FROM test.receipt WHERE name = 'settled'),
+    bucket = (SELECT id & 63 FROM test.receipt WHERE name = 'settled');
+SELECT test.resolve('1', 'dismissed');
+SELECT is(test.reopen('1'), 'reopened', 'a resolve is taken back');
+SELECT is((SELECT state FROM iap.receipts JOIN test.receipt ON id = receipt_id WHERE name = 'settled'), 'settled',
+    'without its receipt, which is purged');
+SELECT throws_like(
+    $$UPDATE iap.receipts SET state = 'watched', next_attempt_at = now() WHERE payload IS NULL$$,
+    '%payload_while_open%', 'none is watched without a payload');
+SELECT throws_like(
+    $$UPDATE iap.receipts SET payload = NULL WHERE payload IS NOT NULL$$, '%payload_unless_purged%',
+    'none loses it unseen');
+SELECT throws_like(
+    $$UPDATE iap.receipts SET device = '{}' WHERE device_purged_at IS NOT NULL$$, '%device_unless_purged%',
+    'nor gets a device again');
+
+-- Erasing ------------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION test.erase(user_id text, even_open boolean DEFAULT false) RETURNS jsonb
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_privacy', format('SELECT iap.erase_user(%L, %L, %L)', user_id, 'dan', even_open))::jsonb
+$$;
+-- Every row in which a text stands as a word of its own, in any column of any table.
+CREATE FUNCTION test.naming(word text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+DECLARE
+    relation regclass;
+BEGIN
+    FOR relation IN
+        SELECT oid FROM pg_class WHERE relnamespace = 'iap'::regnamespace AND relkind = 'r' ORDER BY relname
+    LOOP
+        RETURN QUERY EXECUTE format(
+            'SELECT %L::text FROM %s AS t WHERE t::text ~ (%L || %L || %L)', relation, relation, '(^|[^[:alnum:]_-])',
+            word, '($|[^[:alnum:]_-])');
+    END LOOP;
+END
+$$;
+
+-- Carl bought three: one is delivered, one was resolved, and one is open; he ordered, and tried too often.
+SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-c', 'carl', 'gems',
+    app_account_token => 'token-of-carl')$$);
+CREATE TABLE test.carls (name text, id bigint);
+INSERT INTO test.carls
+SELECT name, test.submit('proof ' || name, 'carl', device => '{"model": "iPhone15,3"}')
+FROM unnest(ARRAY['settled', 'watched']) AS name;
+SELECT test.tried(id, name, 1) FROM test.carls;
+SELECT test.admit('c1', user_id => 'carl', receipt_id => (SELECT id FROM test.carls WHERE name = 'settled')),
+    test.admit('c2', user_id => 'carl'), test.admit('c4', user_id => 'carl');
+SELECT test.admit('c3', user_id => 'carl', receipt_id => (SELECT id FROM test.carls WHERE name = 'watched'));
+UPDATE iap.white SET app_account_token = 'token-of-carl' WHERE transaction_id IN ('c2', 'c3');
+SELECT test.open_case('c2', '{carl}'), test.open_case('c3', '{bob,carl}'), test.open_case('c4', '{carl}');
+UPDATE iap.cases
+SET candidates = '[{"userID": "bob", "evidence": ["upload"]}, {"userID": "carl", "evidence": ["order"]}]'
+WHERE transaction_id = 'c3';
+SELECT test.claim('c1', 'carl', 'order-c'), test.claim('c1', 'carl'), test.claim('c4', 'carl');
+SELECT test.resolve('c2', 'delivered', 'carl rang; not carl-2, carly or carl_x');
+SELECT test.admit('b1', user_id => 'carl-2'), test.claim('b1', 'carl-2');
+SELECT test.submit('not yet verified', 'carl');
+
+SELECT is(
+    test.erase('carl'), '{"outcome": "open", "open": ["c3"], "waiting": 1}', 'what is open is told');
+SELECT isnt_empty($$SELECT test.naming('carl')$$, 'and nothing is changed');
+SELECT is(test.erase('nobody'), '{"outcome": "unknown"}', 'nobody is known by that id');
+SELECT is_empty($$SELECT FROM iap.events WHERE kind = 'user_erased'$$, 'which is no event');
+
+CREATE TABLE test.before AS SELECT * FROM finance.deliveries;
+CREATE TABLE test.owed_before AS SELECT * FROM finance.unclaimed_liability;
+CREATE TABLE test.answer AS SELECT test.erase('carl', true) AS answer;
+SELECT is(
+    (SELECT answer - 'pseudonym' - 'rows' FROM test.answer),
+    '{"outcome": "erased", "open": ["c3"], "waiting": 1}', 'erased, even so');
+SELECT is(
+    (SELECT (answer -> 'rows') - 'events' FROM test.answer),
+    '{"white": 1, "receipts": 3, "orders": 1, "black": 3, "sightings": 2, "claims": 3, "cases": 3}',
+    'with the rows that were changed');
+SELECT is_empty($$SELECT test.naming('carl')$$, 'no row names the user');
+SELECT is_empty($$SELECT test.naming('claim:carl')$$, 'nor by a claim');
+SELECT is_empty($$SELECT test.naming('token-of-carl')$$, 'nor the token of the account');
+SELECT isnt_empty($$SELECT test.naming('carl-2')$$, 'another user stays');
+SELECT matches(
+    (SELECT note FROM iap.cases WHERE transaction_id = 'c2'),
+    '^erased-[0-9a-f]{16} rang; not carl-2, carly or carl_x$', 'in notes too');
+SELECT matches((SELECT answer ->> 'pseudonym' FROM test.answer), '^erased-[0-9a-f]{16}$', 'a pseudonym');
+SELECT is_empty(
+    $$SELECT FROM iap.black WHERE transaction_id LIKE 'c%' AND user_id <> (SELECT answer ->> 'pseudonym' FROM test.answer)
+    UNION ALL
+    SELECT FROM iap.receipts JOIN test.carls ON id = receipt_id
+    WHERE user_id <> (SELECT answer ->> 'pseudonym' FROM test.answer)$$, 'the same everywhere');
+SELECT is(
+    (SELECT owner_user_ids FROM iap.cases WHERE transaction_id = 'c3'),
+    ARRAY['bob', (SELECT answer ->> 'pseudonym' FROM test.answer)], 'in a case''s owners');
+SELECT is(
+    (SELECT candidates -> 1 ->> 'userID' FROM iap.cases WHERE transaction_id = 'c3'),
+    (SELECT answer ->> 'pseudonym' FROM test.answer), 'and its evidence');
+SELECT is_empty(
+    $$(SELECT * FROM test.before EXCEPT SELECT * FROM finance.deliveries)
+    UNION ALL (SELECT * FROM finance.deliveries EXCEPT SELECT * FROM test.before)$$, 'finance reads the same');
+SELECT is_empty(
+    $$(SELECT * FROM test.owed_before EXCEPT SELECT * FROM finance.unclaimed_liability)$$, 'of what is owed too');
+SELECT is_empty('SELECT FROM finance.unexplained', 'and it is all explained');
+SELECT results_eq(
+    $$SELECT name, payload IS NULL, device IS NULL FROM iap.receipts JOIN test.carls ON id = receipt_id ORDER BY 1$$,
+    $$VALUES ('settled', true, true), ('watched', false, true)$$, 'a payload stays only while something is open');
+SELECT results_eq(
+    $$SELECT actor, details ->> 'pseudonym' = (SELECT answer ->> 'pseudonym' FROM test.answer),
+        details ->> 'open', details ->> 'waiting'
+    FROM iap.events WHERE kind = 'user_erased'$$, $$VALUES ('dan', true, '1', '1')$$, 'and there is an event');
+
+-- What stays open is owed to the pseudonym; its payload goes with it, whatever the time.
+SELECT is(test.claim('c3', 'carl'), 'wrong_user', 'the user has no claim any more');
+SELECT is(test.purge('payloads', 1000), 0::bigint, 'a payload stays while it is open');
+SELECT is(test.resolve('c3', 'dismissed'), 'dismissed', 'support may end it');
+SELECT test.tried(id, 'settled', 0) FROM test.carls WHERE name = 'watched';
+SELECT is(test.purge('payloads', 1000), 1::bigint, 'then it goes');
+SELECT is(test.reopen('c2'), 'reopened', 'and a resolve can still be taken back');
+SELECT is(
+    (SELECT admitted_user_id FROM iap.white WHERE transaction_id = 'c2'), (SELECT answer ->> 'pseudonym' FROM test.answer),
+    'to the pseudonym');
+
+-- The audit trail bends to nothing else.
+SELECT set_config('iap.erased_user', 'carl-2', true), set_config('iap.pseudonym', 'x', true);
+SELECT throws_ok($$UPDATE iap.events SET kind = 'y' WHERE details ->> 'user_id' = 'carl-2'$$, '42501', NULL,
+    'not to a change of anything but the user id');
+SELECT throws_ok($$DELETE FROM iap.events$$, '42501', NULL, 'nor to being taken away');
+SELECT set_config('iap.erased_user', '', true);
+SELECT throws_ok($$UPDATE iap.events SET details = '{}'$$, '42501', NULL, 'nor without an erasure');
+
+-- What is asked must make sense.
+SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('', 'dan')$$, '22023', 'user_id is missing', 'no user');
+SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('ann', NULL)$$, '22023', 'who is missing', 'nobody asks');
+SELECT is(test.erase('a.*(b[c\d', true) ->> 'outcome', 'unknown', 'an id is no pattern');
+
+SELECT * FROM finish();
+ROLLBACK;
