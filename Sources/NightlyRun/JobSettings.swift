@@ -18,11 +18,12 @@ public struct JobSettings: Sendable {
     public var timeZone: TimeZone
     /// Seconds that one statement of the job may take; nothing for no limit.
     public var statementTimeout: TimeInterval?
+    public var retention: Retention
 
     public init(
         database: String, apps: [AppSettings], apple: AppleSettings = AppleSettings(),
         workers: Workers = .exclusive, connections: Int = 2, batchSize: Int = 128, tryAgainShare: Double = 0.5,
-        timeZone: TimeZone = .gmt, statementTimeout: TimeInterval? = 600
+        timeZone: TimeZone = .gmt, statementTimeout: TimeInterval? = 600, retention: Retention = Retention()
     ) {
         self.database = database
         self.apps = apps
@@ -33,6 +34,7 @@ public struct JobSettings: Sendable {
         self.tryAgainShare = tryAgainShare
         self.timeZone = timeZone
         self.statementTimeout = statementTimeout
+        self.retention = retention
     }
 }
 

@@ -66,11 +66,13 @@ struct Run {
             try await session.sealEvents(of: night.runID)
             return totals
         }
+        let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: Date(), now: night.now,
             timeZone: job.settings.timeZone, outcome: outcome, receipts: night.receipts, totals: totals,
             cases: try await session.caseCounts(runID: night.runID), pending: pending,
             stages: night.stopwatch.stages)
+        head.purged = purged
         try await session.keep(cases: head.cases, pending: pending, stages: head.stages, of: night.runID)
         let before = ContinuousClock.now
         head.history = try await session.history(upTo: night.runID)

@@ -126,8 +126,13 @@ SELECT is(
     test.erase('carl'), '{"outcome": "open", "open": ["c3"], "waiting": 1}', 'what is open is told');
 SELECT isnt_empty($$SELECT test.naming('carl')$$, 'and nothing is changed');
 SELECT is(test.erase('nobody'), '{"outcome": "unknown"}', 'nobody is known by that id');
-SELECT is_empty($$SELECT FROM iap.events WHERE kind = 'user_erased'$$, 'which is no event');
+SELECT is_empty($$SELECT FROM iap.events WHERE kind = 'erased'$$, 'which is no event');
 
+-- The chain over the audit trail holds all of this, and one event that was changed by hand since.
+SELECT audit.seal_events();
+ALTER TABLE iap.events DISABLE TRIGGER events_are_kept;
+UPDATE iap.events SET happened_at = happened_at - interval '1 day' WHERE kind = 'resolved' AND transaction_id = 'c2';
+ALTER TABLE iap.events ENABLE TRIGGER events_are_kept;
 CREATE TABLE test.before AS SELECT * FROM finance.deliveries;
 CREATE TABLE test.owed_before AS SELECT * FROM finance.unclaimed_liability;
 CREATE TABLE test.answer AS SELECT test.erase('carl', true) AS answer;
@@ -169,7 +174,23 @@ SELECT results_eq(
 SELECT results_eq(
     $$SELECT actor, details ->> 'pseudonym' = (SELECT answer ->> 'pseudonym' FROM test.answer),
         details ->> 'open', details ->> 'waiting'
-    FROM iap.events WHERE kind = 'user_erased'$$, $$VALUES ('dan', true, '1', '1')$$, 'and there is an event');
+    FROM iap.events WHERE kind = 'erased'$$, $$VALUES ('dan', true, '1', '1')$$, 'and there is an event');
+
+-- Seals and chain hold as before: what was changed by hand still shows, and nothing else.
+SELECT is_empty(
+    $$SELECT FROM iap.black WHERE seal IS DISTINCT FROM audit.black_seal(
+        transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
+        price_milliunits, currency, user_id, order_id, delivered_by, delivered_at, refunded_at)
+    UNION ALL
+    SELECT FROM iap.claims WHERE seal IS DISTINCT FROM audit.claim_seal(
+        transaction_id, bundle_id, user_id, order_id, outcome, attempted_at)$$, 'the seals fit');
+SELECT results_eq(
+    $$SELECT kind, transaction_id FROM iap.events JOIN audit.seals USING (event_id)
+    WHERE audit.event_digest(events) <> coalesce(erased_digest, digest)$$,
+    $$VALUES ('resolved', 'c2' COLLATE "C")$$, 'the event that was changed by hand shows');
+SELECT set_eq(
+    $$SELECT DISTINCT erased_event_id FROM audit.seals WHERE erased_event_id IS NOT NULL$$,
+    $$SELECT event_id FROM iap.events WHERE kind = 'erased'$$, 'the others name the erasure');
 
 -- What stays open is owed to the pseudonym; its payload goes with it, whatever the time.
 SELECT is(test.claim('c3', 'carl'), 'wrong_user', 'the user has no claim any more');

@@ -29,6 +29,12 @@ enum Help {
               --app BUNDLE       in this app, --environment production or sandbox, where several know ID
           verify                 look at what must always hold of the tables, the audit trail's chain included
               --json             as JSON
+          purge                  take away payloads and devices that [retention] keeps no longer
+              --dry-run          only say how many
+          erase USER             erase a person's data: amounts and Apple's ids stay; connects best as role iap_privacy
+              --by WHO           who erases
+              --even-open        although something is paid and not delivered
+              --dry-run          do everything and roll it back
           migrate                bring the database's schema up to date
               --print            show the SQL instead
           import KIND FILE       take over a company's own history: receipts, orders, delivered or products,

@@ -25,6 +25,8 @@ enum Command: Sendable {
     case check(String, asJSON: Bool)
     case resolve(Resolution)
     case verify(asJSON: Bool)
+    case purge(isDryRun: Bool)
+    case erase(Erasure)
     /// Needs no configuration; `-` among the files is standard input.
     case inspect(files: [String], trustRoot: String?)
     case help
@@ -65,10 +67,12 @@ extension Invocation {
         "check": [LongOption(name: "json", takesValue: false)],
         "resolve": Command.resolveOptions,
         "verify": [LongOption(name: "json", takesValue: false)],
+        "purge": [LongOption(name: "dry-run", takesValue: false)],
+        "erase": Command.eraseOptions,
         "inspect": [LongOption(name: "trust-root", takesValue: true)],
     ]
 
-    private static let takingOperands: Set<String> = ["import", "sales", "inspect", "check", "resolve"]
+    private static let takingOperands: Set<String> = ["import", "sales", "inspect", "check", "resolve", "erase"]
 
     /// Understands the arguments behind the program's name.
     init(arguments: [String]) throws(UsageError) {
@@ -131,6 +135,10 @@ extension Invocation {
             return try .resolve(operands, options)
         case "verify":
             return .verify(asJSON: options.has("json"))
+        case "purge":
+            return .purge(isDryRun: options.has("dry-run"))
+        case "erase":
+            return try .erase(operands, options)
         case "import":
             return try .importFile(operands, options)
         case "sales":

@@ -16,7 +16,8 @@ struct Work {
     private static func secrets(for command: Command) -> Secrets {
         switch command {
         case .run, .doctor: .ofThisProcess
-        case .check, .resolve, .verify, .report, .migrate, .importFile, .sales, .inspect, .help, .version: .leftAlone
+        case .check, .resolve, .verify, .purge, .erase, .report, .migrate, .importFile, .sales, .inspect, .help, .version:
+            .leftAlone
         }
     }
 
@@ -31,6 +32,8 @@ struct Work {
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)
         case .verify(let asJSON): try await verify(asJSON: asJSON)
+        case .purge(let isDryRun): try await purge(isDryRun: isDryRun)
+        case .erase(let erasure): try await erase(erasure)
         case .inspect, .help, .version: .done
         }
     }

@@ -11,6 +11,8 @@ struct Configuration {
     var settings = JobSettings(database: "", apps: [])
     /// The database as the support desk reaches it; nothing where it is the job's own way.
     var supportDatabase: String?
+    /// The database as whoever erases a person's data reaches it; nothing where it is the job's own way.
+    var privacyDatabase: String?
     var reportDirectory = Self.defaultReportDirectory
     var reportLanguage = ReportLanguage.english
     /// Where browsers find the report directory; nothing where they don't.

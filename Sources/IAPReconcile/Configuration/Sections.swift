@@ -5,7 +5,7 @@ import Reporting
 
 /// The sections that every configuration may hold once, and their keys.
 enum Sections {
-    static let names = ["database", "apple", "run", "report", "app BUNDLE"]
+    static let names = ["database", "apple", "run", "report", "retention", "app BUNDLE"]
 
     static func keys(of section: String) -> [String: SettingKey<Configuration>]? {
         switch section {
@@ -13,6 +13,7 @@ enum Sections {
         case "apple": apple
         case "run": run
         case "report": report
+        case "retention": retention
         default: nil
         }
     }
@@ -24,6 +25,9 @@ enum Sections {
             },
             "support_conninfo": SettingKey { setting, to throws(ConfigurationError) in
                 to.supportDatabase = try setting.nonEmpty()
+            },
+            "privacy_conninfo": SettingKey { setting, to throws(ConfigurationError) in
+                to.privacyDatabase = try setting.nonEmpty()
             },
             "statement_timeout": SettingKey { setting, to throws(ConfigurationError) in
                 to.settings.statementTimeout = setting.text == "0" ? nil : try setting.timeOut()
@@ -99,6 +103,17 @@ enum Sections {
             },
             "url": SettingKey { setting, to throws(ConfigurationError) in
                 to.reportAddress = try setting.address()
+            },
+        ]
+    }
+
+    private static var retention: [String: SettingKey<Configuration>] {
+        [
+            "payloads": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.retention.payloads = try setting.keeping()
+            },
+            "devices": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.retention.devices = try setting.keeping()
             },
         ]
     }

@@ -60,6 +60,15 @@ struct Setting {
         return Double(number) * unit
     }
 
+    /// How long something is kept: a day or longer; nothing for `never` taking it away.
+    func keeping() throws(ConfigurationError) -> TimeInterval? {
+        if text == "never" { return nil }
+        guard let seconds = try? duration(), seconds >= 86_400 else {
+            throw error("“\(key)” is a time of a day or longer, such as 90d, or never, not “\(text)”")
+        }
+        return seconds
+    }
+
     /// A time-out above 0, in seconds or with a unit.
     func timeOut() throws(ConfigurationError) -> TimeInterval {
         let seconds = Double(text) == nil ? try duration() : try positive()

@@ -134,6 +134,12 @@ struct Merge {
                 price_milliunits = coalesce(white.price_milliunits, verified.price_milliunits),
                 currency = CASE WHEN white.price_milliunits IS NULL THEN verified.currency ELSE white.currency END,
                 storefront = coalesce(white.storefront, verified.storefront),
+                booked_milliunits = coalesce(
+                    white.price_milliunits, verified.price_milliunits, white.booked_milliunits),
+                booked_currency = CASE WHEN white.price_milliunits IS NULL AND verified.price_milliunits IS NOT NULL
+                    THEN verified.currency ELSE white.booked_currency END,
+                booked_as = CASE WHEN white.price_milliunits IS NULL AND verified.price_milliunits IS NOT NULL
+                    THEN 'apple' ELSE white.booked_as END,
                 nights_confirmed = white.nights_confirmed + CASE WHEN \(isAnotherNight) THEN 1 ELSE 0 END,
                 last_confirmed_at = CASE WHEN \(isAnotherNight)
                     THEN verified.verified_at ELSE white.last_confirmed_at END,

@@ -12,6 +12,7 @@ public struct Migration: Sendable, Hashable {
         Migration(number: 4, name: "case_life", bytes: PackageResources._004_case_life_sql),
         Migration(number: 5, name: "audit_trail", bytes: PackageResources._005_audit_trail_sql),
         Migration(number: 6, name: "sales", bytes: PackageResources._006_sales_sql),
+        Migration(number: 7, name: "retention", bytes: PackageResources._007_retention_sql),
     ]
 
     private init(number: Int, name: String, bytes: [UInt8]) {

@@ -21,6 +21,8 @@ public struct RunReport: Hashable, Sendable {
     public var stages: [StageTime]
     /// The last runs up to this one, the oldest first.
     public var history: [RunFigures]
+    /// What the run took away because it need not be kept any longer.
+    public var purged = Purged()
 
     public init(
         runID: Int64?, startedAt: Date, finishedAt: Date, now: Date, timeZone: TimeZone, outcome: RunOutcome,

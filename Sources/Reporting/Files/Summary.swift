@@ -35,7 +35,7 @@ struct Summary {
             row("outcome", outcome),
             row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
         ]
-        lines += receipts + [""] + cases + [""] + totals + ["", row("report", location)]
+        lines += receipts + purged + [""] + cases + [""] + totals + ["", row("report", location)]
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -59,6 +59,12 @@ struct Summary {
                 "listed", "\(unusable) that could not be used, \(unverified) not verified yet, \(suspicious) suspicious"
             ),
         ]
+    }
+
+    private var purged: [String] {
+        let purged = run.purged
+        guard purged.total > 0 else { return [] }
+        return [row("purged", "\(purged.payloads) payloads, \(purged.devices) devices of receipts long settled")]
     }
 
     /// What became of the cases since the run before.

@@ -181,7 +181,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION iap.open_transactions_of IS 'What is paid and not delivered, and may be owed to a user.';
 
-CREATE FUNCTION iap.replace_user(user_id text, pseudonym text) RETURNS jsonb
+CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -221,7 +221,19 @@ BEGIN
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('orders', rows);
 
-    UPDATE iap.black SET user_id = pseudonym WHERE user_id = replace_user.user_id;
+    -- A seal that does not fit stays, for its row was changed by hand.
+    UPDATE iap.black
+    SET user_id = pseudonym,
+        seal = CASE
+            WHEN seal = audit.black_seal(
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
+                price_milliunits, currency, user_id, order_id, delivered_by, delivered_at, refunded_at)
+            THEN audit.black_seal(
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
+                price_milliunits, currency, pseudonym, order_id, delivered_by, delivered_at, refunded_at)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('black', rows);
 
@@ -229,7 +241,14 @@ BEGIN
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('sightings', rows);
 
-    UPDATE iap.claims SET user_id = pseudonym WHERE user_id = replace_user.user_id;
+    UPDATE iap.claims
+    SET user_id = pseudonym,
+        seal = CASE
+            WHEN seal = audit.claim_seal(transaction_id, bundle_id, user_id, order_id, outcome, attempted_at)
+            THEN audit.claim_seal(transaction_id, bundle_id, pseudonym, order_id, outcome, attempted_at)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('claims', rows);
 
@@ -249,20 +268,35 @@ BEGIN
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('cases', rows);
 
-    UPDATE iap.events
-    SET actor = iap.without_user(actor, replace_user.user_id, pseudonym),
-        details = iap.without_user(details, replace_user.user_id, pseudonym)
-    WHERE (strpos(actor, replace_user.user_id) > 0 OR strpos(details::text, needle) > 0)
-        AND (
-            actor <> iap.without_user(actor, replace_user.user_id, pseudonym)
-            OR details <> iap.without_user(details, replace_user.user_id, pseudonym));
-    GET DIAGNOSTICS rows = ROW_COUNT;
+    -- The chain keeps what it sealed; beside it stands what is left, unless the event did not fit before.
+    WITH affected AS MATERIALIZED (
+        SELECT event_id, audit.event_digest(events) = coalesce(erased_digest, digest) AS fits
+        FROM iap.events
+        LEFT JOIN audit.seals USING (event_id)
+        WHERE (strpos(actor, replace_user.user_id) > 0 OR strpos(details::text, needle) > 0)
+            AND (
+                actor <> iap.without_user(actor, replace_user.user_id, pseudonym)
+                OR details <> iap.without_user(details, replace_user.user_id, pseudonym))
+    ), changed AS (
+        UPDATE iap.events
+        SET actor = iap.without_user(actor, replace_user.user_id, pseudonym),
+            details = iap.without_user(details, replace_user.user_id, pseudonym)
+        FROM affected
+        WHERE events.event_id = affected.event_id
+        RETURNING events.event_id, audit.event_digest(events) AS digest, fits
+    ), sealed AS (
+        UPDATE audit.seals
+        SET erased_event_id = erasure, erased_digest = changed.digest
+        FROM changed
+        WHERE seals.event_id = changed.event_id AND fits
+    )
+    SELECT count(*) INTO rows FROM changed;
     RETURN counts || jsonb_build_object('events', rows);
 END
 $$;
 COMMENT ON FUNCTION iap.replace_user IS
     'Replaces a user id by a pseudonym wherever it is, takes away what only tells of the person, and gives the number '
-    'of rows by table. Claims, cases and events are read from end to end: it is asked rarely.';
+    'of rows by table; erasure is the event that will tell of it. Claims, cases and events are read from end to end: it is asked rarely.';
 
 CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
@@ -272,6 +306,7 @@ DECLARE
     open      text[];
     waiting   bigint;
     rows      jsonb;
+    erasure   bigint := nextval(pg_get_serial_sequence('iap.events', 'event_id'));
 BEGIN
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);
@@ -288,14 +323,15 @@ BEGIN
     END IF;
 
     PERFORM set_config('iap.erased_user', erase_user.user_id, true), set_config('iap.pseudonym', pseudonym, true);
-    rows := iap.replace_user(erase_user.user_id, pseudonym);
+    rows := iap.replace_user(erase_user.user_id, pseudonym, erasure);
     PERFORM set_config('iap.erased_user', '', true), set_config('iap.pseudonym', '', true);
     IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
         RETURN jsonb_build_object('outcome', 'unknown');
     END IF;
-    INSERT INTO iap.events (kind, actor, details)
+    INSERT INTO iap.events (event_id, kind, actor, details)
+    OVERRIDING SYSTEM VALUE
     VALUES (
-        'user_erased', erase_user.who,
+        erasure, 'erased', erase_user.who,
         jsonb_build_object(
             'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting,
             'login', session_user));

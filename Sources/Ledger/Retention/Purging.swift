@@ -1,0 +1,59 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// How many buckets the inbox has.
+    public static let buckets = 0..<64
+
+    /// Takes away what is older than it need be kept from receipts of one bucket on which nothing is open, so many
+    /// payloads and so many devices at most. Each of the two is a transaction of its own.
+    public func purge(
+        _ retention: Retention, bucket: Int, most: Int, now: Date
+    ) async throws(LedgerError) -> Purged {
+        try await translating {
+            let slice = Int16(bucket)
+            let before = Moments(retention, now: now)
+            // Payloads even where they are kept for ever: those of erased users are not.
+            let payloads = try await connection.only(
+                "SELECT purge_payloads(\(slice), \(before.payloads), \(Int32(most))) AS purged")
+            let devices = try await connection.only(
+                "SELECT purge_devices(\(slice), \(before.devices), \(Int32(most))) AS purged")
+            return Purged(payloads: try payloads.decode("purged"), devices: try devices.decode("purged"))
+        }
+    }
+
+    /// How much a purge of the whole inbox would take away.
+    public func countPurgeable(_ retention: Retention, now: Date) async throws(LedgerError) -> Purged {
+        try await translating {
+            let before = Moments(retention, now: now)
+            let row = try await connection.only(
+                "SELECT payloads, devices FROM count_purgeable(\(before.payloads), \(before.devices))")
+            return Purged(payloads: try row.decode("payloads"), devices: try row.decode("devices"))
+        }
+    }
+
+    /// Writes into the audit trail what was purged; by a run, or by the command.
+    public func notePurge(_ purged: Purged, runID: Int64?, now: Date) async throws(LedgerError) {
+        try await translating {
+            _ = try await connection.execute(
+                """
+                INSERT INTO events (happened_at, kind, actor, run_id, details)
+                VALUES (
+                    \(now), 'purged', 'iap-reconcile', \(runID as Int64?),
+                    jsonb_build_object('payloads', \(Int64(purged.payloads)), 'devices', \(Int64(purged.devices))))
+                """)
+        }
+    }
+}
+
+/// Before which moments what was last tried goes; nothing where it stays for ever.
+private struct Moments {
+    let payloads: Date?
+    let devices: Date?
+
+    init(_ retention: Retention, now: Date) {
+        payloads = retention.payloads.map { now.addingTimeInterval(-$0) }
+        devices = retention.devices.map { now.addingTimeInterval(-$0) }
+    }
+}
