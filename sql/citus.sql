@@ -5,13 +5,29 @@
 --
 -- The schema needs no change for it:
 -- - every unique key of a distributed table holds the distribution column;
--- - there are no foreign keys, and no trigger on a distributed table;
+-- - there are no foreign keys, and the triggers on distributed tables, which serve finance alone, are dropped here;
 -- - iap.claims numbers its rows by an identity column of type bigint, which Citus 11.2 and newer distribute; numbers
 --   are drawn on the coordinator, where the functions run, so they stay unique;
 -- - iap.verified is unlogged on every node: a node that crashes empties its part, the batch in hand fails, and the
 --   night goes on with an empty staging table;
 -- - the functions of the schema touch one transaction, or one receipt, at a time, by its distribution column. What
 --   looks up an original purchase asks all shards, by index.
+
+-- Triggers post to finance's journal, and Citus has none on distributed tables: on a cluster nothing is posted, so that
+-- finance reads the views of what is, and finance.journal, its functions “as of”, and finance.unexplained tell nothing.
+DO $$
+DECLARE
+    posting record;
+BEGIN
+    FOR posting IN
+        SELECT tgname AS name, tgrelid::regclass AS relation
+        FROM pg_trigger
+        WHERE tgrelid IN ('iap.white'::regclass, 'iap.black'::regclass, 'iap.excluded'::regclass) AND NOT tgisinternal
+    LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', posting.name, posting.relation);
+    END LOOP;
+END
+$$;
 
 -- Small, joined with everything, rarely written: a copy on every node.
 SELECT create_reference_table('iap.products');

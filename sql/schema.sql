@@ -281,6 +281,7 @@ CREATE FUNCTION iap.admit(bundle_id text, environment text, transaction_id text,
 #variable_conflict use_column
 DECLARE
     is_new   boolean;
+    listed   iap.products;
     owed     iap.white;
     standing text;
     why      text;
@@ -300,13 +301,15 @@ BEGIN
         RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
+    SELECT * INTO listed FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id;
     INSERT INTO iap.white AS known (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        purchased_at, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at, seal)
+        purchased_at, booked_milliunits, booked_currency, booked_as, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at, seal)
     VALUES (
         admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
-        (SELECT type FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id),
-        admit.quantity, admit.purchased_at, 'app_server', iap.present(), admit.user_id, admit.receipt_id,
+        listed.type, admit.quantity, admit.purchased_at, listed.list_price_milliunits * admit.quantity,
+        listed.currency, CASE WHEN listed.list_price_milliunits IS NULL THEN 'unknown' ELSE 'list' END, 'app_server',
+        iap.present(), admit.user_id, admit.receipt_id,
         iap.present(),
         audit.white_seal(
             admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
@@ -503,6 +506,20 @@ $$;
 
 COMMENT ON FUNCTION iap.close_postings(run_id bigint) IS 'Moves what is posted into the closed journal, in the transaction in which a run closes its books, and closes the days before the run''s own for good.';
 
+CREATE FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        (
+            SELECT count(*) FROM iap.purgeable
+            WHERE payload_purged_at IS NULL AND (is_erased OR last_attempt_at < payloads_before)
+        ),
+        (SELECT count(*) FROM iap.purgeable WHERE device IS NOT NULL AND last_attempt_at < devices_before)
+$$;
+
+COMMENT ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) IS 'How many payloads and devices a purge would take away.';
+
 CREATE FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -554,14 +571,15 @@ BEGIN
     SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, reopened_run_id = 0
     WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
         AND state = 'closed';
-    -- Its receipts are asked again each night, so that Apple's refund would be noticed. A statement a row, by its key.
+    -- Its receipts, unless they were purged, are asked again each night, so that Apple's refund would be noticed. A
+    -- statement a row, by its key.
     FOR seen IN
         SELECT bucket, receipt_id FROM iap.sightings
         WHERE transaction_id = owed.transaction_id AND bundle_id = owed.bundle_id AND environment = owed.environment
         ORDER BY bucket, receipt_id
     LOOP
         UPDATE iap.receipts SET state = 'watched', next_attempt_at = now()
-        WHERE bucket = seen.bucket AND receipt_id = seen.receipt_id AND state = 'settled';
+        WHERE bucket = seen.bucket AND receipt_id = seen.receipt_id AND state = 'settled' AND payload IS NOT NULL;
     END LOOP;
 END
 $$;
@@ -583,6 +601,52 @@ CREATE FUNCTION iap.environment_of(bundle_id text, transaction_id text) RETURNS 
 $_$;
 
 COMMENT ON FUNCTION iap.environment_of(bundle_id text, transaction_id text) IS 'The environment in which a transaction is known, NULL if in none. The two number their transactions apart; where both know the id, Production wins, as its name comes first.';
+
+CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    pseudonym text := 'erased-' || left(replace(gen_random_uuid()::text, '-', ''), 16);
+    open      text[];
+    waiting   bigint;
+    rows      jsonb;
+    erasure   bigint := nextval(pg_get_serial_sequence('iap.events', 'event_id'));
+BEGIN
+    PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
+    PERFORM iap.require_text('who', erase_user.who, 1000);
+    -- The lock of the nightly job: a run that is under way would write the user down again.
+    IF NOT pg_try_advisory_xact_lock(4800848, 1000) THEN
+        RAISE EXCEPTION 'a run is under way' USING
+            ERRCODE = 'lock_not_available', HINT = 'Erase when it has ended: what it has read it would write again.';
+    END IF;
+
+    SELECT coalesce(array_agg(transaction_id), '{}') INTO open FROM iap.open_transactions_of(erase_user.user_id);
+    SELECT count(*) INTO waiting FROM iap.receipts WHERE user_id = erase_user.user_id AND state = 'waiting';
+    IF (cardinality(open) > 0 OR waiting > 0) AND even_open IS NOT TRUE THEN
+        RETURN jsonb_build_object('outcome', 'open', 'open', open, 'waiting', waiting);
+    END IF;
+
+    PERFORM set_config('iap.erased_user', erase_user.user_id, true), set_config('iap.pseudonym', pseudonym, true);
+    rows := iap.replace_user(erase_user.user_id, pseudonym, erasure);
+    PERFORM set_config('iap.erased_user', '', true), set_config('iap.pseudonym', '', true);
+    IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
+        RETURN jsonb_build_object('outcome', 'unknown');
+    END IF;
+    INSERT INTO iap.events (event_id, kind, actor, details)
+    OVERRIDING SYSTEM VALUE
+    VALUES (
+        erasure, 'erased', erase_user.who,
+        jsonb_build_object(
+            'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting,
+            'login', session_user));
+    RETURN jsonb_build_object(
+        'outcome', 'erased', 'pseudonym', pseudonym, 'rows', rows, 'open', open, 'waiting', waiting);
+END
+$$;
+
+COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, so that amounts, orders and deliveries still add up, and devices, payloads and tokens go. Gives the outcome: erased, with what was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym.';
 
 CREATE FUNCTION iap.exclude(owed iap.white, reason text) RETURNS void
     LANGUAGE plpgsql
@@ -750,6 +814,27 @@ $$;
 
 COMMENT ON FUNCTION iap.note_opened_cases() IS 'Writes an event for each case that was opened.';
 
+CREATE FUNCTION iap.open_transactions_of(user_id text) RETURNS SETOF iap.white
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT *
+    FROM iap.white
+    WHERE white.admitted_user_id = $1
+        OR EXISTS (
+            SELECT FROM iap.sightings
+            WHERE sightings.transaction_id = white.transaction_id AND sightings.bundle_id = white.bundle_id
+                AND sightings.environment = white.environment AND sightings.user_id = $1)
+        OR EXISTS (
+            SELECT FROM iap.cases
+            WHERE cases.transaction_id = white.transaction_id AND cases.bundle_id = white.bundle_id
+                AND cases.environment = white.environment AND cases.state = 'open'
+                AND cases.owner_user_ids @> ARRAY[$1])
+    ORDER BY white.purchased_at, white.transaction_id
+$_$;
+
+COMMENT ON FUNCTION iap.open_transactions_of(user_id text) IS 'What is paid and not delivered, and may be owed to a user.';
+
 CREATE FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -869,6 +954,64 @@ $$;
 
 COMMENT ON FUNCTION iap.product_type_of(owed iap.white) IS 'The type of the product that was bought: what Apple said, else what the list of products says.';
 
+CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    purged bigint;
+BEGIN
+    UPDATE iap.receipts
+    SET device = NULL, device_purged_at = iap.present()
+    WHERE bucket = purge_devices.bucket AND receipt_id IN (
+        SELECT receipt_id
+        FROM iap.purgeable
+        WHERE bucket = purge_devices.bucket AND device IS NOT NULL AND last_attempt_at < before
+        ORDER BY last_attempt_at
+        LIMIT most
+        FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS purged = ROW_COUNT;
+    RETURN purged;
+END
+$$;
+
+COMMENT ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) IS 'The same for what clients said of their devices, which is then not taken again.';
+
+CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    purged bigint;
+    erased bigint;
+BEGIN
+    UPDATE iap.receipts
+    SET payload = NULL, payload_purged_at = iap.present()
+    WHERE bucket = purge_payloads.bucket AND receipt_id IN (
+        SELECT receipt_id
+        FROM iap.purgeable
+        WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND last_attempt_at < before
+        ORDER BY last_attempt_at
+        LIMIT most
+        FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS purged = ROW_COUNT;
+    UPDATE iap.receipts
+    SET payload = NULL, payload_purged_at = iap.present()
+    WHERE bucket = purge_payloads.bucket AND receipt_id IN (
+        SELECT receipt_id
+        FROM iap.purgeable
+        WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND is_erased
+        LIMIT greatest(most - purged, 0)
+        FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS erased = ROW_COUNT;
+    RETURN purged + erased;
+END
+$$;
+
+COMMENT ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) IS 'Takes away the payloads of receipts of a bucket that were last tried before a moment and on which nothing is open, the oldest first, and so many at most; those of erased users whenever they were tried. Gives how many. The hash stays, by which the same upload is known again.';
+
 CREATE FUNCTION iap.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -880,6 +1023,29 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.refuse_change() IS 'Keeps a table append-only, for its owner too.';
+
+CREATE FUNCTION iap.refuse_change_of_events() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    user_id   text := current_setting('iap.erased_user', true);
+    pseudonym text := current_setting('iap.pseudonym', true);
+    expected  iap.events := OLD;
+BEGIN
+    IF tg_op = 'UPDATE' AND user_id <> '' THEN
+        expected.actor := iap.without_user(OLD.actor, user_id, pseudonym);
+        expected.details := iap.without_user(OLD.details, user_id, pseudonym);
+        IF NEW IS NOT DISTINCT FROM expected THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'iap.events is append-only: % is refused', tg_op
+        USING ERRCODE = 'insufficient_privilege', HINT = 'Write a further event that corrects the earlier one.';
+END
+$$;
+
+COMMENT ON FUNCTION iap.refuse_change_of_events() IS 'Keeps iap.events append-only, for its owner too. An erasure alone may replace the user id, and nothing else.';
 
 CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1, app_account_token text DEFAULT NULL::text, created_at timestamp with time zone DEFAULT now()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -962,6 +1128,124 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) IS 'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before. What a claim delivered stays delivered. Otherwise it changes nothing and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';
+
+CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    needle text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
+    rows   bigint;
+    counts jsonb := '{}';
+BEGIN
+    -- White first: what is the user's there is known by sightings and cases.
+    -- A token is the user's who ordered with it, or alone handed the purchase in.
+    UPDATE iap.white
+    SET admitted_user_id = CASE WHEN admitted_user_id = replace_user.user_id THEN pseudonym ELSE admitted_user_id END,
+        app_account_token = CASE
+            WHEN app_account_token IN (
+                    SELECT app_account_token FROM iap.orders
+                    WHERE user_id = replace_user.user_id AND app_account_token IS NOT NULL)
+                OR NOT EXISTS (
+                    SELECT FROM iap.sightings
+                    WHERE sightings.transaction_id = white.transaction_id AND sightings.bundle_id = white.bundle_id
+                        AND sightings.environment = white.environment
+                        AND sightings.user_id <> replace_user.user_id) THEN NULL
+            ELSE app_account_token
+        END
+    WHERE (transaction_id, bundle_id, environment) IN (
+        SELECT transaction_id, bundle_id, environment FROM iap.open_transactions_of(replace_user.user_id));
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('white', rows);
+
+    UPDATE iap.receipts
+    SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, now()),
+        payload = CASE WHEN next_attempt_at IS NOT NULL THEN payload END,
+        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, now()) END
+    WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('receipts', rows);
+
+    UPDATE iap.orders SET user_id = pseudonym, app_account_token = NULL WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('orders', rows);
+
+    -- A seal that does not fit stays, for its row was changed by hand.
+    UPDATE iap.black
+    SET user_id = pseudonym,
+        seal = CASE
+            WHEN seal = audit.black_seal(
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
+                price_milliunits, currency, user_id, order_id, delivered_by, delivered_at, refunded_at)
+            THEN audit.black_seal(
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
+                price_milliunits, currency, pseudonym, order_id, delivered_by, delivered_at, refunded_at)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('black', rows);
+
+    UPDATE iap.sightings SET user_id = pseudonym WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('sightings', rows);
+
+    UPDATE iap.claims
+    SET user_id = pseudonym,
+        seal = CASE
+            WHEN seal = audit.claim_seal(transaction_id, bundle_id, user_id, order_id, outcome, attempted_at)
+            THEN audit.claim_seal(transaction_id, bundle_id, pseudonym, order_id, outcome, attempted_at)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('claims', rows);
+
+    UPDATE iap.cases
+    SET owner_user_ids = array_replace(owner_user_ids, replace_user.user_id, pseudonym),
+        candidates = iap.without_user(candidates, replace_user.user_id, pseudonym),
+        closed_by = CASE WHEN closed_by = 'claim:' || replace_user.user_id THEN 'claim:' || pseudonym ELSE closed_by END,
+        note = iap.without_user(note, replace_user.user_id, pseudonym)
+    WHERE owner_user_ids @> ARRAY[replace_user.user_id]
+        OR closed_by = 'claim:' || replace_user.user_id
+        OR (
+            strpos(candidates::text, needle) > 0
+            AND candidates <> iap.without_user(candidates, replace_user.user_id, pseudonym))
+        OR (
+            strpos(note, replace_user.user_id) > 0
+            AND note <> iap.without_user(note, replace_user.user_id, pseudonym));
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('cases', rows);
+
+    -- The chain keeps what it sealed; beside it stands what is left, unless the event did not fit before.
+    WITH affected AS MATERIALIZED (
+        SELECT event_id, audit.event_digest(events) = coalesce(erased_digest, digest) AS fits
+        FROM iap.events
+        LEFT JOIN audit.seals USING (event_id)
+        WHERE (strpos(actor, replace_user.user_id) > 0 OR strpos(details::text, needle) > 0)
+            AND (
+                actor <> iap.without_user(actor, replace_user.user_id, pseudonym)
+                OR details <> iap.without_user(details, replace_user.user_id, pseudonym))
+    ), changed AS (
+        UPDATE iap.events
+        SET actor = iap.without_user(actor, replace_user.user_id, pseudonym),
+            details = iap.without_user(details, replace_user.user_id, pseudonym)
+        FROM affected
+        WHERE events.event_id = affected.event_id
+        RETURNING events.event_id, audit.event_digest(events) AS digest, fits
+    ), sealed AS (
+        UPDATE audit.seals
+        SET erased_event_id = erasure, erased_digest = changed.digest
+        FROM changed
+        WHERE seals.event_id = changed.event_id AND fits
+    )
+    SELECT count(*) INTO rows FROM changed;
+    RETURN counts || jsonb_build_object('events', rows);
+END
+$$;
+
+COMMENT ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id by a pseudonym wherever it is, takes away what only tells of the person, and gives the number of rows by table; erasure is the event that will tell of it. Claims, cases and events are read from end to end: it is asked rarely.';
 
 CREATE FUNCTION iap.require_id(name text, value text, longest integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -1141,7 +1425,7 @@ BEGIN
         AND user_id IS NOT DISTINCT FROM submit_receipt.user_id
         AND (transaction_id IS NOT NULL OR submit_receipt.transaction_id IS NULL)
         AND (order_id IS NOT NULL OR submit_receipt.order_id IS NULL)
-        AND (device IS NOT NULL OR submit_receipt.device IS NULL);
+        AND (device IS NOT NULL OR submit_receipt.device IS NULL OR device_purged_at IS NOT NULL);
 
     IF number IS NULL THEN
         INSERT INTO iap.receipts AS known (
@@ -1152,7 +1436,7 @@ BEGIN
         ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
         SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
             transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
-            device = coalesce(known.device, EXCLUDED.device)
+            device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END
         RETURNING receipt_id INTO number;
     END IF;
 
@@ -1321,6 +1605,66 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.withdraw_restored(delivered iap.white, who text) IS 'After the delivery of a non-consumable: takes the other transactions of the same purchase out of white.';
+
+CREATE FUNCTION iap.without_tokens(rows jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT coalesce(jsonb_agg(element - 'app_account_token' ORDER BY place), '[]')
+    FROM jsonb_array_elements(rows) WITH ORDINALITY AS item (element, place)
+$$;
+
+COMMENT ON FUNCTION iap.without_tokens(rows jsonb) IS 'The white rows that a resolve keeps, without the tokens of accounts.';
+
+CREATE FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN CASE jsonb_typeof(details)
+        WHEN 'array' THEN (
+            SELECT coalesce(
+                jsonb_agg(
+                    CASE WHEN element = to_jsonb(user_id) THEN to_jsonb(pseudonym)
+                        ELSE iap.without_user(element, user_id, pseudonym) END
+                    ORDER BY place),
+                '[]')
+            FROM jsonb_array_elements(details) WITH ORDINALITY AS item (element, place))
+        WHEN 'object' THEN (
+            SELECT coalesce(
+                jsonb_object_agg(
+                    key,
+                    CASE
+                        WHEN key IN ('user_id', 'userID', 'admitted_user_id') AND value = to_jsonb(user_id)
+                            THEN to_jsonb(pseudonym)
+                        WHEN key = 'note' AND jsonb_typeof(value) = 'string'
+                            THEN to_jsonb(iap.without_user(value #>> '{}', user_id, pseudonym))
+                        WHEN key = 'taken' AND details -> 'user_id' = to_jsonb(user_id)
+                            THEN iap.without_user(iap.without_tokens(value), user_id, pseudonym)
+                        WHEN jsonb_typeof(value) IN ('array', 'object')
+                            THEN iap.without_user(value, user_id, pseudonym)
+                        ELSE value
+                    END),
+                '{}')
+            FROM jsonb_each(details))
+        ELSE details
+    END;
+END
+$$;
+
+COMMENT ON FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) IS 'An event''s details or a case''s candidates with a user id replaced, and without the user''s tokens. Lists hold user ids, or objects.';
+
+CREATE FUNCTION iap.without_user(text text, user_id text, pseudonym text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT regexp_replace(
+        text,
+        '(?<![[:alnum:]_-])' || regexp_replace(user_id, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]_-])',
+        pseudonym, 'g')
+$$;
+
+COMMENT ON FUNCTION iap.without_user(text text, user_id text, pseudonym text) IS 'What a person wrote, with a user id replaced wherever it stands as a word of its own.';
 
 CREATE AGGREGATE audit.chain(bytea) (
     SFUNC = audit.next_link,
@@ -2634,19 +2978,12 @@ ALTER TABLE iap.movements ALTER COLUMN movement_id ADD GENERATED ALWAYS AS IDENT
     CACHE 1
 );
 
-CREATE SEQUENCE iap.receipt_number
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
 CREATE TABLE iap.receipts (
     bucket smallint NOT NULL,
     receipt_id bigint NOT NULL,
     bundle_id text NOT NULL COLLATE pg_catalog."C",
     user_id text,
-    payload text NOT NULL,
+    payload text,
     payload_sha256 bytea NOT NULL,
     order_id text,
     transaction_id text,
@@ -2661,11 +2998,17 @@ CREATE TABLE iap.receipts (
     error_text text,
     signature text,
     made_at timestamp with time zone,
+    payload_purged_at timestamp with time zone,
+    device_purged_at timestamp with time zone,
+    is_erased boolean DEFAULT false NOT NULL,
+    CONSTRAINT device_unless_purged CHECK (((device IS NULL) OR (device_purged_at IS NULL))),
     CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
     CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
     CONSTRAINT error_was_met CHECK (((error_code IS NULL) OR (last_attempt_at IS NOT NULL))),
     CONSTRAINT failed_attempts_have_error CHECK (((attempts = 0) OR (error_code IS NOT NULL))),
     CONSTRAINT payload_chooses_bucket CHECK (((get_byte(payload_sha256, 0) & 63) = bucket)),
+    CONSTRAINT payload_unless_purged CHECK (((payload IS NULL) = (payload_purged_at IS NOT NULL))),
+    CONSTRAINT payload_while_open CHECK (((payload IS NOT NULL) OR (next_attempt_at IS NULL))),
     CONSTRAINT receipt_id_names_bucket CHECK (((receipt_id & (63)::bigint) = bucket)),
     CONSTRAINT receipts_attempts_check CHECK ((attempts >= 0)),
     CONSTRAINT receipts_bucket_check CHECK (((bucket >= 0) AND (bucket <= 63))),
@@ -2685,7 +3028,7 @@ COMMENT ON COLUMN iap.receipts.receipt_id IS 'A running number times 64, plus th
 
 COMMENT ON COLUMN iap.receipts.user_id IS 'Who was logged in; NULL if nobody.';
 
-COMMENT ON COLUMN iap.receipts.payload IS 'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty.';
+COMMENT ON COLUMN iap.receipts.payload IS 'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty; NULL when it was purged.';
 
 COMMENT ON COLUMN iap.receipts.transaction_id IS 'What it was first uploaded for, as the client said; see also iap.uploads.';
 
@@ -2694,6 +3037,34 @@ COMMENT ON COLUMN iap.receipts.state IS 'waiting: not verified yet; watched: hol
 COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
 
 COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
+
+COMMENT ON COLUMN iap.receipts.payload_purged_at IS 'When the payload was taken away; see iap.purge_payloads.';
+
+COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken away; it is not taken again.';
+
+COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether the user was erased; see iap.erase_user.';
+
+CREATE VIEW iap.purgeable AS
+ SELECT receipts.bucket,
+    receipts.receipt_id,
+    receipts.last_attempt_at,
+    receipts.payload_purged_at,
+    receipts.device,
+    receipts.is_erased
+   FROM iap.receipts
+  WHERE ((receipts.next_attempt_at IS NULL) AND (NOT (EXISTS ( SELECT
+           FROM (iap.sightings
+             JOIN iap.white USING (transaction_id, bundle_id, environment))
+          WHERE ((sightings.receipt_id = receipts.receipt_id) AND (sightings.bucket = receipts.bucket))))));
+
+COMMENT ON VIEW iap.purgeable IS 'The receipts on which nothing is open: neither they themselves nor a transaction that was seen in them.';
+
+CREATE SEQUENCE iap.receipt_number
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
 
 ALTER TABLE iap.runs ALTER COLUMN run_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME iap.runs_run_id_seq
@@ -2874,9 +3245,14 @@ CREATE INDEX receipts_by_user ON iap.receipts USING btree (user_id, bundle_id);
 
 CREATE INDEX receipts_due ON iap.receipts USING btree (bucket, payload_sha256, receipt_id) INCLUDE (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
 
+CREATE INDEX receipts_erased ON iap.receipts USING btree (bucket) WHERE (is_erased AND (payload_purged_at IS NULL));
+
 CREATE INDEX receipts_in_trouble ON iap.receipts USING btree (bucket, receipt_id) WHERE (error_code IS NOT NULL);
 
 CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports USING btree (day, developer) WHERE (replaced_at IS NULL);
+CREATE INDEX receipts_with_device ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (device IS NOT NULL));
+
+CREATE INDEX receipts_with_payload ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (payload_purged_at IS NULL));
 
 CREATE INDEX sightings_by_receipt ON iap.sightings USING btree (receipt_id, bucket);
 
@@ -2908,7 +3284,7 @@ CREATE TRIGGER case_changed AFTER UPDATE ON iap.cases REFERENCING OLD TABLE AS b
 
 CREATE TRIGGER case_opened AFTER INSERT ON iap.cases REFERENCING NEW TABLE AS opened FOR EACH STATEMENT EXECUTE FUNCTION iap.note_opened_cases();
 
-CREATE TRIGGER events_are_kept BEFORE DELETE OR UPDATE ON iap.events FOR EACH ROW EXECUTE FUNCTION iap.refuse_change();
+CREATE TRIGGER events_are_kept BEFORE DELETE OR UPDATE ON iap.events FOR EACH ROW EXECUTE FUNCTION iap.refuse_change_of_events();
 
 CREATE TRIGGER events_are_not_truncated BEFORE TRUNCATE ON iap.events FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
 
@@ -2980,11 +3356,15 @@ REVOKE ALL ON FUNCTION iap.close_case(owed iap.white, how text, who text, note t
 
 REVOKE ALL ON FUNCTION iap.close_postings(run_id bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.deliver(owed iap.white, user_id text, order_id text, how text, who text, note text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.enter_white_again(owed iap.white) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.environment_of(bundle_id text, transaction_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.exclude(owed iap.white, reason text) FROM PUBLIC;
 
@@ -3002,6 +3382,8 @@ REVOKE ALL ON FUNCTION iap.note_changed_cases() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note_opened_cases() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.open_transactions_of(user_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.post() FROM PUBLIC;
@@ -3012,11 +3394,19 @@ REVOKE ALL ON FUNCTION iap.present() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.product_type_of(owed iap.white) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.refuse_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.refuse_change_of_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_id(name text, value text, longest integer) FROM PUBLIC;
 
@@ -3043,6 +3433,12 @@ REVOKE ALL ON FUNCTION iap.why_closed(bundle_id text, environment text, transact
 REVOKE ALL ON FUNCTION iap.with_restored(owed iap.white) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_restored(delivered iap.white, who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.without_tokens(rows jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.without_user(text text, user_id text, pseudonym text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION audit.chain(bytea) FROM PUBLIC;
 

@@ -368,6 +368,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 #variable_conflict use_column
 DECLARE
     is_new   boolean;
+    listed   iap.products;
     owed     iap.white;
     standing text;
     why      text;
@@ -387,13 +388,15 @@ BEGIN
         RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
+    SELECT * INTO listed FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id;
     INSERT INTO iap.white AS known (
         transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-        purchased_at, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at, seal)
+        purchased_at, booked_milliunits, booked_currency, booked_as, source, verified_at, admitted_user_id, admitted_receipt_id, first_seen_at, seal)
     VALUES (
         admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,
-        (SELECT type FROM iap.products WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id),
-        admit.quantity, admit.purchased_at, 'app_server', iap.present(), admit.user_id, admit.receipt_id,
+        listed.type, admit.quantity, admit.purchased_at, listed.list_price_milliunits * admit.quantity,
+        listed.currency, CASE WHEN listed.list_price_milliunits IS NULL THEN 'unknown' ELSE 'list' END, 'app_server',
+        iap.present(), admit.user_id, admit.receipt_id,
         iap.present(),
         audit.white_seal(
             admit.transaction_id, admit.bundle_id, admit.environment, admit.original_transaction_id, admit.product_id,

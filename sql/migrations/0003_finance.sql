@@ -36,7 +36,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.value_purchase IS
-    'Fixes what finance counts a purchase as, unless whoever wrote the row has done so.';
+    'Fixes what finance counts a purchase as, where whoever wrote the row has not done so.';
 
 CREATE TRIGGER valued BEFORE INSERT ON iap.white
     FOR EACH ROW WHEN (NEW.booked_as IS NULL) EXECUTE FUNCTION iap.value_purchase();

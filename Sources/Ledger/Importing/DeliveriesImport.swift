@@ -50,9 +50,15 @@ struct DeliveriesImport {
                     coalesce(white.price_milliunits, excluded.price_milliunits) AS price_milliunits,
                     coalesce(white.currency, excluded.currency) AS currency,
                     coalesce(white.storefront, excluded.storefront),
-                    coalesce(white.booked_milliunits, excluded.booked_milliunits),
-                    coalesce(white.booked_currency, excluded.booked_currency),
-                    coalesce(white.booked_as, excluded.booked_as),
+                    CASE WHEN coalesce(white.booked_as, excluded.booked_as) IS NULL
+                        THEN products.list_price_milliunits * incoming.quantity
+                        ELSE coalesce(white.booked_milliunits, excluded.booked_milliunits) END,
+                    CASE WHEN coalesce(white.booked_as, excluded.booked_as) IS NULL
+                        THEN products.currency
+                        ELSE coalesce(white.booked_currency, excluded.booked_currency) END,
+                    coalesce(
+                        white.booked_as, excluded.booked_as,
+                        CASE WHEN products.list_price_milliunits IS NULL THEN 'unknown' ELSE 'list' END),
                     coalesce(white.source, excluded.source, 'app_server'),
                     coalesce(white.first_seen_at, excluded.excluded_at, now()),
                     coalesce(white.first_run_id, excluded.run_id),
