@@ -1534,7 +1534,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.value_purchase() IS 'Fixes what finance counts a purchase as, unless whoever wrote the row has done so.';
+COMMENT ON FUNCTION iap.value_purchase() IS 'Fixes what finance counts a purchase as, where whoever wrote the row has not done so.';
 
 CREATE FUNCTION iap.why_closed(bundle_id text, environment text, transaction_id text) RETURNS text
     LANGUAGE plpgsql

@@ -51,7 +51,9 @@ extension LedgerSession {
             FROM pg_proc
             WHERE NOT has_function_privilege(oid, 'EXECUTE')
                 AND (
-                    (pronamespace = 'iap'::regnamespace AND proname = 'close_postings')
+                    (
+                        pronamespace = 'iap'::regnamespace
+                        AND proname IN ('close_postings', 'purge_payloads', 'purge_devices'))
                     OR (
                         pronamespace = 'audit'::regnamespace
                         AND proname IN ('white_seal', 'black_seal', 'excluded_seal', 'seal_events')))

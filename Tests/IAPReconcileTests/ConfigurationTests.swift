@@ -33,6 +33,9 @@ import Testing
             [report]
             directory = /tmp/reports ; where support looks
             language = zh
+            [retention]
+            payloads = 400d
+            devices = never
             [app com.example.a-bundle-id-that-is-longer-than-forty-nine-characters]
             environment = sandbox
             grace = 90m
@@ -58,6 +61,7 @@ import Testing
         #expect(settings.tryAgainShare == 0.25)
         #expect(settings.timeZone.identifier == "Asia/Shanghai")
         #expect(configuration.reportDirectory == "/tmp/reports")
+        #expect(settings.retention == Retention(payloads: 400 * 86_400, devices: nil))
         #expect(configuration.reportLanguage == .simplifiedChinese)
         let bundles = settings.apps.map(\.app.bundleID.text)
         #expect(
@@ -99,6 +103,19 @@ import Testing
                 "“verify_receipt_sandbox” is an address such as https://example.com/path, not “ftp://a”"
             ),
             ("[apple]\ntimeout = 0", 2, "“timeout” is a number above 0, not “0”"),
+            ("[retention]\npayload = 90d", 2, "unknown key “payload” in [retention]; did you mean “payloads”?"),
+            (
+                "[retention]\npayloads = 90", 2,
+                "“payloads” is a time of a day or longer, such as 90d, or never, not “90”"
+            ),
+            (
+                "[retention]\ndevices = 23h", 2,
+                "“devices” is a time of a day or longer, such as 90d, or never, not “23h”"
+            ),
+            (
+                "[retention]\ndevices = 0", 2,
+                "“devices” is a time of a day or longer, such as 90d, or never, not “0”"
+            ),
         ] as [(String, Int, String)])
     func whatIsWrongIsNamedWithItsLine(text: String, line: Int, message: String) throws {
         let error = try #require(throws: ConfigurationError.self) {
@@ -147,7 +164,7 @@ import Testing
         let text = try String(
             contentsOf: PackageRoot.folder.appending(path: "cron/iap-reconcile.conf.example"), encoding: .utf8)
         #expect(try Configuration.parse(text, file: "example").settings.apps.count == 1)
-        let sections = ["database", "apple", "run", "report"].compactMap { Sections.keys(of: $0) }
+        let sections = ["database", "apple", "run", "report", "retention"].compactMap { Sections.keys(of: $0) }
         let telling = TellingSections.names.compactMap { TellingSections.keys(of: $0, secrets: .leftAlone) }
         let known = sections.flatMap(\.keys) + telling.flatMap(\.keys).filter { $0 != "secret" }
         let keys = known + AppSection.keys(secrets: .leftAlone).keys.filter { $0 != "shared_secret" }

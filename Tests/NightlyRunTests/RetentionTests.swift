@@ -1,0 +1,118 @@
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+
+/// What a night, and the commands, take away; the rules themselves are tested in the database.
+@Suite struct RetentionTests {
+    private static let later = Stage.now.addingTimeInterval(100 * 86_400)
+
+    private func count(_ condition: SQL, _ database: ScratchDatabase) async throws -> Int {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        let rows = try await connection.query("SELECT count(*) AS rows FROM iap.receipts WHERE \(condition)")
+        return try #require(rows.first).decode("rows")
+    }
+
+    private let isClosed: SQL = "next_attempt_at IS NULL"
+    private let isOpen: SQL = "next_attempt_at IS NOT NULL"
+
+    @Test func aNightTakesAwayWhatIsOldAndSettled() async throws {
+        try await withStage(customers: 60) { stage in
+            var stage = stage
+            stage.settings.retention = Retention(payloads: 50 * 86_400, devices: 20 * 86_400)
+            let first = try await stage.run()
+            #expect(first.report.purged == Purged())
+            let payloads = try await count(isClosed, stage.database)
+            let devices = try await count("\(isClosed) AND device IS NOT NULL", stage.database)
+            let open = try await count(isOpen, stage.database)
+            #expect(payloads > 20 && devices > 20 && open > 5)
+
+            let later = try await stage.run(RunOptions(now: Self.later))
+            // What that night settled it keeps: it was looked at just now.
+            #expect(later.report.purged == Purged(payloads: payloads, devices: devices))
+            #expect(try await count("payload IS NULL", stage.database) == payloads)
+            #expect(try await count("\(isOpen) AND payload IS NULL", stage.database) == 0)
+            let again = try await stage.run(RunOptions(now: Self.later.addingTimeInterval(86_400)))
+            #expect(again.report.purged == Purged())
+            #expect(again.report.cases.total > 0)
+            #expect(try await violations(stage.database) == [])
+        }
+    }
+
+    @Test func aDryRunAndAnEndlessRetentionTakeNothingAway() async throws {
+        try await withStage(customers: 30) { stage in
+            var stage = stage
+            _ = try await stage.run()
+            stage.settings.retention = Retention(payloads: nil, devices: nil)
+            let endless = try await stage.run(RunOptions(now: Self.later))
+            stage.settings.retention = Retention()
+            let dry = try await stage.run(RunOptions(isDryRun: true, now: Self.later.addingTimeInterval(200 * 86_400)))
+            #expect(endless.report.purged == Purged() && dry.report.purged == Purged())
+            #expect(try await count("payload IS NULL OR device_purged_at IS NOT NULL", stage.database) == 0)
+        }
+    }
+
+    @Test func aPurgeByHandTakesTheRestAndCountsItBefore() async throws {
+        try await withStage(customers: 30) { stage in
+            _ = try await stage.run()
+            let desk = RetentionDesk(settings: stage.settings, now: Self.later)
+            let counted = try await desk.purge(isDryRun: true, stop: StopSignal())
+            #expect(counted.payloads == 0 && counted.devices > 0)
+            let stopped = StopSignal()
+            stopped.request("enough")
+            #expect(try await desk.purge(isDryRun: false, stop: stopped) == Purged())
+            #expect(try await desk.purge(isDryRun: false, stop: StopSignal()) == counted)
+            #expect(try await desk.purge(isDryRun: true, stop: StopSignal()) == Purged())
+        }
+    }
+
+    @Test func anErasureLeavesASoundLedgerAndWaitsForARun() async throws {
+        try await withStage(customers: 60) { stage in
+            _ = try await stage.run()
+            let connection = try await stage.database.connect()
+            defer { connection.close() }
+            let user = try #require(
+                try await connection.query(
+                    """
+                    SELECT user_id FROM iap.black
+                    WHERE user_id NOT IN (SELECT unnest(owner_user_ids) FROM iap.cases WHERE state = 'open')
+                    ORDER BY 1
+                    LIMIT 1
+                    """
+                ).first
+            ).decode("user_id", as: String.self)
+            var settings = stage.settings
+            settings.database = stage.database.conninfo(as: "iap_privacy")
+            let desk = RetentionDesk(settings: settings)
+            let erasure = Erasure(userID: user, by: "dan", isEvenOpen: true)
+
+            _ = try await connection.query("SELECT pg_advisory_lock_shared(4800848, 1000)")
+            await #expect {
+                _ = try await desk.erase(erasure)
+            } throws: { error in
+                guard case JobError.anotherRun(let text) = error else { return false }
+                return text.contains("a run is under way")
+            }
+            _ = try await connection.query("SELECT pg_advisory_unlock_all()")
+
+            let rehearsal = try await desk.erase(
+                Erasure(userID: user, by: "dan", isEvenOpen: true, isDryRun: true))
+            guard case .erased(_, let rehearsed, _) = rehearsal else { return #expect(Bool(false), "\(rehearsal)") }
+            let outcome = try await desk.erase(erasure)
+            guard case .erased(let pseudonym, let rows, let open) = outcome else {
+                return #expect(Bool(false), "\(outcome)")
+            }
+            #expect(rows == rehearsed)
+            #expect(open.waitingReceipts == 0)
+            #expect(try await desk.erase(erasure) == .unknown)
+            #expect(try await violations(stage.database) == [])
+            let later = try await stage.run(RunOptions(now: Stage.now.addingTimeInterval(86_400)))
+            #expect(later.report.totals.imbalances == [])
+            #expect(try await count("user_id = \(pseudonym)", stage.database) > 0)
+            #expect(try await count("user_id = \(user)", stage.database) == 0)
+        }
+    }
+}
