@@ -72,8 +72,10 @@ import Testing
                 #expect(try await erase("ann").status == 65)
                 let open = try await erase("ann", "--even-open")
                 #expect(open.status == 0)
-                #expect(open.output.hasSuffix("  receipts: 1\n  white: 1\nStill open: 1 purchase is paid and not delivered "
-                    + "(1), 1 receipt is not verified yet.\n"))
+                #expect(
+                    open.output.hasSuffix(
+                        "  receipts: 1\n  white: 1\nStill open: 1 purchase is paid and not delivered (1), 1 receipt is "
+                            + "not verified yet.\n"))
 
                 let settled = try await erase("bob")
                 #expect(settled.status == 0)
@@ -93,7 +95,8 @@ import Testing
                 let purged = try await ChildProcess.run(ProgramNight.program, ["purge", "--config", file])
                 #expect(purged.status == 0)
                 #expect(purged.output == "payloads purged: 0\ndevices purged: 0\n")
-                let counted = try await ChildProcess.run(ProgramNight.program, ["purge", "--dry-run", "--config", file])
+                let counted = try await ChildProcess.run(
+                    ProgramNight.program, ["purge", "--dry-run", "--config", file])
                 #expect(counted.output == "payloads would be purged: 0\ndevices would be purged: 0\n")
                 let erased = try await ChildProcess.run(
                     ProgramNight.program, ["erase", "ann", "--by", "dan", "--config", file])
