@@ -3249,10 +3249,11 @@ CREATE INDEX receipts_erased ON iap.receipts USING btree (bucket) WHERE (is_eras
 
 CREATE INDEX receipts_in_trouble ON iap.receipts USING btree (bucket, receipt_id) WHERE (error_code IS NOT NULL);
 
-CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports USING btree (day, developer) WHERE (replaced_at IS NULL);
 CREATE INDEX receipts_with_device ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (device IS NOT NULL));
 
 CREATE INDEX receipts_with_payload ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (payload_purged_at IS NULL));
+
+CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports USING btree (day, developer) WHERE (replaced_at IS NULL);
 
 CREATE INDEX sightings_by_receipt ON iap.sightings USING btree (receipt_id, bucket);
 
