@@ -16,7 +16,8 @@ struct Work {
     private static func secrets(for command: Command) -> Secrets {
         switch command {
         case .run, .doctor: .ofThisProcess
-        case .check, .resolve, .verify, .purge, .erase, .report, .migrate, .importFile, .sales, .inspect, .help, .version:
+        case .check, .resolve, .verify, .purge, .erase, .report, .migrate, .importFile, .sales, .inspect, .help,
+            .version:
             .leftAlone
         }
     }
