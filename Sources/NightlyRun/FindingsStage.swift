@@ -28,6 +28,11 @@ struct FindingsStage {
                 try await session.forEachSuspicion(of: apps, now: now) { found in
                     try receiver.add { try $0.add(found) }
                 }
+                if head.sales != nil {
+                    try await session.forEachSalesDifference(now: now) { found in
+                        try receiver.add { try $0.add(found) }
+                    }
+                }
             }
             try receiver.receiver.finish()
         } catch {

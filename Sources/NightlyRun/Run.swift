@@ -76,6 +76,7 @@ struct Run {
         try await session.keep(cases: head.cases, pending: pending, stages: head.stages, of: night.runID)
         let before = ContinuousClock.now
         head.history = try await session.history(upTo: night.runID)
+        head.sales = try await session.salesFigures(now: night.now)
         try await FindingsStage(
             session: session, apps: job.settings.apps.map(\.app), runID: night.runID, now: night.now
         ).hand(head, to: &findings)

@@ -64,6 +64,10 @@ public final class ReportWriter: FindingsReceiver {
         for part in parts { try part.add(suspicion) }
     }
 
+    public func add(_ difference: ComparedSales) throws {
+        for part in parts { try part.add(difference) }
+    }
+
     public func finish() throws {
         guard let writing else { return }
         for part in writing.parts { try part.finish() }

@@ -84,9 +84,11 @@ class Spreadsheet(unittest.TestCase):
 
     def test_has_a_sheet_for_each_list(self):
         self.assertEqual(
-            self.sheets(), ["Cases", "Unusable receipts", "Unverified receipts", "Suspicious", "Totals"])
+            self.sheets(),
+            ["Cases", "Unusable receipts", "Unverified receipts", "Suspicious", "Sold against seen", "Totals"])
         for name, key in [("Unusable receipts", "unusable_receipts"), ("Unverified receipts", "unverified_receipts"),
-                          ("Suspicious", "suspicious"), ("Cases", "cases")]:
+                          ("Suspicious", "suspicious"), ("Cases", "cases"),
+                          ("Sold against seen", "sold_against_seen")]:
             self.assertEqual(len(self.rows(name)), len(self.report[key]), name)
 
     def test_headings_are_frozen_and_filtered(self):
@@ -120,6 +122,14 @@ class Spreadsheet(unittest.TestCase):
         for case in self.report["cases"]:
             expected[case["currency"]] = expected.get(case["currency"], 0) + case["price_milliunits"]
         self.assertEqual(sums, expected)
+
+    def test_sales_equal_the_json(self):
+        rows = self.rows("Sold against seen")
+        for row, sales in zip(rows, self.report["sold_against_seen"], strict=True):
+            self.assertEqual(row["Day"], sales["day"])
+            self.assertEqual(row["Country"], sales.get("storefront", "all"))
+            for heading, key in [("Sold", "units_sold"), ("Seen", "units_seen"), ("Difference", "difference")]:
+                self.assertEqual(row[heading], sales[key])
 
 
 class Text(unittest.TestCase):

@@ -8,6 +8,7 @@ final class Collector: FindingsReceiver {
     var unusable: [ReceiptNotice] = []
     var unverified: [ReceiptNotice] = []
     var suspicions: [Suspicion] = []
+    var salesDifferences: [ComparedSales] = []
     var isFinished = false
 
     func begin(_ run: RunReport) { head = run }
@@ -15,6 +16,7 @@ final class Collector: FindingsReceiver {
     func add(unusable receipt: ReceiptNotice) { unusable.append(receipt) }
     func add(unverified receipt: ReceiptNotice) { unverified.append(receipt) }
     func add(_ suspicion: Suspicion) { suspicions.append(suspicion) }
+    func add(_ difference: ComparedSales) { salesDifferences.append(difference) }
     func finish() { isFinished = true }
 
     var caseIDs: Set<String> { Set(cases.map(\.key.id.text)) }

@@ -24,6 +24,13 @@ struct PlayedNights {
         #expect(report.totals.imbalances == [])
         try await stage.observe(night: night)
     }
+
+    /// What the latest night's report says when it is written again.
+    func report() async throws -> (report: RunReport, findings: Collector) {
+        var findings = Collector()
+        let report = try await job.report(run: nil, findings: &findings)
+        return (report, findings)
+    }
 }
 
 /// Opens a world with a store of its own.

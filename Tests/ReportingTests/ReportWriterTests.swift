@@ -72,7 +72,7 @@ import Testing
             #expect(
                 Set(report.keys) == [
                     "run", "schema_version", "totals", "cases", "unusable_receipts", "unverified_receipts",
-                    "suspicious",
+                    "suspicious", "sold_against_seen",
                 ])
             let lost = try #require((report["cases"] as? [[String: Any]])?.first)
             #expect(lost["transaction_id"] as? String == "120000123456789012")

@@ -1,5 +1,6 @@
 import Foundation
 import Reconciliation
+import Testing
 
 /// A made-up run with every kind of finding.
 enum Sample {
@@ -42,6 +43,26 @@ enum Sample {
                     uploadedAt: now.addingTimeInterval(-80_000))
             ],
             claims: [], openedAt: now, isNew: true)
+    }
+
+    static func salesFigures() throws -> SalesFigures {
+        SalesFigures(
+            days: 29, first: try #require(CalendarDay("2026-10-01")), last: try #require(CalendarDay("2026-10-29")),
+            unitsSold: 1204, unitsSeen: 1203, refundsSold: 9, refundsSeen: 8, missing: 2, surplus: 1)
+    }
+
+    static func salesDifferences() throws -> [ComparedSales] {
+        let bundleID = try #require(BundleID("com.example.game"))
+        return [
+            ComparedSales(
+                day: try #require(CalendarDay("2026-10-29")), bundleID: bundleID,
+                productID: try #require(ProductID("gold.100")), productName: "一百金币", place: .country("USA"),
+                unitsSold: 12, unitsSeen: 10, differenceAround: 1, refundsSold: 1, refundsSeen: 0),
+            ComparedSales(
+                day: try #require(CalendarDay("2026-10-28")), bundleID: bundleID,
+                productID: try #require(ProductID("starter.pack")), productName: "Starter <b>", place: .everywhere,
+                unitsSold: 0, unitsSeen: 1, differenceAround: 0),
+        ]
     }
 
     static func notice(_ problem: ReceiptProblem) -> ReceiptNotice {

@@ -44,11 +44,14 @@ struct SampleNight {
         let found = (0..<count).map(lostOrder).sorted {
             ($0.assessment.likelihood, $0.purchasedAt) < ($1.assessment.likelihood, $1.purchasedAt)
         }
-        try receiver.begin(head(of: found))
+        var head = head(of: found)
+        head.sales = try Sample.salesFigures()
+        try receiver.begin(head)
         for lostOrder in found { try receiver.add(lostOrder) }
         for index in 0..<7 { try receiver.add(unusable: notice(index, .notGenuine)) }
         for index in 7..<12 { try receiver.add(unverified: notice(index, .tryAgain)) }
         try receiver.add(Sample.suspicion)
+        for difference in try Sample.salesDifferences() { try receiver.add(difference) }
         try receiver.finish()
     }
 

@@ -1,5 +1,5 @@
 /// Takes the findings of a run one by one, so that no list of them is ever held in memory: first the head of the
-/// report, then every case (likeliest first, then oldest first), the receipts, and what is suspicious.
+/// report, then every case (likeliest first, then oldest first), the receipts, what is suspicious, and how sales differ.
 public protocol FindingsReceiver {
     mutating func begin(_ run: RunReport) throws
     /// A likely lost order.
@@ -9,6 +9,8 @@ public protocol FindingsReceiver {
     /// A receipt that could not be verified yet.
     mutating func add(unverified receipt: ReceiptNotice) throws
     mutating func add(_ suspicion: Suspicion) throws
+    /// A day and product of which Apple sold another number than the tables saw, the latest first.
+    mutating func add(_ difference: ComparedSales) throws
     /// Nothing more comes.
     mutating func finish() throws
 }

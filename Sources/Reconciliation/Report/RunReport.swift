@@ -23,6 +23,8 @@ public struct RunReport: Hashable, Sendable {
     public var history: [RunFigures]
     /// What the run took away because it need not be kept any longer.
     public var purged = Purged()
+    /// What Apple's sales reports of the last thirty days come to; nothing where none was read.
+    public var sales: SalesFigures?
 
     public init(
         runID: Int64?, startedAt: Date, finishedAt: Date, now: Date, timeZone: TimeZone, outcome: RunOutcome,

@@ -11,22 +11,26 @@ final class JSONFile: ReportPart {
 
     private enum List: String, CaseIterable {
         case cases, unusable = "unusable_receipts", unverified = "unverified_receipts", suspicious
+        case sales = "sold_against_seen"
     }
 
     init(_ context: ReportContext) throws {
         file = try context.folder.file("report.json")
         try file.write(
             "{\"run\":\(try text(JSONReport.Run(context.run, context.programVersion)))"
-                + ",\"schema_version\":1,\"totals\":\(try text(JSONReport.totals(context.run.totals))),\"cases\":[")
+                + ",\"schema_version\":1,\"totals\":\(try text(JSONReport.totals(context.run.totals)))")
+        if let sales = context.run.sales { try file.write(",\"sales\":\(try text(JSONReport.Sales(sales)))") }
+        try file.write(",\"cases\":[")
     }
 
     func add(_ lostOrder: ReportedCase) throws { try add(JSONReport.Case(lostOrder), to: .cases) }
     func add(unusable receipt: ReceiptNotice) throws { try add(JSONReport.Receipt(receipt), to: .unusable) }
     func add(unverified receipt: ReceiptNotice) throws { try add(JSONReport.Receipt(receipt), to: .unverified) }
     func add(_ suspicion: Suspicion) throws { try add(JSONReport.Suspicious(suspicion), to: .suspicious) }
+    func add(_ difference: ComparedSales) throws { try add(JSONReport.SalesDifference(difference), to: .sales) }
 
     func finish() throws {
-        try advance(to: .suspicious)
+        try advance(to: .sales)
         try file.write("]}\n")
         try file.finish()
     }

@@ -7,6 +7,7 @@ protocol ReportPart: AnyObject {
     func add(unusable receipt: ReceiptNotice) throws
     func add(unverified receipt: ReceiptNotice) throws
     func add(_ suspicion: Suspicion) throws
+    func add(_ difference: ComparedSales) throws
     /// Nothing more comes: puts everything on the disk.
     func finish() throws
 }
@@ -15,6 +16,7 @@ extension ReportPart {
     func add(unusable receipt: ReceiptNotice) throws {}
     func add(unverified receipt: ReceiptNotice) throws {}
     func add(_ suspicion: Suspicion) throws {}
+    func add(_ difference: ComparedSales) throws {}
 }
 
 /// What every part of a report knows of it.

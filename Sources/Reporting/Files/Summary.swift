@@ -90,9 +90,18 @@ struct Summary {
                     ?? "none"),
             row("pending", "\(run.pending) within their grace, not counted as lost"),
         ]
+        if let sales = run.sales { lines.append(row("sold against seen", text(sales))) }
         if !firstCases.isEmpty { lines += [""] + firstCases }
         if counts.total > firstCases.count { lines.append("  … and \(counts.total - firstCases.count) more") }
         return lines
+    }
+
+    private func text(_ sales: SalesFigures) -> String {
+        let sums = "\(sales.unitsSold) units sold, \(sales.unitsSeen) seen"
+        let differences =
+            sales.missing + sales.surplus == 0
+            ? "all equal" : "\(sales.missing) sold and never seen, \(sales.surplus) seen and not sold"
+        return "\(sums) on \(sales.days) days to \(sales.last): \(differences)"
     }
 
     private var money: String {

@@ -21,7 +21,7 @@ final class PageFiles: ReportPart {
     private let listRows: ListRows
     private var tally = PageTally()
     private var pages: [CasePage]
-    private let unusable, unverified, suspicious: ListFile
+    private let unusable, unverified, suspicious, sales: ListFile
 
     init(_ context: ReportContext, limits: Limits = Limits()) throws {
         self.context = context
@@ -33,6 +33,7 @@ final class PageFiles: ReportPart {
         unusable = ListFile(try context.folder.file(".unusable"), limit: limits.listBytes)
         unverified = ListFile(try context.folder.file(".unverified"), limit: limits.listBytes)
         suspicious = ListFile(try context.folder.file(".suspicious"), limit: limits.listBytes)
+        sales = ListFile(try context.folder.file(".sales"), limit: limits.listBytes)
     }
 
     func add(_ lostOrder: ReportedCase) throws {
@@ -50,11 +51,14 @@ final class PageFiles: ReportPart {
     func add(unusable receipt: ReceiptNotice) throws { try unusable.add { listRows.html(receipt) } }
     func add(unverified receipt: ReceiptNotice) throws { try unverified.add { listRows.html(receipt) } }
     func add(_ suspicion: Suspicion) throws { try suspicious.add { listRows.html(suspicion) } }
+    func add(_ difference: ComparedSales) throws {
+        try sales.add { SalesSection.row(difference, readers) }
+    }
 
     func finish() throws {
         for page in pages { try write(page) }
         for page in pages { page.remove() }
-        for list in [unusable, unverified, suspicious] { list.file.remove() }
+        for list in [unusable, unverified, suspicious, sales] { list.file.remove() }
     }
 
     private func write(_ page: CasePage) throws {
@@ -91,6 +95,12 @@ final class PageFiles: ReportPart {
             let section = listRows.section(title, shown: list.shown, of: list.total, columns: columns)
             try file.write(section.head.text)
             try file.append(contentsOf: list.file)
+            try file.write(section.end.text)
+        }
+        if let figures = context.run.sales {
+            let section = SalesSection(figures: figures, shown: sales.shown, total: sales.total, readers: readers)
+            try file.write(section.head.text)
+            try file.append(contentsOf: sales.file)
             try file.write(section.end.text)
         }
         try file.write(TotalsSection(run: context.run, readers: readers).html.text)

@@ -20,6 +20,21 @@ struct Reader {
 
     func day(_ date: Date) -> String { date.formatted(dayStyle) }
 
+    /// A day that is the same in every time zone.
+    func day(_ day: CalendarDay) -> String {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let parts = DateComponents(year: day.year, month: day.month, day: day.day)
+        guard let date = calendar.date(from: parts) else { return day.description }
+        return date.formatted(Date.FormatStyle(date: .abbreviated, time: .omitted, locale: locale, timeZone: .gmt))
+    }
+
+    /// A country by its name.
+    func country(_ place: ComparedSales.Place) -> String {
+        guard let storefront = place.storefront else { return words(.allCountries) }
+        return Country.code(ofStorefront: storefront).flatMap(locale.localizedString(forRegionCode:)) ?? storefront
+    }
+
     /// To the minute; the second and UTC stand in the element's attribute.
     func moment(_ date: Date) -> HTML {
         "<time datetime=\"\(Formats.utc(date))\">\(date.formatted(momentStyle))</time>"

@@ -32,6 +32,14 @@ struct SpreadsheetColumns {
         ]
     }
 
+    var sales: [Sheet.Column] {
+        [
+            column(.day, 12), column(.app, 24), column(.product, 20), column(.productName, 20), column(.country, 14),
+            column(.unitsSold, 9), column(.unitsSeen, 9), column(.difference, 11), column(.differenceAround, 20),
+            column(.refundsSold, 16), column(.refundsSeen, 14),
+        ]
+    }
+
     var totals: [Sheet.Column] {
         [
             column(.section, 24), column(.figure, 20), column(.transactions, 14), column(.units, 12),

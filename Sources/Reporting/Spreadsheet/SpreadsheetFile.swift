@@ -7,6 +7,8 @@ final class SpreadsheetFile: ReportPart {
     private let words: any Wording
     private let workbook: Workbook
     private let cases, unusable, unverified, suspicious, totals: Sheet
+    /// Only where a sales report was read.
+    private let sales: Sheet?
     private static let utc = TimeZone.gmt
 
     init(_ context: ReportContext) throws {
@@ -21,6 +23,13 @@ final class SpreadsheetFile: ReportPart {
         unusable = try Sheet(words(.sheetUnusable), headings.receipts, about: 2, in: workbook)
         unverified = try Sheet(words(.sheetUnverified), headings.receipts, about: 2, in: workbook)
         suspicious = try Sheet(words(.sheetSuspicious), headings.suspicious, about: 2, in: workbook)
+        sales =
+            if context.run.sales == nil {
+                nil
+            } else {
+                // What its rows are about: the day, the app and the product.
+                try Sheet(words(.sheetSales), headings.sales, about: 3, in: workbook)
+            }
         totals = try Sheet(words(.sheetTotals), headings.totals, about: 2, in: workbook)
     }
 
@@ -63,9 +72,18 @@ final class SpreadsheetFile: ReportPart {
         ])
     }
 
+    func add(_ difference: ComparedSales) throws {
+        try sales?.add([
+            .text(difference.day.description), .text(difference.bundleID.text), .text(difference.productID.text),
+            .text(difference.productName ?? ""), .text(difference.place.storefront ?? words(.allCountries)),
+            .number(difference.unitsSold), .number(difference.unitsSeen), .number(difference.difference),
+            .number(difference.differenceAround), .number(difference.refundsSold), .number(difference.refundsSeen),
+        ])
+    }
+
     func finish() throws {
         try addTotals()
-        for sheet in [cases, unusable, unverified, suspicious, totals] { sheet.finish() }
+        for sheet in [cases, unusable, unverified, suspicious, sales, totals] { sheet?.finish() }
         try workbook.close()
     }
 

@@ -25,6 +25,9 @@ enum Phrase: String, CaseIterable {
     case clear, shown, shownOf, noMatch, rowsFromTo, sortBy, scriptOff
     // Lists
     case unusable, unverified, suspicious, latestFirst, partOfList, uploaded, nights, what, users, found
+    // Sales
+    case soldAgainstSeen, salesSummary, salesNote, salesEqual, country, allCountries, unitsSold, unitsSeen, difference
+    case differenceAround, refundsSold, refundsSeen
     // Totals
     case totals, balance, doNotBalance, received, whiteTable, verified, newlyWhite, alreadyWhite, alreadyBlack
     case excluded, openingWhite, new, claimed, resolved, refunded, closingWhite, stages, stage, seconds, items
@@ -32,7 +35,7 @@ enum Phrase: String, CaseIterable {
     // All reports
     case reports, day, run, dryRun, outcome, complete, early, files
     // The spreadsheet
-    case sheetCases, sheetUnusable, sheetUnverified, sheetSuspicious, sheetTotals
+    case sheetCases, sheetUnusable, sheetUnverified, sheetSuspicious, sheetSales, sheetTotals
     case section, amount, productName, uploadedUTC
     case currency, purchasedUTC, purchasedLocal, ageInDays, yes, no, detail, firstSeen, reasons, isListPrice
 }

@@ -30,12 +30,20 @@ import Testing
                     let standings = result.files.flatMap(\.days).map(\.standing)
                     #expect(standings.dropLast().allSatisfy { $0 == "unchanged" } && standings.last == "new")
                     #expect(result.files.allSatisfy { $0.unknownApps.isEmpty && $0.refusedCount == 0 })
+                    try await expectReported(result, nights)
                     unseen.append(try await compare(result, nights, until: nights.settings.moment(ofNight: night)))
                 }
                 #expect(unseen.reduce(0, +) > 10, "\(unseen)")
                 #expect(try #require(unseen.last) > 0, "\(unseen)")
             }
         }
+    }
+
+    /// The nightly report tells the same.
+    private func expectReported(_ result: SalesResult, _ nights: PlayedNights) async throws {
+        let (report, findings) = try await nights.report()
+        #expect(report.sales == result.figures)
+        #expect(findings.salesDifferences == result.differences)
     }
 
     /// Compares with the truth, id by id; gives how many purchases the tables don't know.
