@@ -54,9 +54,13 @@ struct ListRows {
     }
 
     /// A table that scrolls by itself where it is wider than the page; so it can be reached by the keyboard.
-    static func tableHead(_ caption: HTML?, _ columns: [HTML]) -> HTML {
+    ///
+    /// - Parameter figures: the columns that hold figures.
+    static func tableHead(_ caption: HTML?, _ columns: [HTML], figures: Range<Int> = 0..<0) -> HTML {
         let caption: HTML = caption.map { "<caption>\($0)</caption>" } ?? ""
-        let cells = columns.map { name -> HTML in "<th scope=\"col\">\(name)</th>" }
+        let cells = columns.enumerated().map { column, name -> HTML in
+            "<th scope=\"col\"\(figures.contains(column) ? " class=\"figure\"" as HTML : "")>\(name)</th>"
+        }
         return """
             <div class="scroll" tabindex="0"><table>\(caption)<thead><tr>\(cells)</tr></thead><tbody>
 

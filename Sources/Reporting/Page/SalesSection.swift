@@ -9,7 +9,7 @@ struct SalesSection {
 
     var head: HTML {
         let heading: HTML = """
-            <section class="list sales"><h2>\(readers.text(.soldAgainstSeen)) \
+            <section class="sales"><h2>\(readers.text(.soldAgainstSeen)) \
             <span class="count">\(readers.first.number(total))</span></h2>
             <p>\(readers.each(summary))</p>
 
@@ -21,7 +21,8 @@ struct SalesSection {
                 shown < total ? .partOfList : .latestFirst,
                 ["n": "\($0.number(shown))", "total": "\($0.number(total))"])
         }
-        return heading + note + ListRows.tableHead(caption, Self.columns.map(readers.text))
+        return heading + note
+            + ListRows.tableHead(caption, Self.columns.map(readers.text), figures: 4..<Self.columns.count)
     }
 
     var end: HTML { total > 0 ? "</tbody></table></div></section>\n" : "</section>\n" }
