@@ -499,7 +499,7 @@ BEGIN
     HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
 
     UPDATE iap.runs
-    SET closed_through = greatest(closed, iap.utc_day(as_of) - 1)
+    SET closed_through = greatest(closed, (as_of AT TIME ZONE 'UTC')::date - 1)
     WHERE run_id = close_postings.run_id;
 END
 $$;
@@ -868,7 +868,7 @@ CREATE FUNCTION iap.post() RETURNS trigger
     AS $$
 DECLARE
     sign  integer := tg_argv[0];
-    today date := iap.utc_day(iap.present());
+    today date := (iap.present() AT TIME ZONE 'UTC')::date;
 BEGIN
     IF tg_table_name = 'white' THEN
         INSERT INTO iap.postings
@@ -913,8 +913,8 @@ CREATE FUNCTION iap.post_change_of_white() RETURNS trigger
 BEGIN
     INSERT INTO iap.postings
     SELECT
-        iap.utc_day(iap.present()), 'owed', iap.utc_day(purchased_at), bundle_id, product_id, currency, price_source,
-        NULL, sign, sign * quantity, sign * milliunits
+        (iap.present() AT TIME ZONE 'UTC')::date, 'owed', (purchased_at AT TIME ZONE 'UTC')::date, bundle_id,
+        product_id, currency, price_source, NULL, sign, sign * quantity, sign * milliunits
     FROM (
         VALUES
             (-1, OLD.environment, OLD.purchased_at, OLD.bundle_id, OLD.product_id, OLD.booked_currency, OLD.booked_as,
@@ -931,14 +931,17 @@ $$;
 COMMENT ON FUNCTION iap.post_change_of_white() IS 'Posts that a white transaction is counted as something else. A row at a time: it is rare, and the nightly confirmation of all that is white shall cost nothing.';
 
 CREATE FUNCTION iap.present() RETURNS timestamp with time zone
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    SELECT CASE
-        WHEN coalesce(current_setting('iap.present', true), '') = '' THEN now()
-        WHEN has_table_privilege(session_user, 'iap.runs', 'INSERT') THEN current_setting('iap.present')::timestamptz
-        ELSE now()
-    END
+DECLARE
+    set_to text := current_setting('iap.present', true);
+BEGIN
+    IF set_to <> '' AND has_table_privilege(session_user, 'iap.runs', 'INSERT') THEN
+        RETURN set_to::timestamptz;
+    END IF;
+    RETURN now();
+END
 $$;
 
 COMMENT ON FUNCTION iap.present() IS 'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present. An app''s server can''t set it.';
@@ -1205,7 +1208,9 @@ BEGIN
     UPDATE iap.cases
     SET owner_user_ids = array_replace(owner_user_ids, replace_user.user_id, pseudonym),
         candidates = iap.without_user(candidates, replace_user.user_id, pseudonym),
-        closed_by = CASE WHEN closed_by = 'claim:' || replace_user.user_id THEN 'claim:' || pseudonym ELSE closed_by END,
+        closed_by = CASE
+            WHEN closed_by = 'claim:' || replace_user.user_id THEN 'claim:' || pseudonym ELSE closed_by
+        END,
         note = iap.without_user(note, replace_user.user_id, pseudonym)
     WHERE owner_user_ids @> ARRAY[replace_user.user_id]
         OR closed_by = 'claim:' || replace_user.user_id
@@ -1498,13 +1503,6 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.tidy_white(owed iap.white, who text) IS 'Takes out of white what turned out to be delivered or excluded, so that it is no case.';
-
-CREATE FUNCTION iap.utc_day(moment timestamp with time zone) RETURNS date
-    LANGUAGE sql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$ SELECT (moment AT TIME ZONE 'UTC')::date $$;
-
-COMMENT ON FUNCTION iap.utc_day(moment timestamp with time zone) IS 'The day of UTC in which a moment lies.';
 
 CREATE FUNCTION iap.value_purchase() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -3424,8 +3422,6 @@ REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload 
 REVOKE ALL ON FUNCTION iap.take_back(resolved iap.white) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.tidy_white(owed iap.white, who text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION iap.utc_day(moment timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.value_purchase() FROM PUBLIC;
 

@@ -102,15 +102,11 @@ CREATE TRIGGER books_are_kept BEFORE UPDATE OR DELETE ON iap.books
 CREATE TRIGGER books_are_not_truncated BEFORE TRUNCATE ON iap.books
     FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
 
-CREATE FUNCTION iap.utc_day(moment timestamptz) RETURNS date
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$ SELECT (moment AT TIME ZONE 'UTC')::date $$;
-COMMENT ON FUNCTION iap.utc_day IS 'The day of UTC in which a moment lies.';
-
 CREATE FUNCTION iap.post() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     sign  integer := tg_argv[0];
-    today date := iap.utc_day(iap.present());
+    today date := (iap.present() AT TIME ZONE 'UTC')::date;
 BEGIN
     IF tg_table_name = 'white' THEN
         INSERT INTO iap.postings
@@ -173,8 +169,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     INSERT INTO iap.postings
     SELECT
-        iap.utc_day(iap.present()), 'owed', iap.utc_day(purchased_at), bundle_id, product_id, currency, price_source,
-        NULL, sign, sign * quantity, sign * milliunits
+        (iap.present() AT TIME ZONE 'UTC')::date, 'owed', (purchased_at AT TIME ZONE 'UTC')::date, bundle_id,
+        product_id, currency, price_source, NULL, sign, sign * quantity, sign * milliunits
     FROM (
         VALUES
             (-1, OLD.environment, OLD.purchased_at, OLD.bundle_id, OLD.product_id, OLD.booked_currency, OLD.booked_as,
@@ -219,7 +215,7 @@ BEGIN
     HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
 
     UPDATE iap.runs
-    SET closed_through = greatest(closed, iap.utc_day(as_of) - 1)
+    SET closed_through = greatest(closed, (as_of AT TIME ZONE 'UTC')::date - 1)
     WHERE run_id = close_postings.run_id;
 END
 $$;
@@ -228,7 +224,7 @@ COMMENT ON FUNCTION iap.close_postings IS
     'days before the run''s own for good.';
 
 REVOKE ALL ON FUNCTION
-    iap.value_purchase, iap.utc_day, iap.post, iap.post_change_of_white, iap.close_postings
+    iap.value_purchase, iap.post, iap.post_change_of_white, iap.close_postings
     FROM PUBLIC;
 
 -- Unclaimed liability ------------------------------------------------------------------------------------------------
@@ -479,7 +475,8 @@ COMMENT ON COLUMN finance.misdeliveries.transaction_id IS 'Apple''s id of the pu
 COMMENT ON COLUMN finance.misdeliveries.order_id IS 'The app''s own order, if one was named.';
 COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
-COMMENT ON COLUMN finance.misdeliveries.evidence IS 'order: the order that was named is theirs; upload: they uploaded it first.';
+COMMENT ON COLUMN finance.misdeliveries.evidence IS
+    'order: the order that was named is theirs; upload: they uploaded it first.';
 COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity.';
 COMMENT ON COLUMN finance.misdeliveries.currency IS 'Of the amount; NULL where no price is known.';
 COMMENT ON COLUMN finance.misdeliveries.price_source IS
@@ -824,7 +821,8 @@ COMMENT ON FUNCTION finance.refunds_as_of IS
 CREATE FUNCTION finance.balances_as_of(as_of date)
 RETURNS TABLE (
     bundle_id text, currency text, received bigint, owed bigint, delivered bigint, excluded bigint,
-    refunded_after_delivery bigint, owed_amount numeric, delivered_amount numeric, refunded_after_delivery_amount numeric
+    refunded_after_delivery bigint, owed_amount numeric, delivered_amount numeric,
+    refunded_after_delivery_amount numeric
 )
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT

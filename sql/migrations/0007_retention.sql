@@ -255,7 +255,9 @@ BEGIN
     UPDATE iap.cases
     SET owner_user_ids = array_replace(owner_user_ids, replace_user.user_id, pseudonym),
         candidates = iap.without_user(candidates, replace_user.user_id, pseudonym),
-        closed_by = CASE WHEN closed_by = 'claim:' || replace_user.user_id THEN 'claim:' || pseudonym ELSE closed_by END,
+        closed_by = CASE
+            WHEN closed_by = 'claim:' || replace_user.user_id THEN 'claim:' || pseudonym ELSE closed_by
+        END,
         note = iap.without_user(note, replace_user.user_id, pseudonym)
     WHERE owner_user_ids @> ARRAY[replace_user.user_id]
         OR closed_by = 'claim:' || replace_user.user_id
@@ -296,7 +298,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.replace_user IS
     'Replaces a user id by a pseudonym wherever it is, takes away what only tells of the person, and gives the number '
-    'of rows by table; erasure is the event that will tell of it. Claims, cases and events are read from end to end: it is asked rarely.';
+    'of rows by table; erasure is the event that will tell of it. Claims, cases and events are read from end to end: '
+    'it is asked rarely.';
 
 CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
