@@ -50,10 +50,10 @@ enum Sections {
                 to.settings.apple.serverAPISandbox = try setting.address()
             },
             "certificate_authorities": SettingKey { setting, to throws(ConfigurationError) in
-                to.settings.apple.certificateAuthorities = try readable(setting)
+                to.settings.apple.certificateAuthorities = try setting.readableFile()
             },
             "root_certificates": SettingKey { setting, to throws(ConfigurationError) in
-                to.settings.apple.rootCertificates = try readable(setting)
+                to.settings.apple.rootCertificates = try setting.readableFile()
             },
             "concurrency": SettingKey { setting, to throws(ConfigurationError) in
                 to.settings.apple.concurrency = try setting.whole(1...1000)
@@ -116,14 +116,6 @@ enum Sections {
                 to.settings.retention.devices = try setting.keeping()
             },
         ]
-    }
-
-    private static func readable(_ setting: Setting) throws(ConfigurationError) -> String {
-        let path = try setting.nonEmpty()
-        guard FileManager.default.isReadableFile(atPath: path) else {
-            throw setting.error("“\(path)” can't be read")
-        }
-        return path
     }
 
     private static func words<Choice: RawRepresentable<String> & CaseIterable>(_: Choice.Type) -> [String: Choice] {
