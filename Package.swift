@@ -78,6 +78,12 @@ let package = Package(
             ],
             exclude: ["Baselines"], swiftSettings: strict),
 
+        // The program under fire; it stands on the clusters and processes that the tests have.
+        .executableTarget(
+            name: "Chaos",
+            dependencies: ["TestSupport", "AppStoreSimulator", "NightlyRun", "Ledger", "PostgreSQL"],
+            swiftSettings: strict),
+
         .target(
             name: "TestSupport", dependencies: ["PostgreSQL", "Ledger"], path: "Tests/TestSupport",
             swiftSettings: strict),

@@ -41,6 +41,7 @@ extension LedgerSession {
         try await write(totals, number: before.number + 1, to: runID)
         // A dry run's changes are in its shadows, which post nothing.
         if !isShadowed { _ = try await connection.query("SELECT close_postings(\(runID))") }
+        checkpoint(.booksCommitting)
         return totals
     }
 

@@ -17,6 +17,7 @@ struct BatchSource {
     mutating func next(_ session: LedgerSession) async throws(LedgerError) -> InboxBatch? {
         while !night.isEnding {
             guard let bucket = try await current(session) else { return nil }
+            checkpoint(.bucketOwned)
             let limit = night.reserve(night.settings.batchSize)
             guard limit > 0 else { return nil }
             let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
@@ -24,6 +25,7 @@ struct BatchSource {
                 try await session.nextBatch(bucket: bucket, after: end, limit: limit, now: now)
             }
             night.giveBack(limit - min(limit, batch.receiptCount))
+            checkpoint(.batchFetched)
             end = batch.end
             if batch.isLast { self.bucket = nil }
             if batch.receiptCount > 0 { return batch }

@@ -14,6 +14,7 @@ struct FindingsStage {
     /// - Throws: what the receiver throws, as it threw it; else `LedgerError`.
     func hand(_ head: RunReport, to findings: inout some FindingsReceiver) async throws {
         try findings.begin(head)
+        checkpoint(.reportBegun)
         var receiver = Attentive(findings)
         defer { findings = receiver.receiver }
         do {
@@ -35,6 +36,7 @@ struct FindingsStage {
                 }
             }
             try receiver.receiver.finish()
+            checkpoint(.reportPublished)
         } catch {
             throw receiver.refusal ?? error
         }

@@ -43,7 +43,9 @@ public struct NightlyJob: Sendable {
             let services = try AppleServices(settings)
             let session = try await LedgerSession.connect(ledger(options))
             defer { session.close() }
+            checkpoint(.connected)
             try await prepare(session, options)
+            checkpoint(.nightTaken)
             try await services.checkAccess()
             let run = try await Run.begin(self, options, session: session, services: services, stop: stop)
             return try await run.carryOut(to: &findings)

@@ -26,6 +26,7 @@ struct Run {
                 asOf: now, startedAt: startedAt, host: ProcessInfo.processInfo.hostName,
                 processID: ProcessInfo.processInfo.processIdentifier, programVersion: job.programVersion,
                 receiptsDue: count))
+        checkpoint(.runBegun)
         let night = Night(
             runID: runID, now: now, options: options, settings: job.settings,
             verifier: Verifier(settings: job.settings, services: services, stop: stop, now: now),
@@ -50,6 +51,7 @@ struct Run {
 
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
         try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due.keys.sorted())
+        checkpoint(.inboxDone)
         try await regainNight()
         if night.verifier.isAppleDown {
             try await session.makeDueAgain([.appleUnreachable, .tryAgain], triedAt: night.now)
@@ -66,6 +68,7 @@ struct Run {
             try await session.sealEvents(of: night.runID)
             return totals
         }
+        checkpoint(.booksClosed)
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: Date(), now: night.now,
@@ -74,6 +77,7 @@ struct Run {
             stages: night.stopwatch.stages)
         head.purged = purged
         try await session.keep(cases: head.cases, pending: pending, stages: head.stages, of: night.runID)
+        checkpoint(.headKept)
         let before = ContinuousClock.now
         head.history = try await session.history(upTo: night.runID)
         head.sales = try await session.salesFigures(now: night.now)
@@ -125,7 +129,9 @@ struct Run {
             case .complete: .complete
             case .endedEarly(let why): .endedEarly(exitCode: isNothingProcessed ? 69 : 75, why)
             }
+        checkpoint(.runEnding)
         try await session.end(night.runID, as: end, at: Date())
+        checkpoint(.runEnded)
         job.log(
             LogEntry(
                 .info, "run ends", fields: ["state": "\(report.outcome)", "cases": String(report.cases.total)],

@@ -15,13 +15,16 @@ struct Sweeper {
         try await session.forEachPageOfFacts(of: apps, now: night.now) { page async throws(LedgerError) in
             let cases = page.map { given.assess($0) }
             count += cases.count
+            checkpoint(.casesAssessed)
             try await patiently { () async throws(LedgerError) in
                 try await session.store(cases, runID: night.runID, now: night.now)
             }
+            checkpoint(.casesStored)
         }
         try await patiently { () async throws(LedgerError) in
             try await session.closeVanishedCases(runID: night.runID, now: night.now)
         }
+        checkpoint(.casesClosed)
         return (count, try await session.pendingCount(of: apps, now: night.now))
     }
 }

@@ -28,6 +28,7 @@ struct Worker {
                 throw error
             }
             finished = await verifying.value
+            checkpoint(.batchVerified)
         }
     }
 
@@ -51,6 +52,7 @@ struct Worker {
                     receipts: receipts)
                 return try await patiently { () async throws(LedgerError) in try await session.record(record) }
             }
+            checkpoint(.recordCommitted)
             night.count(totals)
         }
         if verified.batch.isLast, !night.isDryRun {

@@ -171,4 +171,25 @@ import Testing
             #expect(left == [])
         }
     }
+
+    @Test func takesAwayWhatKilledRunsLeftAndNothingOfARunUnderWay() throws {
+        try withFolder { folder in
+            let underWay = try ReportWriter(directory: folder, programVersion: "1.0")
+            try underWay.begin(Sample.run())
+            let living = try FileManager.default.contentsOfDirectory(atPath: folder)
+            for dead in [".report-killed", ".report-other.old"] {
+                try FileManager.default.createDirectory(atPath: "\(folder)/\(dead)", withIntermediateDirectories: true)
+                try "half of it".write(toFile: "\(folder)/\(dead)/index.html", atomically: true, encoding: .utf8)
+            }
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(folder)/.report-third.latest", withDestinationPath: "2026-09-21-run-1")
+            do {
+                let next = try ReportWriter(directory: folder, programVersion: "1.0")
+                #expect(next.location == "")
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == living)
+            try underWay.finish()
+            #expect(FileManager.default.fileExists(atPath: "\(folder)/latest/index.html"))
+        }
+    }
 }

@@ -30,12 +30,12 @@ enum Scenario: String, Sendable, CaseIterable {
     // Lost, and handed in as what `verifyReceipt` can't read.
     case signedTransaction = "S25"
 
-    /// Every fifteenth customer meets with something; all of it comes in turn, so that no world lacks any.
+    /// One of so many customers meets with something; all of it comes in turn, so that no world lacks any.
     ///
     /// - Parameter hasSignedTransactions: whether some customers have clients of StoreKit 2 (S25).
-    static func of(customer number: Int, hasSignedTransactions: Bool = false) -> Scenario {
-        guard number % 15 == 7 else { return .ordinary }
+    static func of(customer number: Int, hasSignedTransactions: Bool = false, rarity: Int = 15) -> Scenario {
+        guard number % rarity == rarity / 2 else { return .ordinary }
         let special = allCases.dropFirst().filter { hasSignedTransactions || $0 != .signedTransaction }
-        return special[special.startIndex + number / 15 % special.count]
+        return special[special.startIndex + number / rarity % special.count]
     }
 }

@@ -3,7 +3,8 @@ import Foundation
 extension Story {
     /// Tells the whole story.
     mutating func play() {
-        scenario = Scenario.of(customer: customer.number, hasSignedTransactions: settings.hasSignedTransactions)
+        scenario = Scenario.of(
+            customer: customer.number, hasSignedTransactions: settings.hasSignedTransactions, rarity: settings.rarity)
         switch scenario {
         case .ordinary: playOrdinary()
         case .rodeAlong: playRodeAlong()

@@ -13,8 +13,11 @@ extension LedgerSession {
         try await translating {
             try await connection.transaction {
                 try await stage(record)
+                checkpoint(.transactionsStaged)
                 try await pullShadows(for: record)
-                return try await merge(record)
+                let totals = try await merge(record)
+                checkpoint(.recordCommitting)
+                return totals
             }
         }
     }
@@ -29,6 +32,8 @@ extension LedgerSession {
         let delivered = try await merge.withdrawDelivered()
         try await merge.sight()
 
+        checkpoint(.transactionsMerged)
+
         let new = admitted - delivered.new
         let places = try await merge.places()
         let totals = try BatchTotals(places: places.tallies, new: new, staged: record.best.count)
@@ -37,6 +42,7 @@ extension LedgerSession {
                 .new: new, .claimed: delivered.old, .refunded: withdrawn.refunded, .resolved: withdrawn.resolved,
             ], runID: record.runID, at: record.now)
         let counts = try await settle(record, watched: places.watched)
+        checkpoint(.receiptsSettled)
         try await merge.clear()
         return try await add(totals, counts, to: record.runID)
     }

@@ -7,9 +7,13 @@ import Reconciliation
 struct ReportFolder {
     let directory: String
     private let temporary: String
+    /// The sign of life of whoever writes there.
+    private let life: FolderLock?
+
+    private static let prefix = ".report-"
 
     /// Makes the report directory if it is missing, and a temporary folder in it: whoever can do that can write a
-    /// report.
+    /// report. Takes away what runs left there that were killed while they wrote.
     init(directory: String) throws(ReportError) {
         self.directory = directory
         do {
@@ -18,12 +22,28 @@ struct ReportFolder {
         } catch {
             throw .notWritable(path: directory, reason: Self.reason(of: error))
         }
-        var template = Array("\(directory)/.report-XXXXXX".utf8CString)
+        // Else another's folder could be taken for dead before it is locked.
+        let turn = FolderLock(directory, isWaiting: true)
+        if turn != nil { Self.removeRemains(in: directory) }
+        var template = Array("\(directory)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw .notWritable(path: directory, reason: ReportFile.lastError())
         }
         temporary = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         chmod(temporary, 0o750)
+        life = FolderLock(temporary)
+        withExtendedLifetime(turn) {}
+    }
+
+    private static func removeRemains(in directory: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        for path in names.filter({ $0.hasPrefix(prefix) }).map({ "\(directory)/\($0)" }) {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { continue }
+            let isLink = status.st_mode & S_IFMT == S_IFLNK
+            guard isLink || FolderLock(path) != nil else { continue }
+            try? FileManager.default.removeItem(atPath: path)
+        }
     }
 
     func file(_ name: String) throws(ReportError) -> ReportFile {
@@ -35,6 +55,8 @@ struct ReportFolder {
 
     /// Puts the report in its place, in place of an earlier one of the same name. Gives where it lies.
     func publish(as name: String, isLatest: Bool) throws(ReportError) -> String {
+        let turn = FolderLock(directory, isWaiting: true)
+        defer { withExtendedLifetime(turn) {} }
         let place = "\(directory)/\(name)"
         let old = "\(temporary).old"
         let hadOld = rename(place, old) == 0

@@ -1,0 +1,42 @@
+import AppStoreSimulator
+import Foundation
+
+/// A disturbance, played once or at many points.
+struct Scenario: Sendable {
+    /// How `SCENARIO=` names it.
+    let name: String
+    /// What happens, for the table.
+    let what: String
+    let points: Int
+    let play: @Sendable (Stage, Point) async throws -> Void
+
+    init(
+        _ name: String, _ what: String, points: Int = 1, play: @escaping @Sendable (Stage, Point) async throws -> Void
+    ) {
+        self.name = name
+        self.what = what
+        self.points = points
+        self.play = play
+    }
+}
+
+/// One of a scenario's points, and the chance that belongs to it: the same for the same seed, scenario and number.
+struct Point: Sendable {
+    /// From one on.
+    let number: Int
+    let random: SeededRandom
+
+    init(seed: UInt64, scenario: String, number: Int) {
+        self.number = number
+        random = SeededRandom(seed: seed, part: scenario, number: UInt64(number))
+    }
+}
+
+/// The job did not do what it should have.
+struct Broken: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,7 @@
+/// All scenarios, in the order in which they are played.
+enum Repertoire {
+    static func scenarios(_ theatre: Theatre, points: Int) -> [Scenario] {
+        Kills.scenarios(theatre, points: points) + Signals.scenarios(points: points)
+            + Databases.scenarios(theatre, points: points) + Runs.scenarios()
+    }
+}

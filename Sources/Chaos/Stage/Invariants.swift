@@ -1,0 +1,61 @@
+import Foundation
+import PostgreSQL
+
+/// What holds after every night, whatever happened in it.
+struct Invariants {
+    let stage: Stage
+
+    /// Each query gives the rows that should not be.
+    private static let queries: [(what: String, sql: SQL)] = [
+        (
+            "a transaction is in both white and black",
+            "SELECT transaction_id FROM iap.white JOIN iap.black USING (transaction_id, bundle_id, environment)"
+        ),
+        (
+            "a transaction was delivered twice",
+            """
+            SELECT transaction_id FROM iap.claims WHERE outcome = 'delivered'
+            GROUP BY transaction_id, bundle_id HAVING count(*) > 1
+            """
+        ),
+        ("the staging table is not empty", "SELECT FROM iap.verified"),
+        ("a run counts as running", "SELECT run_id FROM iap.runs WHERE state = 'running'"),
+        (
+            "the white table is not what was moved into it and out of it",
+            """
+            SELECT
+            FROM (SELECT count(*) AS transactions FROM iap.white) AS white
+            CROSS JOIN (
+                SELECT coalesce(sum(CASE kind WHEN 'new' THEN transactions ELSE -transactions END), 0) AS transactions
+                FROM iap.movements) AS moved
+            WHERE white.transactions <> moved.transactions
+            """
+        ),
+        (
+            "a run opens with another white table than the one before closed with",
+            """
+            SELECT run_id
+            FROM (
+                SELECT run_id, opening_white, lag(closing_white) OVER (ORDER BY closing_number) AS closed
+                FROM iap.runs WHERE closing_number IS NOT NULL) AS books
+            WHERE opening_white <> closed
+            """
+        ),
+    ]
+
+    func check() async throws {
+        let connection = try await stage.connect()
+        defer { connection.close() }
+        for (what, sql) in Self.queries where try await !connection.query(sql).isEmpty {
+            throw Broken(what)
+        }
+        try checkReports()
+    }
+
+    /// No half-written report stays behind, beside those that are whole.
+    private func checkReports() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: stage.reports)
+        let halves = names.filter { $0.hasPrefix(".") }
+        guard halves.isEmpty else { throw Broken("what is left of reports: \(halves.sorted())") }
+    }
+}

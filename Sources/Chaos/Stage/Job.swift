@@ -1,0 +1,65 @@
+import AppStoreSimulator
+import Foundation
+
+/// How the job is started for a night: its configuration, its command line and its surroundings.
+struct Job: Sendable {
+    var conninfo: String
+    /// What stands before `/production/verifyReceipt`.
+    var store: String
+    var reports: String
+    var now = Theatre.now
+    var command = ["run"]
+    /// Further keys, by section.
+    var settings: [String: [String: String]]
+    var environment: [String: String] = [:]
+    /// A shell's words before the program, which stands for `"$@"`.
+    var shell: String?
+
+    /// The night after.
+    var nextNight: Job {
+        var job = self
+        job.now += Theatre.day
+        return job
+    }
+
+    /// At a checkpoint's n-th passage, or at that of any, it gets a signal, so many microseconds later.
+    func signalled(
+        at checkpoint: String, passage: Int, signal: Int32, microseconds: Int = 0
+    ) -> Job {
+        var job = self
+        job.environment["IAP_CHECKPOINT"] = "\(checkpoint):\(passage):\(signal):\(microseconds)"
+        return job
+    }
+
+    func with(_ section: String, _ values: [String: String]) -> Job {
+        var job = self
+        job.settings[section, default: [:]].merge(values) { _, new in new }
+        return job
+    }
+
+    func arguments(configuration: String) -> [String] {
+        let isRun = command.first == "run"
+        return command + ["--config", configuration] + (isRun ? ["--now", now.formatted(.iso8601)] : [])
+    }
+
+    /// The text of its configuration file. The shared secrets lie in files of that folder.
+    func configuration(secrets folder: String, seed: UInt64) -> String {
+        var sections = settings
+        sections["database", default: [:]]["conninfo"] = conninfo
+        sections["apple", default: [:]].merge([
+            "verify_receipt_production": "\(store)/production/verifyReceipt",
+            "verify_receipt_sandbox": "\(store)/sandbox/verifyReceipt",
+        ]) { own, _ in own }
+        sections["report", default: [:]]["directory"] = reports
+        for app in World.apps(seed: seed) {
+            sections["app \(app.bundleID)"] = ["grace": "1h"]
+            if app.sharedSecret != nil {
+                sections["app \(app.bundleID)"]?["shared_secret_file"] = "\(folder)/\(app.bundleID)"
+            }
+        }
+        return sections.sorted { $0.key < $1.key }
+            .map { name, keys in
+                "[\(name)]\n" + keys.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }.joined()
+            }.joined()
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import PostgreSQL
+
+/// What a night leaves, row by row as text: the ledger's tables and the findings of the latest report. Left out is what
+/// may differ between a disturbed night and an undisturbed one.
+struct Snapshot: Sendable {
+    private(set) var rows: [String: [String]] = [:]
+
+    /// Which run wrote something down: after a disturbance it is another.
+    private static let runs = [
+        "first_run_id", "run_id", "refund_run_id", "opened_run_id", "assessed_run_id", "reopened_run_id",
+    ]
+    /// How often and when Apple was asked: where a receipt waited for the next night, once less and a day later.
+    private static let nights = [
+        "nights_confirmed", "first_seen_at", "last_confirmed_at", "verified_at", "excluded_at", "opened_at",
+        "assessed_at", "last_attempt_at", "next_attempt_at", "attempts", "first_verified_at", "last_verified_at",
+    ]
+    /// What a report says of its run: how many of the receipts it was that verified, and what it was the first to find.
+    private static let head = ["run", "totals"]
+    private static let news = ["is_new", "is_reopened"]
+
+    init() {}
+
+    init(_ connection: Connection, report: String, ofNights: Bool) async throws {
+        let passing = Self.runs + (ofNights ? Self.nights : [])
+        for table in ["white", "black", "excluded", "sightings", "cases"] {
+            rows[table] = try await Self.rows(of: table, without: passing, connection)
+        }
+        rows["receipts"] = try await Self.rows(of: "receipts", without: passing + ["payload"], connection)
+        try add(report: report, without: Self.news + (ofNights ? Self.nights : []))
+    }
+
+    func count(of table: String) -> Int { rows[table]?.count ?? 0 }
+
+    private static func rows(of table: String, without columns: [String], _ connection: Connection) async throws
+        -> [String]
+    {
+        let query: SQL = """
+            SELECT (to_jsonb(content) - \(columns)::text[])::text AS content
+            FROM \(unsafe: "iap." + table) AS content
+            ORDER BY 1
+            """
+        return try await connection.query(query).map { try $0.decode("content", as: String.self) }
+    }
+
+    /// Adds each list of a report, in its order.
+    private mutating func add(report file: String, without keys: [String]) throws {
+        guard let data = FileManager.default.contents(atPath: file),
+            let report = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+        else { throw Broken("there is no report \(file)") }
+        for (name, value) in report where !Self.head.contains(name) {
+            let findings = value as? [[String: Any]] ?? []
+            rows["report's \(name)"] = try findings.map { finding in
+                let kept = finding.filter { !keys.contains($0.key) }
+                return String(
+                    decoding: try JSONSerialization.data(withJSONObject: kept, options: .sortedKeys), as: UTF8.self)
+            }
+        }
+    }
+
+    // MARK: Comparing
+
+    /// Takes a table out of the comparison.
+    func leavingOut(_ tables: String...) -> Snapshot {
+        var snapshot = self
+        for table in tables { snapshot.rows[table] = nil }
+        return snapshot
+    }
+
+    func expectSame(as other: Snapshot) throws {
+        let tables = Set(rows.keys).union(other.rows.keys).sorted()
+        let differences = tables.flatMap { difference(in: $0, from: other) }
+        guard differences.isEmpty else { throw Broken(differences.joined(separator: "\n")) }
+    }
+
+    private func difference(in table: String, from other: Snapshot) -> [String] {
+        let (mine, others) = (rows[table] ?? [], other.rows[table] ?? [])
+        guard mine != others else { return [] }
+        let (more, fewer) = (Set(mine).subtracting(others).sorted(), Set(others).subtracting(mine).sorted())
+        let head = "\(table): \(mine.count) rows, undisturbed \(others.count)"
+        return [more.isEmpty && fewer.isEmpty ? "\(head), in another order" : head]
+            + more.prefix(3).map { "  only here:        \($0)" }
+            + fewer.prefix(3).map { "  only undisturbed: \($0)" }
+    }
+}

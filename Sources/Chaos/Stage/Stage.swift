@@ -1,0 +1,132 @@
+import AppStoreSimulator
+import Foundation
+import PostgreSQL
+import TestSupport
+
+/// One scenario's database and folder.
+struct Stage: Sendable {
+    let theatre: Theatre
+    let database: String
+    let folder: String
+
+    /// Longer than any disturbed run may take: a job that takes longer hangs.
+    static let patience = 120.0
+
+    var reports: String { "\(folder)/reports" }
+    var superuser: String { theatre.cluster.superuserConninfo(database: database) }
+
+    /// The job as cron starts it, undisturbed.
+    var job: Job {
+        Job(
+            conninfo: theatre.cluster.conninfo(user: "iap_job", database: database), store: theatre.store.base,
+            reports: reports,
+            settings: [
+                "apple": ["timeout": "5s", "root_certificates": Theatre.roots(in: theatre.scratch)],
+                "run": ["batch_size": "20"],
+            ])
+    }
+
+    func connect(as user: String = "postgres") async throws -> Connection {
+        try await .connect(ConnectionSettings(theatre.cluster.conninfo(user: user, database: database)))
+    }
+
+    // MARK: The job
+
+    /// Runs the job to its end and asserts how it ends.
+    @discardableResult
+    func run(
+        _ job: Job, expecting codes: Set<Int32>, beside body: (ChildProcess) async throws -> Void = { _ in }
+    ) async throws -> ChildProcess.Ended {
+        let ended = try await run(job, beside: body)
+        guard codes.contains(ended.status) else {
+            throw Broken(
+                "the job ended with \(ended.status), not \(codes.sorted().map(String.init).joined(separator: " or ")):\n"
+                    + ended.errors)
+        }
+        return ended
+    }
+
+    /// Runs the job to its end, however it ends, while the body does what it likes.
+    func run(
+        _ job: Job, beside body: (ChildProcess) async throws -> Void = { _ in }
+    ) async throws -> ChildProcess.Ended {
+        let configuration = try write(job)
+        let line = [theatre.program] + job.arguments(configuration: configuration)
+        let words = job.shell.map { ["/bin/sh", "-c", $0, "sh"] + line } ?? line
+        let environment = ProcessInfo.processInfo.environment.merging(job.environment) { _, own in own }
+        return try await ChildProcess.with(words[0], Array(words.dropFirst()), environment: environment) { child in
+            let watch = Task {
+                try await Task.sleep(for: .seconds(Self.patience))
+                child.send(signal: SIGKILL)
+                return true
+            }
+            try await body(child)
+            let ended = await child.waitUntilEnded()
+            watch.cancel()
+            if (try? await watch.value) ?? false {
+                throw Broken("the job hung: it was killed after \(Self.patience) seconds\n\(ended.errors)")
+            }
+            return ended
+        }
+    }
+
+    private func write(_ job: Job) throws -> String {
+        for app in World.apps(seed: theatre.world.settings.seed) {
+            guard let secret = app.sharedSecret else { continue }
+            try write(secret, to: "\(folder)/\(app.bundleID)", mode: 0o600)
+        }
+        let file = "\(folder)/\(UUID().uuidString).conf"
+        try write(job.configuration(secrets: folder, seed: theatre.world.settings.seed), to: file, mode: 0o600)
+        return file
+    }
+
+    private func write(_ text: String, to file: String, mode: Int) throws {
+        try Data(text.utf8).write(to: URL(filePath: file))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+    }
+
+    // MARK: What came of it
+
+    /// PostgreSQL frees a dead run's locks when it reads from the connection that was cut.
+    func waitUntilPostgreSQLNoticed() async throws {
+        let connection = try await connect()
+        defer { connection.close() }
+        let others: SQL = """
+            SELECT FROM pg_stat_activity
+            WHERE datname = current_database() AND usename = 'iap_job' AND backend_type = 'client backend'
+            """
+        let end = ContinuousClock.now + .seconds(60)
+        while try await !connection.query(others).isEmpty {
+            guard ContinuousClock.now < end else { throw Broken("a session of the job's outlives it by a minute") }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Lets an undisturbed run finish the night, and compares.
+    func finishAndCompare() async throws {
+        try await waitUntilPostgreSQLNoticed()
+        try await run(job, expecting: [0])
+        try await compare()
+    }
+
+    /// Compares what the night left with an undisturbed run's.
+    func compare() async throws {
+        try await Invariants(stage: self).check()
+        try await snapshot().expectSame(as: theatre.undisturbed)
+    }
+
+    /// Lets an undisturbed run do the next night, and compares with an undisturbed next night.
+    func finishNextNightAndCompare() async throws {
+        try await waitUntilPostgreSQLNoticed()
+        try await run(job.nextNight, expecting: [0])
+        try await Invariants(stage: self).check()
+        try await snapshot(ofNights: true).expectSame(as: theatre.undisturbedNext)
+    }
+
+    /// - Parameter ofNights: leaves out what counts nights as well.
+    func snapshot(ofNights: Bool = false) async throws -> Snapshot {
+        let connection = try await connect()
+        defer { connection.close() }
+        return try await Snapshot(connection, report: "\(reports)/latest/report.json", ofNights: ofNights)
+    }
+}

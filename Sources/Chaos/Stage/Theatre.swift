@@ -1,0 +1,117 @@
+import AppStoreSimulator
+import Foundation
+import PostgreSQL
+import TestSupport
+
+/// What all scenarios share: a private cluster with the world in a database that nobody writes to, Apple's side of that
+/// world, and what an undisturbed run makes of it.
+struct Theatre: Sendable {
+    /// The moment at which every night is played.
+    static let now = Date(timeIntervalSince1970: 1_790_000_000)
+    static let day: TimeInterval = 86_400
+
+    let world: World
+    let database: ScratchDatabase
+    let scratch: String
+    let program: String
+    /// A store that answers everything, after a few milliseconds.
+    let store: SimulatedAppStore.Addresses
+    private(set) var undisturbed = Snapshot()
+    /// The next night's, a day later, after an undisturbed one.
+    private(set) var undisturbedNext = Snapshot()
+    /// Every checkpoint that an undisturbed run passes, in that order.
+    private(set) var passages: [String] = []
+
+    var cluster: ScratchCluster { database.cluster }
+    var worldText: String {
+        "\(undisturbed.count(of: "receipts")) receipts, \(undisturbed.count(of: "white")) white, "
+            + "\(undisturbed.count(of: "black")) black, \(undisturbed.count(of: "excluded")) excluded, "
+            + "\(undisturbed.count(of: "cases")) cases; \(passages.count) checkpoints passed in an undisturbed run"
+    }
+
+    /// The root certificates of what the store signs.
+    static func roots(in scratch: String) -> String { "\(scratch)/roots.pem" }
+
+    /// A fresh copy of the world's database, with a folder of its own; both are gone afterwards.
+    func withStage<Value>(_ body: (Stage) async throws -> Value) async throws -> Value {
+        let name = "night_\(UUID().uuidString.prefix(8).lowercased())"
+        let folder = "\(scratch)/\(name)"
+        try await administer("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: database.name)")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let stage = Stage(theatre: self, database: name, folder: folder)
+        do {
+            let value = try await body(stage)
+            try await strike(stage)
+            return value
+        } catch {
+            try? await strike(stage)
+            throw error
+        }
+    }
+
+    private func strike(_ stage: Stage) async throws {
+        try? FileManager.default.removeItem(atPath: stage.folder)
+        try await administer("DROP DATABASE IF EXISTS \(identifier: stage.database) WITH (FORCE)")
+    }
+
+    func administer(_ sql: SQL) async throws {
+        let connection = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
+        defer { connection.close() }
+        try await connection.execute(sql)
+    }
+
+    /// Runs the body beside another store of the same world.
+    func withStore<Value>(
+        faults: Faults = .none, latency: Latency? = nil, outageAfter: Int? = nil, clock: TimeInterval = 0,
+        tls: Bool = false, _ body: (SimulatedAppStore, SimulatedAppStore.Addresses) async throws -> Value
+    ) async throws -> Value {
+        let store = SimulatedAppStore(
+            seed: world.settings.seed, records: world.records, faults: faults, latency: latency,
+            outageAfter: outageAfter, now: { Theatre.now.addingTimeInterval(clock) })
+        let addresses = try store.start(tlsPort: tls ? 0 : nil)
+        defer { store.stop() }
+        return try await body(store, addresses)
+    }
+
+    /// Plays the undisturbed nights.
+    fileprivate mutating func rehearse() async throws {
+        let passed = "\(scratch)/passages"
+        (undisturbed, undisturbedNext) = try await withStage { stage in
+            var job = stage.job
+            job.environment["IAP_CHECKPOINTS"] = passed
+            try await stage.run(job, expecting: [0])
+            let first = try await stage.snapshot()
+            try await stage.run(stage.job.nextNight, expecting: [0])
+            return (first, try await stage.snapshot(ofNights: true))
+        }
+        passages = try String(contentsOfFile: passed, encoding: .utf8).split(separator: "\n").map(String.init)
+        let twin = try await withStage { stage in
+            try await stage.run(stage.job, expecting: [0])
+            return try await stage.snapshot()
+        }
+        try twin.expectSame(as: undisturbed)
+    }
+}
+
+/// Plays the world into a cluster of its own, and hands the theatre to the body.
+func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Value) async throws -> Value {
+    try FileManager.default.createDirectory(atPath: options.scratch, withIntermediateDirectories: true)
+    let world = World(
+        try WorldSettings(
+            seed: options.seed, customers: 150, days: 5, now: Theatre.now, hasSignedTransactions: true,
+            rarity: 2))
+    let store = SimulatedAppStore(
+        seed: options.seed, records: world.records, latency: try Latency(median: 0.003, percentile99: 0.012),
+        now: { Theatre.now })
+    let addresses = try store.start()
+    defer { store.stop() }
+    return try await withScratchDatabase { database async throws -> Value in
+        try Data(store.rootCertificatesPEM.utf8).write(to: URL(filePath: Theatre.roots(in: options.scratch)))
+        _ = try await world.populate(database.conninfo)
+        var theatre = Theatre(
+            world: world, database: database, scratch: options.scratch,
+            program: "\(options.programs)/iap-reconcile", store: addresses)
+        try await theatre.rehearse()
+        return try await body(theatre)
+    }
+}
