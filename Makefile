@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT_BUILD := .ci/with-swift swift build
 
-.PHONY: demo world test bench lint install clean
+.PHONY: demo world chaos test bench lint install clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
 # and leaves its report under .build/demo/reports/latest/.
@@ -16,6 +16,12 @@ demo:
 world:
 	@.ci/install-packages demo
 	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" .ci/world
+
+# The job under fire, each time compared with an undisturbed night: `make chaos SEED=1 POINTS=200`. SCENARIO=name and
+# POINT=number play one of them.
+chaos:
+	@.ci/install-packages chaos
+	@SEED="$(SEED)" POINTS="$(POINTS)" SCENARIO="$(SCENARIO)" POINT="$(POINT)" .ci/chaos
 
 # Every test: Swift, SQL, formatting.
 test:

@@ -53,7 +53,7 @@ struct Failure {
         case .databaseUnavailable, .appleUnavailable: .unavailable
         case .databaseRefuses: .noPermission
         case .schemaMismatch, .configuration: .configuration
-        case .anotherRun: .tryLater
+        case .anotherRun, .interrupted: .tryLater
         case .inconsistent: .software
         case .notFound: .dataError
         }

@@ -6,6 +6,8 @@ extension LedgerSession {
     /// Closes the books over the white table: what it held when the run before closed them, what moved since, and
     /// what it holds now, all of one snapshot. Movements that this run closed over are closed for ever.
     ///
+    /// Books that this run closed already stay as they are.
+    ///
     /// - Throws: `LedgerError.unbalanced` when the equation does not hold; then nothing is closed.
     public func closeBooks(of runID: Int64) async throws(LedgerError) -> ControlTotals {
         try await translating {
@@ -24,6 +26,8 @@ extension LedgerSession {
     }
 
     private func close(_ runID: Int64) async throws -> ControlTotals {
+        // The word of their commit was lost.
+        if let closed = try await closedTotals(of: runID) { return closed }
         var totals = try await recordedTotals(of: runID)
         let before = try await lastClosing()
         totals.openingWhite = before.white
@@ -43,6 +47,18 @@ extension LedgerSession {
         if !isShadowed { _ = try await connection.query("SELECT close_postings(\(runID))") }
         checkpoint(.booksCommitting)
         return totals
+    }
+
+    private func closedTotals(of runID: Int64) async throws -> ControlTotals? {
+        let rows = try await connection.query(
+            """
+            SELECT
+                verified, newly_white, already_white, already_black, excluded, opening_white, new, claimed, resolved,
+                refunded, closing_white
+            FROM runs
+            WHERE run_id = \(runID) AND closing_number IS NOT NULL
+            """)
+        return try rows.first.map { try $0.controlTotals() }
     }
 
     private func lastClosing() async throws -> (number: Int64, white: Tally) {

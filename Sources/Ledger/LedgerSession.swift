@@ -34,22 +34,70 @@ public final class LedgerSession {
     /// where the job and an app's server wait for each other it is the job that gives way and tries again.
     static let lockTimeout: TimeInterval = 0.5
 
+    /// Seconds that the server leaves a session of the job's in the middle of a transaction without a word: the row
+    /// locks of a machine that froze are in the way of an app's servers.
+    private static let idleInTransactionTimeout: TimeInterval = 300
+
     /// Opens a session.
-    public static func connect(_ settings: LedgerSettings) async throws(LedgerError) -> LedgerSession {
-        try await translating {
-            let connection = try await Connection.connect(
-                ConnectionSettings(
-                    settings.database, applicationName: "iap-reconcile",
-                    statementTimeout: settings.statementTimeout, lockTimeout: lockTimeout,
-                    searchPath: "iap, pg_temp",
-                    furtherParameters: settings.present.map { ["iap.present": $0.formatted(.iso8601)] } ?? [:]))
-            return LedgerSession(connection)
+    ///
+    /// - Parameter seconds: for how long a server is waited for that is just starting or has no connection free.
+    public static func connect(
+        _ settings: LedgerSettings, waiting seconds: TimeInterval = 0
+    ) async throws(LedgerError) -> LedgerSession {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            do {
+                return try await open(settings)
+            } catch {
+                let isPassing = [.cannotConnectNow, .tooManyConnections].contains(error.sqlState)
+                guard isPassing, ContinuousClock.now < deadline, !Task.isCancelled else {
+                    throw LedgerError(translating: error)
+                }
+                try? await Task.sleep(for: .seconds(1))
+            }
         }
     }
 
-    /// Opens the connection again after it was lost. Its locks are gone; the caller takes them anew.
+    private static func open(_ settings: LedgerSettings) async throws(PostgreSQLError) -> LedgerSession {
+        LedgerSession(
+            try await Connection.connect(
+                ConnectionSettings(
+                    settings.database, applicationName: "iap-reconcile",
+                    statementTimeout: settings.statementTimeout, lockTimeout: lockTimeout,
+                    idleInTransactionTimeout: idleInTransactionTimeout, searchPath: "iap, pg_temp",
+                    furtherParameters: settings.present.map { ["iap.present": $0.formatted(.iso8601)] } ?? [:])))
+    }
+
+    /// Opens the connection again after it was lost. Its locks are gone; the caller takes them anew. Where the network
+    /// lost it and the server has not noticed yet, what is left of it there is ended.
     public func reconnect() async throws(LedgerError) {
-        try await translating { try await connection.reconnect() }
+        let lost = lost ?? Lost(processID: connection.processID, at: .now)
+        self.lost = lost
+        try await translating {
+            try await connection.reconnect()
+            try await end(lost)
+        }
+        self.lost = nil
+    }
+
+    private struct Lost {
+        let processID: Int32
+        let at: ContinuousClock.Instant
+    }
+
+    /// The connection that was lost and has not come back yet.
+    private var lost: Lost?
+
+    /// Another session may have the number by now: one that began later.
+    private func end(_ lost: Lost) async throws {
+        _ = try await connection.query(
+            """
+            SELECT pg_terminate_backend(pid, 5000)
+            FROM pg_stat_activity
+            WHERE pid = \(lost.processID) AND pid <> pg_backend_pid() AND datname = current_database()
+                AND usename = current_user AND application_name = current_setting('application_name')
+                AND backend_start < clock_timestamp() - \((ContinuousClock.now - lost.at) / .seconds(1)) * interval '1 second'
+            """)
     }
 
     /// Whether the connection, and with it every lock that the session took, still stands.

@@ -79,17 +79,19 @@ extension LedgerSession {
         return runID
     }
 
-    /// Ends a run's row.
+    /// Ends a run's row; one that ended keeps its end.
     public func end(_ runID: Int64, as end: RunEnd, at finishedAt: Date) async throws(LedgerError) {
         try await translating {
             try await connection.transaction {
-                try await connection.execute(
+                let ended = try await connection.execute(
                     """
                     UPDATE runs
                     SET state = \(end.state), exit_code = \(Int32(end.exitCode)), reason = \(end.reason as String?),
                         finished_at = \(finishedAt)
-                    WHERE run_id = \(runID)
+                    WHERE run_id = \(runID) AND state IN ('running', 'abandoned')
                     """)
+                // It ended already, where the word of its commit was lost.
+                guard ended > 0 else { return }
                 try await note(
                     "run_finished", runID: runID, at: finishedAt,
                     details: ["state": end.state, "exit_code": String(end.exitCode)])

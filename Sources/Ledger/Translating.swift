@@ -44,6 +44,8 @@ extension LedgerError {
         case .insufficientPrivilege, .invalidPassword, .invalidAuthorization: self = .refused(text)
         case .undefinedTable, .undefinedFunction, .undefinedColumn, .invalidSchemaName:
             self = .schema("\(text); run “iap-reconcile migrate”")
+        // A server that starts, stops or has no room for one more.
+        case .cannotConnectNow, .tooManyConnections: self = .connectionLost(text)
         default: self = state.isConnectionLost ? .connectionLost(text) : .failed(text)
         }
     }

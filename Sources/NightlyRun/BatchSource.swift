@@ -21,8 +21,10 @@ struct BatchSource {
             let limit = night.reserve(night.settings.batchSize)
             guard limit > 0 else { return nil }
             let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
-                [end, now = night.now] () async throws(LedgerError) in
-                try await session.nextBatch(bucket: bucket, after: end, limit: limit, now: now)
+                [end, night] () async throws(LedgerError) in
+                try await patiently(for: night.settings.patience) { () async throws(LedgerError) in
+                    try await session.nextBatch(bucket: bucket, after: end, limit: limit, now: night.now)
+                }
             }
             night.giveBack(limit - min(limit, batch.receiptCount))
             checkpoint(.batchFetched)

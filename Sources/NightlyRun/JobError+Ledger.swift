@@ -21,7 +21,7 @@ extension JobError {
         case .databaseUnavailable, .appleUnavailable: 69
         case .databaseRefuses: 77
         case .schemaMismatch, .configuration: 78
-        case .anotherRun: 75
+        case .anotherRun, .interrupted: 75
         case .inconsistent: 70
         case .notFound: 65
         }

@@ -2,6 +2,9 @@
 public enum JobError: Error, Sendable, CustomStringConvertible {
     /// PostgreSQL can't be reached, or went away and did not come back.
     case databaseUnavailable(String)
+    /// PostgreSQL went away and did not come back, or another session's lock stayed in the way, after some receipts
+    /// were recorded; the rest is still due.
+    case interrupted(String)
     /// PostgreSQL refuses the password, the role or a grant.
     case databaseRefuses(String)
     /// The schema is missing, older or newer than this program needs; the text says what to do.
@@ -19,7 +22,7 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .databaseUnavailable(let text), .databaseRefuses(let text), .schemaMismatch(let text),
+        case .databaseUnavailable(let text), .interrupted(let text), .databaseRefuses(let text), .schemaMismatch(let text),
             .appleUnavailable(let text), .anotherRun(let text), .configuration(let text),
             .inconsistent(let text), .notFound(let text):
             text

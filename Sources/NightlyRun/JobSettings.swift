@@ -18,12 +18,16 @@ public struct JobSettings: Sendable {
     public var timeZone: TimeZone
     /// Seconds that one statement of the job may take; nothing for no limit.
     public var statementTimeout: TimeInterval?
+    /// Seconds for which a night that is under way waits for a database that went away, and for other sessions' locks on
+    /// whole tables.
+    public var patience: TimeInterval
     public var retention: Retention
 
     public init(
         database: String, apps: [AppSettings], apple: AppleSettings = AppleSettings(),
         workers: Workers = .exclusive, connections: Int = 2, batchSize: Int = 128, tryAgainShare: Double = 0.5,
-        timeZone: TimeZone = .gmt, statementTimeout: TimeInterval? = 600, retention: Retention = Retention()
+        timeZone: TimeZone = .gmt, statementTimeout: TimeInterval? = 600, patience: TimeInterval = 60,
+        retention: Retention = Retention()
     ) {
         self.database = database
         self.apps = apps
@@ -34,6 +38,7 @@ public struct JobSettings: Sendable {
         self.tryAgainShare = tryAgainShare
         self.timeZone = timeZone
         self.statementTimeout = statementTimeout
+        self.patience = patience
         self.retention = retention
     }
 }

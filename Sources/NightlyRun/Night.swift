@@ -23,6 +23,8 @@ final class Night: Sendable {
         var budget: Int
         var done = 0
         var receipts = ReceiptCounts()
+        /// Receipts that other sessions' locks were in the way of, in this pass over the buckets.
+        var blocked = 0
         /// Buckets that no worker of this run has taken yet.
         var buckets: [Int] = []
     }
@@ -50,7 +52,10 @@ final class Night: Sendable {
 
     /// Lays out the buckets that workers may take.
     func offer(_ buckets: [Int]) {
-        state.withLock { $0.buckets = buckets.reversed() }
+        state.withLock { state in
+            state.buckets = buckets.reversed()
+            state.blocked = 0
+        }
     }
 
     /// The next bucket that no worker of this run has taken.
@@ -83,6 +88,14 @@ final class Night: Sendable {
         }
         progress(RunProgress(stage: "verify", done: done, total: due))
     }
+
+    /// Leaves so many receipts in the inbox that another session's lock was in the way of.
+    func leave(_ receipts: Int) {
+        state.withLock { $0.blocked += receipts }
+    }
+
+    /// How many receipts other sessions' locks were in the way of to the end.
+    var blocked: Int { state.withLock { $0.blocked } }
 
     /// What became of the receipts so far.
     var receipts: ReceiptCounts {

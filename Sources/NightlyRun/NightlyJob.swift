@@ -41,16 +41,28 @@ public struct NightlyJob: Sendable {
     ) async throws -> RunReport {
         do {
             let services = try AppleServices(settings)
-            let session = try await LedgerSession.connect(ledger(options))
+            let session = try await LedgerSession.connect(ledger(options), waiting: settings.patience)
             defer { session.close() }
+            let run = try await begin(options, session: session, services: services, stop: stop)
+            return try await run.carryOut(to: &findings)
+        } catch let error as LedgerError {
+            throw JobError(error)
+        }
+    }
+
+    private func begin(
+        _ options: RunOptions, session: LedgerSession, services: AppleServices, stop: StopSignal
+    ) async throws -> Run {
+        // A dry run's shadows are there once.
+        try await lastingly(patience: options.isDryRun ? 0 : settings.patience) { why in
+            log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
+            try await session.comeBack(within: settings.patience)
+        } _: {
             checkpoint(.connected)
             try await prepare(session, options)
             checkpoint(.nightTaken)
             try await services.checkAccess()
-            let run = try await Run.begin(self, options, session: session, services: services, stop: stop)
-            return try await run.carryOut(to: &findings)
-        } catch let error as LedgerError {
-            throw JobError(error)
+            return try await Run.begin(self, options, session: session, services: services, stop: stop)
         }
     }
 

@@ -44,46 +44,49 @@ struct Run {
             try await end(report)
             return report
         } catch {
+            let error = interruption(error) ?? error
             await fail(error)
             throw error
         }
     }
 
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
-        try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due.keys.sorted())
+        try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due.keys.sorted()) {
+            try await step { try await session.dueReceipts(at: night.now).keys.sorted() }
+        }
         checkpoint(.inboxDone)
-        try await regainNight()
+        let receipts = try await step { try await session.receiptCounts(of: night.runID) }
         if night.verifier.isAppleDown {
-            try await session.makeDueAgain([.appleUnreachable, .tryAgain], triedAt: night.now)
+            try await step { try await session.makeDueAgain([.appleUnreachable, .tryAgain], triedAt: night.now) }
         }
         let (_, pending) = try await night.stopwatch.time(.sweep, items: \.cases) {
-            () async throws(LedgerError) -> (cases: Int, pending: Int) in
-            try await Sweeper(night: night, session: session).sweep()
+            () async throws -> (cases: Int, pending: Int) in
+            try await step { try await Sweeper(night: night, session: session).sweep() }
         }
-        let totals = try await night.stopwatch.time(.books) { () async throws(LedgerError) -> ControlTotals in
-            let totals = try await patiently { () async throws(LedgerError) in
-                try await session.closeBooks(of: night.runID)
+        let totals = try await night.stopwatch.time(.books) { () async throws -> ControlTotals in
+            let totals = try await step { try await session.closeBooks(of: night.runID) }
+            try await step {
+                try await session.checkNight(startedAt: startedAt)
+                try await session.sealEvents(of: night.runID)
             }
-            try await session.checkNight(startedAt: startedAt)
-            try await session.sealEvents(of: night.runID)
             return totals
         }
         checkpoint(.booksClosed)
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: Date(), now: night.now,
-            timeZone: job.settings.timeZone, outcome: outcome, receipts: night.receipts, totals: totals,
-            cases: try await session.caseCounts(runID: night.runID), pending: pending,
+            timeZone: job.settings.timeZone, outcome: outcome(receipts), receipts: receipts, totals: totals,
+            cases: try await step { try await session.caseCounts(runID: night.runID) }, pending: pending,
             stages: night.stopwatch.stages)
         head.purged = purged
-        try await session.keep(cases: head.cases, pending: pending, stages: head.stages, of: night.runID)
+        try await step {
+            try await session.keep(cases: head.cases, pending: pending, stages: head.stages, of: night.runID)
+        }
         checkpoint(.headKept)
         let before = ContinuousClock.now
-        head.history = try await session.history(upTo: night.runID)
-        head.sales = try await session.salesFigures(now: night.now)
-        try await FindingsStage(
-            session: session, apps: job.settings.apps.map(\.app), runID: night.runID, now: night.now
-        ).hand(head, to: &findings)
+        head.history = try await step { try await session.history(upTo: night.runID) }
+        head.sales = try await step { try await session.salesFigures(now: night.now) }
+        try await hand(head, to: &findings)
         head.stages.append(
             StageTime(
                 name: Stopwatch.Stage.report.rawValue, seconds: (ContinuousClock.now - before) / .seconds(1),
@@ -91,29 +94,49 @@ struct Run {
         return head
     }
 
-    /// The session stood idle while the workers worked: where it was lost, it comes back and takes the night again.
-    private func regainNight() async throws {
-        do {
-            _ = try await session.dueReceipts(at: night.now)
-        } catch .connectionLost {
-            if night.isDryRun { throw JobError.databaseUnavailable("the dry run's session was lost; run it again") }
-            try await session.comeBack(within: 60)
-            let isOurs = try await session.tryLock(.night(isShared: job.settings.workers == .shared))
-            guard isOurs, try await session.tryLock(.run(night.runID)) else {
-                throw JobError.anotherRun("The database was lost for a while, and another run took the night.")
-            }
+    /// A receiver begins anew where it is begun once more.
+    private func hand(_ head: RunReport, to findings: inout some FindingsReceiver) async throws {
+        let stage = FindingsStage(
+            session: session, apps: job.settings.apps.map(\.app), runID: night.runID, now: night.now)
+        try await step { try await stage.hand(head, to: &findings) }
+    }
+
+    /// A step of the night on the run's own session, which stood idle while the workers worked: where it was lost, it
+    /// comes back and takes the night again.
+    private func step<Value>(_ body: () async throws -> Value) async throws -> Value {
+        try await lastingly(patience: night.isDryRun ? 0 : job.settings.patience, regain: regain, body)
+    }
+
+    private func regain(_ why: String) async throws {
+        job.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why], runID: night.runID))
+        try await session.comeBack(within: job.settings.patience)
+        let isOurs = try await session.tryLock(.night(isShared: job.settings.workers == .shared))
+        guard isOurs, try await session.tryLock(.run(night.runID)) else {
+            throw JobError.anotherRun("The database was lost for a while, and another run took the night.")
         }
     }
 
-    private var outcome: RunOutcome {
+    /// What a database that went away, or a lock that stayed, means once receipts were recorded.
+    private func interruption(_ error: any Error) -> JobError? {
+        guard let error = error as? LedgerError, night.receipts.left < night.receipts.due else { return nil }
+        switch error {
+        case .connectionLost, .conflict:
+            return .interrupted("\(JobError(error)). What was not recorded yet waits for the next night.")
+        case .refused, .schema, .cancelled, .unbalanced, .failed: return nil
+        }
+    }
+
+    private func outcome(_ receipts: ReceiptCounts) -> RunOutcome {
         if let reason = night.stop.reason { return .endedEarly(reason) }
-        let receipts = night.receipts
         if night.verifier.isAppleDown {
             return .endedEarly("Apple went down; \(receipts.left) receipts wait for the next night")
         }
         let tried = receipts.verified + receipts.tryAgain + receipts.unusable
         if tried > 0, Double(receipts.tryAgain) > job.settings.tryAgainShare * Double(tried) {
             return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again")
+        }
+        if night.blocked > 0 {
+            return .endedEarly("other sessions' locks stood in the way of \(night.blocked) receipts")
         }
         return .complete
     }
@@ -130,7 +153,7 @@ struct Run {
             case .endedEarly(let why): .endedEarly(exitCode: isNothingProcessed ? 69 : 75, why)
             }
         checkpoint(.runEnding)
-        try await session.end(night.runID, as: end, at: Date())
+        try await step { try await session.end(night.runID, as: end, at: Date()) }
         checkpoint(.runEnded)
         job.log(
             LogEntry(

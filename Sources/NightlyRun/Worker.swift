@@ -13,15 +13,19 @@ struct Worker {
         let groups: [Verifier.Verified]
     }
 
-    /// Works until no bucket is left, or the night ends early. A batch is recorded whole or not at all.
-    func work() async throws(LedgerError) {
+    /// Works until no bucket is left, or the night ends early. A batch is recorded whole or not at all; `recorded`
+    /// counts them.
+    func work(recorded: inout Int) async throws(LedgerError) {
         var source = BatchSource(night: night)
         var current = try await source.next(session)
         var finished: Verified?
         while current != nil || finished != nil {
             let verifying = Self.verifying(current, night)
             do {
-                if let finished { try await record(finished) }
+                if let finished {
+                    try await record(finished)
+                    recorded += 1
+                }
                 current = current == nil ? nil : try await source.next(session)
             } catch {
                 verifying.cancel()
@@ -43,26 +47,40 @@ struct Worker {
 
     private func record(_ verified: Verified) async throws(LedgerError) {
         let receipts = Self.tried(verified.groups)
-        if !receipts.isEmpty {
-            let totals = try await night.stopwatch.time(.record, items: { _ in receipts.count }) {
-                () async throws(LedgerError) -> BatchTotals in
-                let sightings = try await screen(verified.groups)
-                let record = BatchRecord(
-                    runID: night.runID, bucket: verified.batch.bucket, now: night.now, sightings: sightings,
-                    receipts: receipts)
-                return try await patiently { () async throws(LedgerError) in try await session.record(record) }
-            }
-            checkpoint(.recordCommitted)
-            night.count(totals)
+        do {
+            if !receipts.isEmpty { try await record(receipts, of: verified) }
+        } catch {
+            guard case .conflict(let why) = error else { throw error }
+            // Somebody holds on to a transaction of this batch: the others need not wait for that.
+            night.leave(receipts.count)
+            night.log(
+                LogEntry(
+                    .warning, "another session's lock stays in the way of a batch, which stays in the inbox",
+                    fields: ["bucket": String(verified.batch.bucket), "error": why], runID: night.runID))
         }
         if verified.batch.isLast, !night.isDryRun {
             try await session.unlock(.bucket(verified.batch.bucket))
         }
     }
 
+    private func record(_ receipts: [TriedReceipt], of verified: Verified) async throws(LedgerError) {
+        let totals = try await night.stopwatch.time(.record, items: { _ in receipts.count }) {
+            () async throws(LedgerError) -> BatchTotals in
+            let sightings = try await screen(verified.groups)
+            let record = BatchRecord(
+                runID: night.runID, bucket: verified.batch.bucket, now: night.now, sightings: sightings,
+                receipts: receipts)
+            return try await patiently { () async throws(LedgerError) in try await session.record(record) }
+        }
+        checkpoint(.recordCommitted)
+        night.count(totals)
+    }
+
     private func screen(_ groups: [Verifier.Verified]) async throws(LedgerError) -> [SightedTransaction] {
         let presented = night.screener.originals(in: groups)
-        let known = try await session.known(Set(presented.keys))
+        let known = try await patiently { () async throws(LedgerError) in
+            try await session.known(Set(presented.keys))
+        }
         return night.screener.sightings(in: groups, known: known, presented: presented)
     }
 
@@ -77,19 +95,4 @@ struct Worker {
             }
         }
     }
-}
-
-/// Does again what another session's lock was in the way of, a few times, each time a little later.
-func patiently<Value>(
-    attempts: Int = 8, _ body: () async throws(LedgerError) -> Value
-) async throws(LedgerError) -> Value {
-    for attempt in 1..<attempts {
-        do {
-            return try await body()
-        } catch .conflict {
-            let pause = Double.random(in: 0...0.05) * Double(1 << attempt)
-            try? await Task.sleep(for: .seconds(pause))
-        }
-    }
-    return try await body()
 }

@@ -7,66 +7,60 @@ struct WorkerPool {
     let night: Night
     let ledger: LedgerSettings
 
-    /// Seconds for which a lost database is waited for: a restart takes less.
-    private static let patience: TimeInterval = 60
-
     /// Runs the workers over the buckets, and once more over what was left, for as long as that brings anything: a
-    /// run that was killed meanwhile leaves its buckets free.
-    func work(_ session: LedgerSession, buckets: [Int]) async throws(LedgerError) {
+    /// run that was killed meanwhile leaves its buckets free. `due` says which buckets hold due receipts.
+    func work(_ session: LedgerSession, buckets: [Int], due: () async throws -> [Int]) async throws {
         var remaining = buckets
         while !remaining.isEmpty, !night.isEnding {
             let before = night.receipts.left
             night.offer(remaining)
             if night.isDryRun {
                 // Its receipts stay due: one pass is all there is.
-                return try await Worker(night: night, session: session).work()
+                var recorded = 0
+                return try await Worker(night: night, session: session).work(recorded: &recorded)
             }
             try await pass(workers: min(night.settings.connections, remaining.count))
             guard night.receipts.left < before else { return }
-            remaining = try await session.dueReceipts(at: night.now).keys.sorted()
+            remaining = try await due()
         }
     }
 
-    private func pass(workers: Int) async throws(LedgerError) {
+    private func pass(workers: Int) async throws {
+        let refusals = try await withThrowingTaskGroup(of: LedgerError?.self) { group in
+            for _ in 0..<max(1, workers) {
+                group.addTask { try await workResiliently() }
+            }
+            var refusals: [LedgerError] = []
+            for try await refusal in group { refusals += [refusal].compactMap(\.self) }
+            return refusals
+        }
+        // One that got in does the work of all.
+        if let refusal = refusals.first, refusals.count == max(1, workers) { throw refusal }
+    }
+
+    /// Works on after the database came back from a restart: what was not committed is still due. Gives why there was
+    /// no connection to work with, if there was none.
+    private func workResiliently() async throws -> LedgerError? {
+        let session: LedgerSession
         do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<max(1, workers) {
-                    group.addTask { try await workResiliently() }
-                }
-                try await group.waitForAll()
-            }
-        } catch let error as LedgerError {
-            throw error
+            session = try await LedgerSession.connect(ledger, waiting: night.settings.patience)
         } catch {
-            throw .failed(String(describing: error))
+            guard case .connectionLost = error else { throw error }
+            return error
         }
-    }
-
-    /// Works on after the database came back from a restart: what was not committed is still due.
-    private func workResiliently() async throws(LedgerError) {
-        let session = try await LedgerSession.connect(ledger)
         defer { session.close() }
+        var losses = 0
         while true {
+            var recorded = 0
             do {
-                return try await Worker(night: night, session: session).work()
-            } catch .connectionLost(let why) {
+                try await Worker(night: night, session: session).work(recorded: &recorded)
+                return nil
+            } catch {
+                guard case .connectionLost(let why) = error else { throw error }
+                losses = recorded > 0 ? 1 : losses + 1
+                guard losses <= mostLosses else { throw LedgerError.connectionLost(why) }
                 night.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
-                try await session.comeBack(within: Self.patience)
-            }
-        }
-    }
-}
-
-extension LedgerSession {
-    /// Connects again, trying for that many seconds.
-    func comeBack(within seconds: TimeInterval) async throws(LedgerError) {
-        let deadline = ContinuousClock.now + .seconds(seconds)
-        while true {
-            do {
-                return try await reconnect()
-            } catch .connectionLost(let why) {
-                guard ContinuousClock.now < deadline, !Task.isCancelled else { throw .connectionLost(why) }
-                try? await Task.sleep(for: .seconds(1))
+                try await session.comeBack(within: night.settings.patience)
             }
         }
     }

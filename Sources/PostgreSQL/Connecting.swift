@@ -13,7 +13,7 @@ enum Connecting {
         let result = await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: connect(keywords)) }
         }
-        return Session(try result.get(), onNotice: settings.onNotice)
+        return Session(try result.get(), settings)
     }
 
     /// libpq quotes what it can't read, which may be a password: so its words are left out.

@@ -47,10 +47,8 @@ public final class Connection {
     public var processID: Int32 { session.processID }
 
     private func setUp() async throws(PostgreSQLError) {
-        let parameters = settings.parameters
-        guard !parameters.isEmpty else { return }
         var sql: SQL = "SELECT "
-        for (index, parameter) in parameters.enumerated() {
+        for (index, parameter) in settings.parameters.enumerated() {
             sql += index == 0 ? "" : ", "
             sql += "set_config(\(parameter.name), \(parameter.value), false)"
         }

@@ -11,6 +11,10 @@ public struct ConnectionSettings: Sendable {
     public var connectTimeout: TimeInterval
     /// Seconds after which the server gives up a statement.
     public var statementTimeout: TimeInterval?
+    /// Seconds without a word of the server's, while one is due, after which the session counts as lost: a network that
+    /// forgot the connection tells neither side. With a `statementTimeout` it is by default a tenth longer and five
+    /// seconds more, so that it is always the server that gives up first; without one there is none.
+    public var replyTimeout: TimeInterval?
     /// Seconds after which the server gives up waiting for a lock.
     public var lockTimeout: TimeInterval?
     /// Seconds after which the server ends a session that stays idle within a transaction.
@@ -29,6 +33,7 @@ public struct ConnectionSettings: Sendable {
         statementTimeout: TimeInterval? = nil,
         lockTimeout: TimeInterval? = nil,
         idleInTransactionTimeout: TimeInterval? = nil,
+        replyTimeout: TimeInterval? = nil,
         searchPath: String? = nil,
         furtherParameters: [String: String] = [:],
         onNotice: (@Sendable (Notice) -> Void)? = nil
@@ -39,6 +44,7 @@ public struct ConnectionSettings: Sendable {
         self.statementTimeout = statementTimeout
         self.lockTimeout = lockTimeout
         self.idleInTransactionTimeout = idleInTransactionTimeout
+        self.replyTimeout = replyTimeout ?? statementTimeout.map { $0 * 1.1 + 5 }
         self.searchPath = searchPath
         self.furtherParameters = furtherParameters
         self.onNotice = onNotice
@@ -56,10 +62,23 @@ public struct ConnectionSettings: Sendable {
         [
             ("connect_timeout", String(Int(connectTimeout.rounded(.up)))),
             ("fallback_application_name", applicationName),
+        ] + Self.keepAlive + [
             ("dbname", conninfo),
             ("client_encoding", "UTF8"),
         ]
     }
+
+    /// A peer that is gone is noticed within a minute and a half: by default Linux takes two hours for an idle
+    /// connection, and a quarter of an hour for one that sends.
+    private static let keepAlive = [
+        ("keepalives_idle", "60"), ("keepalives_interval", "10"), ("keepalives_count", "3"),
+        ("tcp_user_timeout", "90000"),
+    ]
+    /// The same on the server's side, so that the locks of a client that is gone are soon free.
+    private static let serverKeepAlive = [
+        ("tcp_keepalives_idle", "60"), ("tcp_keepalives_interval", "10"), ("tcp_keepalives_count", "3"),
+        ("tcp_user_timeout", "90000"),
+    ]
 
     /// The session's settings, each of which the server checks.
     var parameters: [(name: String, value: String)] {
@@ -71,7 +90,7 @@ public struct ConnectionSettings: Sendable {
             ("search_path", searchPath),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
-            + furtherParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            + furtherParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + Self.serverKeepAlive
     }
 }
 

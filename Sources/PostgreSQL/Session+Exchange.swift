@@ -40,7 +40,7 @@ extension Session {
         while true {
             switch PQflush(handle) {
             case 0: return
-            case 1: await socket.waitUntilReadableOrWritable()
+            case 1: guard await socket.waitUntilReadableOrWritable() else { throw giveUp() }
             default: throw PostgreSQLError(failed: handle)
             }
             guard PQconsumeInput(handle) == 1 else { throw PostgreSQLError(failed: handle) }
@@ -51,11 +51,18 @@ extension Session {
     func nextResult() async throws(PostgreSQLError) -> QueryResult? {
         let handle = try open()
         while PQisBusy(handle) == 1 {
-            await socket.waitUntilReadable()
+            guard await socket.waitUntilReadable() else { throw giveUp() }
             // A failure is no end yet: libpq turns it into a last result, behind those that did arrive.
             guard PQconsumeInput(handle) == 1 || PQisBusy(handle) == 0 else { throw PostgreSQLError(failed: handle) }
         }
         return PQgetResult(handle).map { QueryResult($0) }
+    }
+
+    /// What would come later would be an answer to something long given up: the session ends.
+    private func giveUp() -> PostgreSQLError {
+        close()
+        let seconds = Int(socket.patience.map { $0.rounded() } ?? 0)
+        return PostgreSQLError(.connection, "The server did not say a word for \(seconds) seconds.")
     }
 
     /// Reads all results to the end, so that the session is ready again, and throws the first failure.

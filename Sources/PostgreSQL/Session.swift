@@ -12,15 +12,15 @@ final class Session {
     private let notices: NoticeReceiver
 
     /// Takes over a handle that is connected.
-    init(_ handle: OpaquePointer, onNotice: (@Sendable (ConnectionSettings.Notice) -> Void)?) {
+    init(_ handle: OpaquePointer, _ settings: ConnectionSettings) {
         self.handle = handle
         PQsetnonblocking(handle, 1)
-        socket = Socket(PQsocket(handle))
+        socket = Socket(PQsocket(handle), patience: settings.replyTimeout)
         canceller = Canceller(handle)
         serverVersion = Int(PQserverVersion(handle))
         processID = PQbackendPID(handle)
         target = Self.target(of: handle)
-        notices = NoticeReceiver(onNotice)
+        notices = NoticeReceiver(settings.onNotice)
         notices.listen(to: handle)
     }
 

@@ -2,15 +2,20 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Waits until a connection's socket can be read or written, without holding a thread.
+/// Waits until a connection's socket can be read or written, without holding a thread, and no longer than its patience
+/// lasts.
 final class Socket {
+    /// In seconds; nothing for no end.
+    let patience: TimeInterval?
     private let descriptor: Int32
     private let waiter = Waiter()
     private let reading: Readiness
     private let writing: Readiness
+    private let clock: any DispatchSourceTimer
 
-    init(_ descriptor: Int32) {
+    init(_ descriptor: Int32, patience: TimeInterval?) {
         self.descriptor = descriptor
+        self.patience = patience
         let queue = DispatchQueue(label: "PostgreSQL.Socket")
         // Each source has its own duplicate, so that libpq may close the socket while a source still winds down.
         let (first, second) = (Self.duplicate(descriptor), Self.duplicate(descriptor))
@@ -18,20 +23,36 @@ final class Socket {
         let writer = DispatchSource.makeWriteSource(fileDescriptor: second, queue: queue)
         reading = Readiness(reader, first, waiter)
         writing = Readiness(writer, second, waiter)
+        clock = Self.clock(patience, queue, waiter)
     }
 
-    func waitUntilReadable() async {
-        if isReady(POLLIN) { return }
-        await withCheckedContinuation { continuation in
+    /// One clock for all waits: a timer for each would cost more than the wait.
+    private static func clock(
+        _ patience: TimeInterval?, _ queue: DispatchQueue, _ waiter: Waiter
+    ) -> any DispatchSourceTimer {
+        let clock = DispatchSource.makeTimerSource(queue: queue)
+        if let patience {
+            clock.setEventHandler { waiter.giveUp(after: patience) }
+            clock.schedule(deadline: .now() + patience / 8, repeating: patience / 8, leeway: .milliseconds(100))
+        }
+        clock.activate()
+        return clock
+    }
+
+    /// False where the patience ended first.
+    func waitUntilReadable() async -> Bool {
+        if isReady(POLLIN) { return true }
+        return await withCheckedContinuation { continuation in
             waiter.begin(continuation)
             reading.wake()
         }
     }
 
-    /// A server that waits for its own words to be read does not read ours: so either ends the wait.
-    func waitUntilReadableOrWritable() async {
-        if isReady(POLLIN | POLLOUT) { return }
-        await withCheckedContinuation { continuation in
+    /// A server that waits for its own words to be read does not read ours: so either ends the wait. False where the
+    /// patience ended first.
+    func waitUntilReadableOrWritable() async -> Bool {
+        if isReady(POLLIN | POLLOUT) { return true }
+        return await withCheckedContinuation { continuation in
             waiter.begin(continuation)
             reading.wake()
             writing.wake()
@@ -42,6 +63,7 @@ final class Socket {
     private static func duplicate(_ descriptor: Int32) -> Int32 { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
 
     func close() {
+        clock.cancel()
         reading.cancel()
         writing.cancel()
     }
@@ -99,15 +121,29 @@ private final class Flag: Sendable {
 
 /// The one task that waits. A source that is late from an earlier wait may wake it for nothing: it asks libpq again.
 private final class Waiter: Sendable {
-    private let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
+    private struct Wait {
+        let continuation: CheckedContinuation<Bool, Never>
+        let since = ContinuousClock.now
+    }
 
-    func begin(_ new: CheckedContinuation<Void, Never>) { continuation.withLock { $0 = new } }
+    private let wait = Mutex<Wait?>(nil)
 
-    func resume() {
-        let waiting = continuation.withLock { waiting in
-            defer { waiting = nil }
+    func begin(_ continuation: CheckedContinuation<Bool, Never>) {
+        wait.withLock { $0 = Wait(continuation: continuation) }
+    }
+
+    func resume() { end(true) { _ in true } }
+
+    func giveUp(after seconds: TimeInterval) {
+        end(false) { ContinuousClock.now - $0.since >= .seconds(seconds) }
+    }
+
+    private func end(_ isReady: Bool, where isDue: (Wait) -> Bool) {
+        let ended = wait.withLock { wait -> Wait? in
+            guard let waiting = wait, isDue(waiting) else { return nil }
+            wait = nil
             return waiting
         }
-        waiting?.resume()
+        ended?.continuation.resume(returning: isReady)
     }
 }

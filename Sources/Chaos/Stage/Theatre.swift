@@ -36,7 +36,9 @@ struct Theatre: Sendable {
     func withStage<Value>(_ body: (Stage) async throws -> Value) async throws -> Value {
         let name = "night_\(UUID().uuidString.prefix(8).lowercased())"
         let folder = "\(scratch)/\(name)"
-        try await administer("CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: database.name)")
+        // The other strategy copies sequences that a crash would set back.
+        try await administer(
+            "CREATE DATABASE \(identifier: name) TEMPLATE \(identifier: database.name) STRATEGY file_copy")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let stage = Stage(theatre: self, database: name, folder: folder)
         do {

@@ -32,6 +32,9 @@ enum Sections {
             "statement_timeout": SettingKey { setting, to throws(ConfigurationError) in
                 to.settings.statementTimeout = setting.text == "0" ? nil : try setting.timeOut()
             },
+            "patience": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.patience = try setting.timeOut()
+            },
         ]
     }
 

@@ -38,6 +38,19 @@ extension LedgerSession {
         }
     }
 
+    /// What became of a run's receipts, as its batches recorded it: also of one whose commit's word was lost.
+    public func receiptCounts(of runID: Int64) async throws(LedgerError) -> ReceiptCounts {
+        try await translating {
+            try await connection.only(
+                """
+                SELECT receipts_due, receipts_verified, receipts_try_again, receipts_unusable
+                FROM runs
+                WHERE run_id = \(runID)
+                """
+            ).receiptCounts()
+        }
+    }
+
     /// The figures of the latest runs that closed their books, up to one run, the oldest first.
     public func history(upTo runID: Int64, count: Int = 30) async throws(LedgerError) -> [RunFigures] {
         try await translating {
@@ -59,33 +72,43 @@ extension LedgerSession {
     }
 }
 
+extension Row {
+    fileprivate func receiptCounts() throws -> ReceiptCounts {
+        ReceiptCounts(
+            due: Int(try decode("receipts_due", as: Int64.self)),
+            verified: Int(try decode("receipts_verified", as: Int64.self)),
+            tryAgain: Int(try decode("receipts_try_again", as: Int64.self)),
+            unusable: Int(try decode("receipts_unusable", as: Int64.self)))
+    }
+
+    /// All the totals of a run that closed its books.
+    func controlTotals() throws -> ControlTotals {
+        var totals = ControlTotals()
+        totals.verified = try tally("verified")
+        totals.newlyWhite = try tally("newly_white")
+        totals.alreadyWhite = try tally("already_white")
+        totals.alreadyBlack = try tally("already_black")
+        totals.excluded = try tally("excluded")
+        totals.openingWhite = try tally("opening_white")
+        totals.new = try tally("new")
+        totals.claimed = try tally("claimed")
+        totals.resolved = try tally("resolved")
+        totals.refunded = try tally("refunded")
+        totals.closingWhite = try tally("closing_white")
+        return totals
+    }
+}
+
 extension KeptRun {
     fileprivate init(_ row: Row) throws {
         let head = try KeptHead(
             cases: try row.decode("cases", as: String?.self), stages: try row.decode("stages", as: String?.self))
-        var totals = ControlTotals()
-        totals.verified = try row.tally("verified")
-        totals.newlyWhite = try row.tally("newly_white")
-        totals.alreadyWhite = try row.tally("already_white")
-        totals.alreadyBlack = try row.tally("already_black")
-        totals.excluded = try row.tally("excluded")
-        totals.openingWhite = try row.tally("opening_white")
-        totals.new = try row.tally("new")
-        totals.claimed = try row.tally("claimed")
-        totals.resolved = try row.tally("resolved")
-        totals.refunded = try row.tally("refunded")
-        totals.closingWhite = try row.tally("closing_white")
         self.init(
             runID: try row.decode("run_id"),
             asOf: try row.decode("as_of"),
             startedAt: try row.decode("started_at"),
             finishedAt: try row.decode("finished_at"),
             reason: try row.decode("reason", as: String?.self),
-            receipts: ReceiptCounts(
-                due: Int(try row.decode("receipts_due", as: Int64.self)),
-                verified: Int(try row.decode("receipts_verified", as: Int64.self)),
-                tryAgain: Int(try row.decode("receipts_try_again", as: Int64.self)),
-                unusable: Int(try row.decode("receipts_unusable", as: Int64.self))),
-            totals: totals, cases: head.counts, pending: head.cases.pending, stages: head.stageTimes)
+            receipts: try row.receiptCounts(), totals: try row.controlTotals(), cases: head.counts, pending: head.cases.pending, stages: head.stageTimes)
     }
 }
