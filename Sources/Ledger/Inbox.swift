@@ -95,13 +95,13 @@ extension LedgerSession {
 
 extension LedgerSession {
     /// Makes the receipts due again that were tried at this moment, the run's present, and met one of these problems:
-    /// the trouble was Apple's, and the next run need not wait for the next night.
+    /// the trouble was Apple's, so the attempt does not count, and the next run need not wait for the next night.
     public func makeDueAgain(_ problems: [ReceiptProblem], triedAt now: Date) async throws(LedgerError) {
         _ = try await translating {
             try await connection.execute(
                 """
                 UPDATE receipts
-                SET next_attempt_at = last_attempt_at
+                SET next_attempt_at = last_attempt_at, attempts = greatest(attempts - 1, 0)
                 WHERE error_code IS NOT NULL AND error_code = ANY (\(problems.map(\.rawValue)))
                     AND last_attempt_at = \(now) AND next_attempt_at IS NOT NULL
                 """)
