@@ -43,8 +43,7 @@ struct Failure {
 
     private static func code(of error: ReportError) -> ExitCode {
         switch error {
-        case .notWritable: .noPermission
-        case .failed: .software
+        case .notWritable, .failed: .noPermission
         }
     }
 

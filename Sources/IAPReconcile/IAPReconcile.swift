@@ -5,6 +5,7 @@ import NightlyRun
 @main
 enum IAPReconcile {
     static func main() async {
+        Standard.makeSureOfAll()
         Memory.keepToOneHeap()
         Memory.keepOffDisks()
         exit(await code(of: Array(CommandLine.arguments.dropFirst())).rawValue)

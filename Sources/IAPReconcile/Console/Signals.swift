@@ -10,6 +10,8 @@ final class Signals {
     init(_ stop: StopSignal) {
         // A reader that went away shows as an error of the write.
         signal(SIGPIPE, SIG_IGN)
+        // So does a file that may not grow any more.
+        signal(SIGXFSZ, SIG_IGN)
         sources = [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")].map { number, name in
             // Else the signal would end the program before the source hears of it.
             signal(number, SIG_IGN)
