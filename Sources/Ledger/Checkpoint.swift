@@ -47,7 +47,8 @@ package enum Checkpoint: String, CaseIterable, Sendable {
                     place: Checkpoint(rawValue: words[0]), passage: numbers[0], signal: Int32(numbers[1]),
                     microseconds: UInt32(numbers[2]))
                 : nil
-            log = environment["IAP_CHECKPOINTS"].map { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640) } ?? -1
+            log =
+                environment["IAP_CHECKPOINTS"].map { open($0, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640) } ?? -1
         }
 
         func pass(_ place: Checkpoint) {

@@ -22,7 +22,8 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .databaseUnavailable(let text), .interrupted(let text), .databaseRefuses(let text), .schemaMismatch(let text),
+        case .databaseUnavailable(let text), .interrupted(let text),
+            .databaseRefuses(let text), .schemaMismatch(let text),
             .appleUnavailable(let text), .anotherRun(let text), .configuration(let text),
             .inconsistent(let text), .notFound(let text):
             text

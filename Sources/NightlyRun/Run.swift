@@ -122,7 +122,7 @@ struct Run {
         switch error {
         case .connectionLost, .conflict:
             return .interrupted("\(JobError(error)). What was not recorded yet waits for the next night.")
-        case .refused, .schema, .cancelled, .unbalanced, .failed: return nil
+        default: return nil
         }
     }
 

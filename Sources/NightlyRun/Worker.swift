@@ -70,7 +70,9 @@ struct Worker {
             let record = BatchRecord(
                 runID: night.runID, bucket: verified.batch.bucket, now: night.now, sightings: sightings,
                 receipts: receipts)
-            return try await patiently { () async throws(LedgerError) in try await session.record(record) }
+            return try await patiently(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
+                try await session.record(record)
+            }
         }
         checkpoint(.recordCommitted)
         night.count(totals)

@@ -35,6 +35,20 @@ import Testing
         #expect(error?.sqlState?.rawValue == "22023")
     }
 
+    @Test func aServerThatStaysSilentTooLongIsLost() async throws {
+        try await withScratchDatabase(empty: true) { database in
+            let connection = try await Connection.connect(ConnectionSettings(database.conninfo, replyTimeout: 0.4))
+            let error = await #expect(throws: PostgreSQLError.self) {
+                try await connection.query("SELECT pg_sleep(300)")
+            }
+            #expect(error?.code == .connection)
+            #expect(error?.description.contains("did not say a word") == true)
+            #expect(!connection.isAlive)
+            try await connection.reconnect()
+            #expect(try await connection.query("SELECT 1").count == 1)
+        }
+    }
+
     @Test func aTerminatedSessionIsLostAndCanBeOpenedAgain() async throws {
         try await withScratchDatabase(empty: true) { database in
             let connection = try await database.connect()

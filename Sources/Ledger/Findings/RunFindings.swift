@@ -109,6 +109,7 @@ extension KeptRun {
             startedAt: try row.decode("started_at"),
             finishedAt: try row.decode("finished_at"),
             reason: try row.decode("reason", as: String?.self),
-            receipts: try row.receiptCounts(), totals: try row.controlTotals(), cases: head.counts, pending: head.cases.pending, stages: head.stageTimes)
+            receipts: try row.receiptCounts(), totals: try row.controlTotals(), cases: head.counts,
+            pending: head.cases.pending, stages: head.stageTimes)
     }
 }
