@@ -15,13 +15,6 @@ struct Job: Sendable {
     /// A shell's words before the program, which stands for `"$@"`.
     var shell: String?
 
-    /// The night after.
-    var nextNight: Job {
-        var job = self
-        job.now += Theatre.day
-        return job
-    }
-
     /// At a checkpoint's n-th passage, or at that of any, it gets a signal, so many microseconds later.
     func signalled(
         at checkpoint: String, passage: Int, signal: Int32, microseconds: Int = 0

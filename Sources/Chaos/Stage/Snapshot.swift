@@ -40,7 +40,10 @@ struct Snapshot: Sendable {
             FROM \(unsafe: "iap." + table) AS content
             ORDER BY 1
             """
-        return try await connection.query(query).map { try $0.decode("content", as: String.self) }
+        return try await connection.query(query).map { row in
+            let content = Data(try row.decode("content", as: String.self).utf8)
+            return try text(try JSONSerialization.jsonObject(with: content) as? [String: Any] ?? [:])
+        }.sorted()
     }
 
     /// Adds each list of a report, in its order.
@@ -51,20 +54,32 @@ struct Snapshot: Sendable {
         for (name, value) in report where !Self.head.contains(name) {
             let findings = value as? [[String: Any]] ?? []
             rows["report's \(name)"] = try findings.map { finding in
-                let kept = finding.filter { !keys.contains($0.key) }
-                return String(
-                    decoding: try JSONSerialization.data(withJSONObject: kept, options: .sortedKeys), as: UTF8.self)
+                try Self.text(finding.filter { !keys.contains($0.key) })
             }
         }
     }
 
     // MARK: Comparing
 
-    /// Takes a table out of the comparison.
-    func leavingOut(_ tables: String...) -> Snapshot {
+    /// These tables alone.
+    func keeping(_ tables: [String]) -> Snapshot {
         var snapshot = self
-        for table in tables { snapshot.rows[table] = nil }
+        snapshot.rows = rows.filter { tables.contains($0.key) }
         return snapshot
+    }
+
+    /// A table's rows, by column.
+    func objects(of table: String) throws -> [[String: Any]] {
+        try (rows[table] ?? []).map { row in
+            guard let object = try JSONSerialization.jsonObject(with: Data(row.utf8)) as? [String: Any] else {
+                throw Broken("a row of \(table) is no object")
+            }
+            return object
+        }
+    }
+
+    private static func text(_ row: [String: Any]) throws -> String {
+        String(decoding: try JSONSerialization.data(withJSONObject: row, options: .sortedKeys), as: UTF8.self)
     }
 
     func expectSame(as other: Snapshot) throws {
@@ -79,7 +94,28 @@ struct Snapshot: Sendable {
         let (more, fewer) = (Set(mine).subtracting(others).sorted(), Set(others).subtracting(mine).sorted())
         let head = "\(table): \(mine.count) rows, undisturbed \(others.count)"
         return [more.isEmpty && fewer.isEmpty ? "\(head), in another order" : head]
-            + more.prefix(3).map { "  only here:        \($0)" }
-            + fewer.prefix(3).map { "  only undisturbed: \($0)" }
+            + more.prefix(3).map { Self.text(of: $0, among: fewer) }
+            + (more.isEmpty ? fewer.prefix(3).map { "  only undisturbed: \($0)" } : [])
+    }
+
+    /// A row that is another than the one of the same name, by the columns that differ.
+    private static func text(of row: String, among others: [String]) -> String {
+        let mine = columns(row)
+        guard let other = others.lazy.map(columns).first(where: { identity($0) == identity(mine) }) else {
+            return "  only here: \(row)"
+        }
+        let differing = Set(mine.keys).union(other.keys).sorted().filter { mine[$0] != other[$0] }
+        return "  \(identity(mine)): "
+            + differing.map { "\($0) is \(mine[$0] ?? "missing"), undisturbed \(other[$0] ?? "missing")" }
+            .joined(separator: "; ")
+    }
+
+    private static func identity(_ columns: [String: String]) -> String {
+        ["bundle_id", "environment", "transaction_id", "receipt_id"].compactMap { columns[$0] }.joined(separator: " ")
+    }
+
+    private static func columns(_ row: String) -> [String: String] {
+        let object = try? JSONSerialization.jsonObject(with: Data(row.utf8)) as? [String: Any]
+        return object?.mapValues { "\($0)" } ?? [:]
     }
 }

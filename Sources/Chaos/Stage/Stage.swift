@@ -115,12 +115,41 @@ struct Stage: Sendable {
         try await snapshot().expectSame(as: theatre.undisturbed)
     }
 
-    /// Lets an undisturbed run do the next night, and compares with an undisturbed next night.
-    func finishNextNightAndCompare() async throws {
+    /// The two nights after, undisturbed.
+    func runLaterNights() async throws {
+        var night = job
+        night.store = theatre.laterStore.base
+        for _ in 0..<2 {
+            night.now += Theatre.day
+            try await run(night, expecting: [0])
+        }
+    }
+
+    /// Lets undisturbed runs do the next two nights, and compares with three undisturbed ones.
+    ///
+    /// - Parameter tables: what is compared, if not all.
+    func finishLaterNightsAndCompare(_ tables: [String]? = nil) async throws {
         try await waitUntilPostgreSQLNoticed()
-        try await run(job.nextNight, expecting: [0])
+        try await runLaterNights()
         try await Invariants(stage: self).check()
-        try await snapshot(ofNights: true).expectSame(as: theatre.undisturbedNext)
+        let (mine, others) = (try await snapshot(ofNights: true), theatre.undisturbedLater)
+        try (tables.map(mine.keeping) ?? mine).expectSame(as: tables.map(others.keeping) ?? others)
+    }
+
+    /// A hash over every table that the job may change.
+    func fingerprint() async throws -> [String] {
+        let connection = try await connect()
+        defer { connection.close() }
+        var prints: [String] = []
+        for table in ["receipts", "white", "black", "excluded", "sightings", "cases", "movements", "runs", "events"] {
+            let rows = try await connection.query(
+                """
+                SELECT md5(coalesce(string_agg(content::text, ',' ORDER BY content::text), '')) AS hash
+                FROM \(unsafe: "iap." + table) AS content
+                """)
+            prints += try rows.map { "\(table) \(try $0.decode("hash", as: String.self))" }
+        }
+        return prints
     }
 
     /// - Parameter ofNights: leaves out what counts nights as well.

@@ -17,8 +17,11 @@ struct Theatre: Sendable {
     /// A store that answers everything, after a few milliseconds.
     let store: SimulatedAppStore.Addresses
     private(set) var undisturbed = Snapshot()
-    /// The next night's, a day later, after an undisturbed one.
-    private(set) var undisturbedNext = Snapshot()
+    /// The same store two days later.
+    let laterStore: SimulatedAppStore.Addresses
+    /// What two more nights make of it: by then Apple has confirmed everything often enough, also what had to wait for
+    /// the second night.
+    private(set) var undisturbedLater = Snapshot()
     /// Every checkpoint that an undisturbed run passes, in that order.
     private(set) var passages: [String] = []
 
@@ -63,6 +66,7 @@ struct Theatre: Sendable {
     }
 
     /// Runs the body beside another store of the same world.
+    @discardableResult
     func withStore<Value>(
         faults: Faults = .none, latency: Latency? = nil, outageAfter: Int? = nil, clock: TimeInterval = 0,
         tls: Bool = false, _ body: (SimulatedAppStore, SimulatedAppStore.Addresses) async throws -> Value
@@ -78,12 +82,13 @@ struct Theatre: Sendable {
     /// Plays the undisturbed nights.
     fileprivate mutating func rehearse() async throws {
         let passed = "\(scratch)/passages"
-        (undisturbed, undisturbedNext) = try await withStage { stage in
+        try? FileManager.default.removeItem(atPath: passed)
+        (undisturbed, undisturbedLater) = try await withStage { stage in
             var job = stage.job
             job.environment["IAP_CHECKPOINTS"] = passed
             try await stage.run(job, expecting: [0])
             let first = try await stage.snapshot()
-            try await stage.run(stage.job.nextNight, expecting: [0])
+            try await stage.runLaterNights()
             return (first, try await stage.snapshot(ofNights: true))
         }
         passages = try String(contentsOfFile: passed, encoding: .utf8).split(separator: "\n").map(String.init)
@@ -107,12 +112,17 @@ func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Va
         now: { Theatre.now })
     let addresses = try store.start()
     defer { store.stop() }
+    let later = SimulatedAppStore(
+        seed: options.seed, records: world.records, now: { Theatre.now.addingTimeInterval(2 * Theatre.day) })
+    let laterAddresses = try later.start()
+    defer { later.stop() }
     return try await withScratchDatabase { database async throws -> Value in
         try Data(store.rootCertificatesPEM.utf8).write(to: URL(filePath: Theatre.roots(in: options.scratch)))
         _ = try await world.populate(database.conninfo)
         var theatre = Theatre(
             world: world, database: database, scratch: options.scratch,
-            program: "\(options.programs)/iap-reconcile", store: addresses)
+            program: "\(options.programs)/iap-reconcile", store: addresses,
+            laterStore: laterAddresses)
         try await theatre.rehearse()
         return try await body(theatre)
     }

@@ -1,0 +1,139 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+
+/// What else goes on in the database during a night.
+enum Neighbours {
+    static func scenarios(points: Int) -> [Scenario] {
+        [
+            Scenario("slots-at-start", "every connection slot taken for a second when the job begins") { stage, _ in
+                try await withEverySlotTaken(stage) { free in
+                    try await stage.run(stage.job, expecting: [0]) { _ in
+                        try await Task.sleep(for: .seconds(1))
+                        free()
+                    }
+                }
+                try await stage.compare()
+            },
+            Scenario("slots-taken", "every connection slot taken all night, then a run") { stage, _ in
+                try await withEverySlotTaken(stage) { _ in
+                    try await stage.run(stage.job.impatient, expecting: [69])
+                }
+                try await stage.finishAndCompare()
+            },
+            Scenario("slots-amid", "every connection slot taken before the workers connect") { stage, _ in
+                let job = stage.job.impatient.signalled(at: "runBegun", passage: 1, signal: SIGSTOP)
+                try await stage.run(job, expecting: [69]) { child in
+                    guard try await child.waitUntilStopped() else { return }
+                    try await withEverySlotTaken(stage) { _ in
+                        child.send(signal: SIGCONT)
+                        _ = await child.waitUntilEnded()
+                    }
+                }
+                try await stage.finishAndCompare()
+            },
+            Scenario("migration-lock", "a migration locks every table for two seconds", points: max(3, points / 10)) {
+                stage, point in
+                var random = point.random
+                let job = Moment(&random, of: stage).signal(stage.job, SIGSTOP)
+                try await stage.run(job, expecting: [0]) { child in
+                    guard try await child.waitUntilStopped() else { return }
+                    try await withTablesLocked(stage, letting: child) { try await Task.sleep(for: .seconds(2)) }
+                }
+                try await stage.compare()
+            },
+            Scenario("migration-stays", "a migration's lock that stays all night, then a run") { stage, _ in
+                try await withTablesLocked(stage, letting: nil) {
+                    try await stage.run(stage.job.impatient, expecting: [69])
+                }
+                try await stage.finishAndCompare()
+            },
+            Scenario("idle-reader", "a session idle in a transaction that has read everything") { stage, _ in
+                let reader = try await stage.connect()
+                defer { reader.close() }
+                try await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+                _ = try await reader.query("SELECT count(*) FROM iap.receipts, iap.white, iap.black")
+                try await stage.run(stage.job, expecting: [0])
+                try await stage.compare()
+            },
+            Scenario("idle-claimer", "sessions idle in a transaction that holds claims, then a run") { stage, _ in
+                let claimer = try await stage.connect()
+                defer { claimer.close() }
+                try await claimer.execute("BEGIN")
+                let claimed = try await claimer.query(
+                    """
+                    SELECT iap.claim(bundle_id, transaction_id, coalesce(admitted_user_id, 'someone'), NULL) AS outcome
+                    FROM (SELECT * FROM iap.white ORDER BY transaction_id LIMIT 3) AS chosen
+                    """)
+                guard !claimed.isEmpty else { throw Broken("the world has no white transaction before its night") }
+                let ended = try await stage.run(stage.job.impatient, expecting: [75])
+                guard ended.output.contains("locks") else {
+                    throw Broken("the summary names no lock:\n\(ended.output)")
+                }
+                try await claimer.execute("ROLLBACK")
+                try await stage.finishAndCompare()
+            },
+            Scenario("finance-readers", "four finance readers with repeatable-read scans, all night") { stage, _ in
+                try await stage.run(stage.job, expecting: [0]) { child in
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for _ in 0..<4 { group.addTask { try await readAsFinance(stage, while: child) } }
+                        try await group.waitForAll()
+                    }
+                }
+                try await stage.compare()
+            },
+        ]
+    }
+
+    /// Takes connections until the server has none left, for as long as the body runs or until it frees them.
+    private static func withEverySlotTaken(
+        _ stage: Stage, _ body: (_ free: () -> Void) async throws -> Void
+    ) async throws {
+        let taken = try await everySlot(stage)
+        let free = { for connection in taken { connection.close() } }
+        defer { free() }
+        try await body(free)
+    }
+
+    private static func everySlot(_ stage: Stage) async throws -> [Connection] {
+        var taken: [Connection] = []
+        do {
+            while taken.count < 1000 { taken.append(try await stage.connect(as: "iap_app")) }
+        } catch let error as PostgreSQLError {
+            guard error.sqlState == .tooManyConnections else { throw error }
+        }
+        return taken
+    }
+
+    /// Locks every table as a migration does, while the body runs. A job that is held meanwhile may go on as soon as the
+    /// lock is asked for: it may have to end what the lock waits for.
+    private static func withTablesLocked(
+        _ stage: Stage, letting child: ChildProcess?, _ body: () async throws -> Void
+    ) async throws {
+        let migration = try await stage.connect()
+        defer { migration.close() }
+        child?.send(signal: SIGCONT)
+        try await migration.transaction {
+            try await migration.execute(
+                "LOCK TABLE iap.receipts, iap.white, iap.black, iap.excluded, iap.cases, iap.runs, iap.verified")
+            try await body()
+        }
+    }
+
+    private static func readAsFinance(_ stage: Stage, while child: ChildProcess) async throws {
+        let reader = try await stage.connect(as: "iap_finance")
+        defer { reader.close() }
+        let views = try await reader.query("SELECT viewname FROM pg_views WHERE schemaname = 'finance'")
+            .map { try $0.decode("viewname", as: String.self) }
+        while child.isRunning {
+            try await reader.transaction(.repeatableRead, readOnly: true) {
+                for view in views { _ = try await reader.query("SELECT * FROM \(unsafe: "finance.\(view)")") }
+            }
+        }
+    }
+}
+
+extension Job {
+    /// Waits only seconds for what is in its way.
+    var impatient: Job { with("database", ["patience": "2s"]) }
+}
