@@ -57,7 +57,7 @@ struct Run {
         checkpoint(.inboxDone)
         let receipts = try await step { try await session.receiptCounts(of: night.runID) }
         if night.verifier.isAppleDown {
-            try await step { try await session.makeDueAgain([.appleUnreachable, .tryAgain], triedAt: night.now) }
+            try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
         }
         let (_, pending) = try await night.stopwatch.time(.sweep, items: \.cases) {
             () async throws -> (cases: Int, pending: Int) in

@@ -71,10 +71,15 @@ struct Verifier: Sendable {
 }
 
 extension ReceiptVerdict {
-    /// Whether Apple could not be reached or asked to try again: in an outage no fault of the receipt.
+    /// Whether Apple could not be reached, asked to try again or did not prove to be Apple: in an outage no fault of the
+    /// receipt.
     fileprivate var isForWantOfApple: Bool {
-        if case .problem(.appleUnreachable, _) = self { return true }
-        if case .problem(.tryAgain, _) = self { return true }
-        return false
+        guard case .problem(let problem, _) = self else { return false }
+        return ReceiptProblem.forWantOfApple.contains(problem)
     }
+}
+
+extension ReceiptProblem {
+    /// What every receipt meets while Apple is down.
+    static let forWantOfApple: [ReceiptProblem] = [.appleUnreachable, .tryAgain, .needsConfiguration]
 }
