@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT_BUILD := .ci/with-swift swift build
 
-.PHONY: demo world chaos test bench lint install clean
+.PHONY: demo world chaos test fuzz bench lint install clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
 # and leaves its report under .build/demo/reports/latest/.
@@ -27,6 +27,12 @@ chaos:
 test:
 	@.ci/install-packages test
 	@.ci/test
+
+# What strangers write, made up by libFuzzer under the address sanitizer: `make fuzz FUZZ=jws RUNS=10000000 SEED=2`.
+# INPUT=file gives a decoder one input again.
+fuzz:
+	@.ci/install-packages build
+	@FUZZ="$(FUZZ)" RUNS="$(RUNS)" SEED="$(SEED)" INPUT="$(INPUT)" .ci/fuzz
 
 # The benchmarks, each beside a limit taken in the same run: a table, and .build/bench/results.json.
 # BENCH=name runs one of them.

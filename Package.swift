@@ -101,3 +101,25 @@ let package = Package(
             ["NightlyRun", "Reporting", "Telling", "Reconciliation", "AppStoreSimulator", "PostgreSQL"]),
     ]
 )
+
+// Set by .ci/fuzz, which builds the decoders with coverage and sanitizer into a folder of their own. The configuration
+// then comes as a library, since no program can be linked into another.
+if Context.environment["IAP_FUZZING"] != nil {
+    package.products = []
+    package.targets.removeAll { $0.isTest || $0.name == "IAPReconcile" }
+    package.targets += [
+        .target(
+            name: "IAPReconcile",
+            dependencies: ["NightlyRun", "Reporting", "Telling", "Reconciliation", "CINIH"],
+            sources: ["Configuration", "Moment.swift", "NearestName.swift"], swiftSettings: strict),
+        .systemLibrary(name: "CLibFuzzer", path: "Sources/CLibraries/CLibFuzzer"),
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: [
+                "IAPReconcile", "NightlyRun", "AppStore", "Reconciliation", "AppStoreSimulator", "CLibFuzzer",
+            ],
+            exclude: ["Dictionaries"], swiftSettings: strict,
+            // gold fails over the sections in which coverage is counted.
+            linkerSettings: [.unsafeFlags(["-use-ld=lld"])]),
+    ]
+}
