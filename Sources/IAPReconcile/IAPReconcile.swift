@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reporting
 
 /// The program `iap-reconcile`: understands the command line, and turns what is thrown into text and exit code.
 @main
@@ -16,7 +17,7 @@ enum IAPReconcile {
             return try await perform(Invocation(arguments: arguments))
         } catch {
             let failure = Failure(error)
-            StandardError.write("iap-reconcile: \(failure.message)\n")
+            StandardError.write("iap-reconcile: \(Printable.lines(failure.message))\n")
             return failure.code
         }
     }

@@ -6,10 +6,10 @@ enum Device {
     static func text(_ json: String?) -> String {
         guard let json else { return "" }
         guard let object = try? JSONDecoder().decode([String: Field].self, from: Data(json.utf8)) else {
-            return String(json.prefix(longest))
+            return Printable.cut(json, to: longest)
         }
         let known = ["model", "name", "os"].compactMap { object[$0]?.text }
-        return String((known.isEmpty ? json : known.joined(separator: ", ")).prefix(longest))
+        return Printable.cut(known.isEmpty ? json : known.joined(separator: ", "), to: longest)
     }
 
     private static let longest = 300

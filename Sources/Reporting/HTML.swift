@@ -24,8 +24,7 @@ struct HTML: ExpressibleByStringInterpolation, ExpressibleByStringLiteral {
 
     /// A client's text, cut for display and isolated so that right-to-left marks in it reorder nothing around it.
     static func foreign(_ value: String) -> HTML {
-        let cut = value.count > 300 ? String(value.prefix(300)) + "…" : value
-        return "<bdi>\(cut)</bdi>"
+        "<bdi>\(Printable.cut(value, to: 300, ending: "…"))</bdi>"
     }
 
     static func joined(_ pieces: [HTML]) -> HTML {

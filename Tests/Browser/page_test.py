@@ -72,6 +72,35 @@ class Hostile(PageTestCase):
         self.assertTrue(any("Content Security Policy" in message for message in refused), refused)
 
 
+class HostileTexts(PageTestCase):
+    """Each text that means something to a careless program, as a user, a product, an order and a device."""
+
+    sample = "hostile"
+
+    def test_none_becomes_live(self):
+        self.assertGreater(len(self.shown()), 30)
+        for disclose in self.all("tr.case .disclose"):
+            disclose.click()
+        self.assertEqual(len(self.all("tr.evidence")), len(self.shown()))
+        # Had a script opened a dialogue, every command would have failed.
+        live = self.browser.execute_script("""
+            return [...document.querySelectorAll('*')].filter(element =>
+                ['IMG', 'IFRAME', 'OBJECT', 'EMBED', 'FORM', 'BASE'].includes(element.tagName)
+                || (element.tagName === 'SCRIPT' && element.type === '' && element !== document.scripts[document.scripts.length - 1])
+                || (element.tagName === 'A' && !['file:', 'data:'].includes(element.protocol))
+                || [...element.attributes].some(attribute => attribute.name.startsWith('on'))
+            ).map(element => element.outerHTML.slice(0, 200));
+        """)
+        self.assertEqual(live, [])
+
+    def test_each_stands_isolated_as_it_was_sent(self):
+        isolated = set(self.browser.execute_script(
+            "return [...document.querySelectorAll('tr.case bdi')].map(element => element.textContent)"))
+        for case in self.report()["cases"]:
+            if len(case["owner"]) <= 300:
+                self.assertIn(case["owner"], isolated)
+
+
 class Filters(PageTestCase):
     def ids(self, condition):
         return {case["transaction_id"] for case in self.report()["cases"] if condition(case)}

@@ -1,10 +1,12 @@
 import Foundation
 import Reconciliation
 import Reporting
+import TestSupport
 import Testing
 
 /// A whole report of a made-up night, for the browser's tests and for looking at: `IAP_REPORT_SAMPLE` names the folder
-/// that it is written to, `IAP_REPORT_SAMPLE_CASES` how many cases it has, `IAP_REPORT_SAMPLE_LANGUAGE` the language.
+/// that it is written to, `IAP_REPORT_SAMPLE_CASES` how many cases it has, `IAP_REPORT_SAMPLE_LANGUAGE` the language; with
+/// `IAP_REPORT_SAMPLE_HOSTILE`, all that clients name is hostile text.
 @Suite struct SampleReport {
     private static let variables = ProcessInfo.processInfo.environment
 
@@ -14,7 +16,8 @@ import Testing
         let count = Self.variables["IAP_REPORT_SAMPLE_CASES"].flatMap(Int.init) ?? 450
         let language = Self.variables["IAP_REPORT_SAMPLE_LANGUAGE"].flatMap(ReportLanguage.init) ?? .english
         let writer = try ReportWriter(directory: folder, language: language, programVersion: "1.0")
-        try SampleNight(cases: count).hand(to: writer)
+        let isHostile = Self.variables["IAP_REPORT_SAMPLE_HOSTILE"] != nil
+        try SampleNight(cases: count, isHostile: isHostile).hand(to: writer)
         #expect(FileManager.default.fileExists(atPath: "\(folder)/latest/index.html"))
     }
 }
@@ -35,13 +38,15 @@ struct SampleNight {
         [.claimFailed, .ownerAmbiguous], [.unknownProduct],
     ]
     private let count: Int
+    private let isHostile: Bool
 
-    init(cases count: Int) {
+    init(cases count: Int, isHostile: Bool = false) {
         self.count = count
+        self.isHostile = isHostile
     }
 
     func hand(to receiver: ReportWriter) throws {
-        let found = (0..<count).map(lostOrder).sorted {
+        let found = (0..<count).map { isHostile ? hostileOrder($0) : lostOrder($0) }.sorted {
             ($0.assessment.likelihood, $0.purchasedAt) < ($1.assessment.likelihood, $1.purchasedAt)
         }
         var head = head(of: found)
@@ -116,6 +121,30 @@ struct SampleNight {
         found.isNew = age < 86_400
         found.firstVerifiedAt = purchased.addingTimeInterval(900)
         found.lastVerifiedAt = Sample.now
+        return found
+    }
+
+    /// A case of which every text that a client chose is hostile.
+    private func hostileOrder(_ index: Int) -> ReportedCase {
+        let text = HostileText.allCases[index % HostileText.allCases.count].text
+        var found = lostOrder(index)
+        found.assessment = Assessment(
+            likelihood: found.assessment.likelihood, reasons: found.assessment.reasons, owner: .user(text),
+            action: .deliver)
+        found.productName = text
+        found.orderIDs = [text]
+        let device = try? JSONEncoder().encode(["model": text, "name": text])
+        found.device = device.map { String(decoding: $0, as: UTF8.self) }
+        found.sightings = [
+            Sighting(
+                receiptID: Int64(index), userID: text, orderID: text, isNamed: true,
+                uploadedAt: found.purchasedAt.addingTimeInterval(300))
+        ]
+        found.claims = [
+            ClaimAttempt(
+                outcome: .wrongUser, userID: text, orderID: text,
+                attemptedAt: found.purchasedAt.addingTimeInterval(600))
+        ]
         return found
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reporting
 
 /// The command `inspect`, which needs no configuration: it looks into files and prints a line of JSON for each.
 struct Inspecting {
@@ -13,7 +14,7 @@ struct Inspecting {
         var areAllValid = true
         for file in files {
             let inspection = inspect(file, with: inspector)
-            StandardOutput.write(inspection.line + "\n")
+            StandardOutput.write(Printable.json(inspection.line) + "\n")
             areAllValid = areAllValid && inspection.isValid
         }
         return areAllValid ? .done : .dataError

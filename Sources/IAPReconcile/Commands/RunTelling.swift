@@ -86,7 +86,8 @@ final class RunTelling: Sendable {
             begun.compactMap { told in told.failure.map { "\(told.way.rawValue) at the start: \($0)" } }
             + ended.compactMap { told in told.failure.map { "\(told.way.rawValue): \($0)" } }
         let rows = (ways.isEmpty ? [] : [("told", ways.joined(separator: ", "))]) + failures.map { ("not told", $0) }
-        return rows.map { $0.0.padding(toLength: 18, withPad: " ", startingAt: 0) + "  \($0.1)\n" }.joined()
+        return rows.map { $0.0.padding(toLength: 18, withPad: " ", startingAt: 0) + "  \(Printable.line($0.1))\n" }
+            .joined()
     }
 
     /// Where browsers find the page of the report in that folder.

@@ -1,6 +1,7 @@
 import Foundation
 import NightlyRun
 import Reconciliation
+import Reporting
 import Telling
 
 extension Work {
@@ -12,7 +13,7 @@ extension Work {
             + [ReportDirectory.examine(configuration.reportDirectory)]
             + TellingExamination(settings: configuration.telling).findings
         if isTelling { findings += await testFindings }
-        StandardOutput.write(findings.map(Self.text).joined())
+        StandardOutput.write(Printable.lines(findings.map(Self.text).joined()))
         return findings.contains { $0.verdict == .wrong } ? .configuration : .done
     }
 

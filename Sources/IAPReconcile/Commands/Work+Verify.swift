@@ -1,6 +1,7 @@
 import Foundation
 import NightlyRun
 import Reconciliation
+import Reporting
 
 extension Work {
     /// Looks at what must always hold of the tables; what does not ends with the code of an internal error.
@@ -23,7 +24,7 @@ enum VerificationText {
         guard !finding.isFine else { return "fine   \(finding.check.text)\n" }
         let more = finding.count > finding.examples.count ? ", …" : ""
         return "wrong  not so in \(finding.count): \(finding.check.text)\n"
-            + "       \(finding.examples.joined(separator: ", "))\(more)\n"
+            + "       \(Printable.line(finding.examples.joined(separator: ", ")))\(more)\n"
     }
 
     static func summary(_ findings: [IntegrityFinding], _ trail: AuditTrail) -> String {
@@ -41,7 +42,7 @@ enum VerificationText {
                     name: $0.check.rawValue, holds: $0.isFine, violations: $0.count, examples: $0.examples)
             },
             auditTrail: VerificationReport.Trail(sealedEvents: trail.events, end: trail.end))
-        return String(decoding: try encoder.encode(report), as: UTF8.self)
+        return Printable.json(String(decoding: try encoder.encode(report), as: UTF8.self))
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reporting
 
 /// A log entry and its moment, as a line.
 struct LogLine {
@@ -18,10 +19,11 @@ struct LogLine {
         }
     }
 
+    /// Without line breaks, escape sequences and the like, by which what was logged could pass for another line.
     private func plain(isColoured: Bool) -> String {
         var words = [Moment.text(moment), level(isColoured: isColoured)]
         if let run = entry.runID { words.append("run=\(run)") }
-        words.append(Self.onOneLine(entry.message))
+        words.append(Printable.line(entry.message))
         words += entry.fields.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.quoted($0.value))" }
         return words.joined(separator: " ")
     }
@@ -53,18 +55,12 @@ struct LogLine {
             fields: entry.fields.isEmpty ? nil : entry.fields)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return (try? encoder.encode(line)).map { Printable.json(String(decoding: $0, as: UTF8.self)) } ?? ""
     }
 
     private static func quoted(_ value: String) -> String {
-        let value = onOneLine(value)
+        let value = Printable.line(value)
         guard value.isEmpty || value.contains(where: { $0 == " " || $0 == "\"" || $0 == "=" }) else { return value }
         return "\"" + value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
-    }
-
-    /// Without line breaks and escape sequences, by which what was logged could pass for another line.
-    private static func onOneLine(_ text: String) -> String {
-        let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
-        return String(String.UnicodeScalarView(scalars))
     }
 }

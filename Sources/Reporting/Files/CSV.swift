@@ -45,17 +45,35 @@ package enum CSV {
     /// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
     private static func cell(_ text: String) -> String {
         if isPlain(text) { return text }
-        var text = text.replacingOccurrences(of: "\0", with: "")
-        if let first = text.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) { text = "'" + text }
+        var text = withoutLiveControls(text)
+        if let first = text.unicodeScalars.first, formulaBeginnings.contains(first) { text = "'" + text }
         guard text.unicodeScalars.contains(where: { ",\"\r\n".unicodeScalars.contains($0) }) else { return text }
         // By scalars: a quote and an accent behind it are one character to Swift, which no search for a quote finds.
         let doubled = text.unicodeScalars.flatMap { $0 == "\"" ? [$0, $0] : [$0] }
         return "\"" + String(String.UnicodeScalarView(doubled)) + "\""
     }
 
+    /// What a spreadsheet may take for a formula's beginning, in the width of East Asian scripts too.
+    private static let formulaBeginnings = "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars
+
+    /// Who looks at the file in a terminal runs no escape sequence. Tabs and line breaks are texts' own.
+    private static func withoutLiveControls(_ text: String) -> String {
+        let scalars = text.unicodeScalars.compactMap { scalar -> Unicode.Scalar? in
+            switch scalar {
+            case "\0": nil
+            case "\t", "\r", "\n": scalar
+            case _ where scalar.properties.generalCategory == .control || Printable.isReordering(scalar): "\u{FFFD}"
+            default: scalar
+            }
+        }
+        return String(String.UnicodeScalarView(scalars))
+    }
+
     /// Whether the cell is the text itself, as nearly all are: then nothing need be looked for in it.
     private static func isPlain(_ text: String) -> Bool {
         !"=+-@".utf8.contains(text.utf8.first ?? 0)
-            && text.utf8.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"") }
+            && text.utf8.allSatisfy {
+                (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"")
+            }
     }
 }

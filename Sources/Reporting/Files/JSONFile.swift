@@ -51,6 +51,6 @@ final class JSONFile: ReportPart {
     }
 
     private func text(_ value: some Encodable) throws -> String {
-        String(decoding: try encoder.encode(value), as: UTF8.self)
+        Printable.json(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 }

@@ -44,7 +44,7 @@ struct Summary {
     private var outcome: String {
         switch run.outcome {
         case .complete: "complete: everything due was tried"
-        case .endedEarly(let why): "ended early: \(why)"
+        case .endedEarly(let why): "ended early: \(Printable.text(why, longest: 500))"
         }
     }
 

@@ -118,6 +118,6 @@ struct CaseData {
 
     /// A client may send an id of any length.
     private static func cut(_ text: String) -> String {
-        text.utf8.count > 300 && text.count > 300 ? String(text.prefix(300)) + "…" : text
+        Printable.cut(text, to: 300, ending: "…")
     }
 }

@@ -30,7 +30,7 @@ struct JSONLine {
             case "\\": quoted += "\\\\"
             case "<": quoted += "\\u003c"
             case ">": quoted += "\\u003e"
-            case _ where scalar.value < 0x20:
+            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
                 let digits = String(scalar.value, radix: 16)
                 quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: quoted.unicodeScalars.append(scalar)

@@ -48,6 +48,7 @@ struct PageShell {
         let json = String(decoding: try encoder.encode(value), as: UTF8.self)
         // In JSON, these stand in strings alone.
         let safe = json.replacingOccurrences(of: "<", with: "\\u003c").replacingOccurrences(of: ">", with: "\\u003e")
-        return HTML(stringLiteral: "<script type=\"application/json\" id=\"\(id)\">\(safe)</script>\n")
+        return HTML(
+            stringLiteral: "<script type=\"application/json\" id=\"\(id)\">\(Printable.json(safe))</script>\n")
     }
 }

@@ -139,8 +139,9 @@ final class Sheet {
         // Nearly all is plain ASCII.
         if text.utf8.count <= longestText / 2, text.utf8.allSatisfy({ (0x20..<0x80).contains($0) }) { return text }
         let scalars = text.unicodeScalars.map { scalar -> Unicode.Scalar in
-            let isControl = scalar.value < 0x20 && scalar != "\n" && scalar != "\t"
-            return isControl || (0xFFFE...0xFFFF).contains(scalar.value) ? "\u{FFFD}" : scalar
+            let isControl = scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
+            let isLive = isControl || Printable.isReordering(scalar)
+            return isLive || (0xFFFE...0xFFFF).contains(scalar.value) ? "\u{FFFD}" : scalar
         }
         return String(String.UnicodeScalarView(scalars.prefix(longestText / 2)))
     }
