@@ -108,7 +108,7 @@ extension ScratchCluster {
         [
             "listen_addresses": "", "unix_socket_directories": directory, "port": "\(port)",
             "fsync": "off", "full_page_writes": "off",
-            "max_connections": "200", "shared_buffers": "64MB", "max_wal_size": "4GB", "jit": "off",
+            "max_connections": "400", "shared_buffers": "64MB", "max_wal_size": "4GB", "jit": "off",
             "lc_messages": "C", "timezone": "UTC", "log_timezone": "UTC", "log_min_messages": "warning",
         ]
     }
