@@ -102,7 +102,9 @@ class Spreadsheet(unittest.TestCase):
         epoch = datetime(1899, 12, 30)
         for row, case in zip(self.rows("Cases"), self.report["cases"], strict=True):
             self.assertEqual(row["Transaction"], case["transaction_id"])
-            self.assertEqual(row["User"], " | ".join(case["candidates"]))
+            # What would turn the text around on a screen is shown as what it is: no letter.
+            shown = " | ".join(case["candidates"]).replace("\u202e", "\ufffd")
+            self.assertEqual(row["User"], shown)
             self.assertEqual(round(row["Price"] * 1000), case["price_milliunits"])
             self.assertEqual(row["Currency"], case["currency"])
             self.assertEqual(row["Quantity"], case["quantity"])
@@ -188,7 +190,4 @@ class LibreOffice(unittest.TestCase):
             for row in self.sheet(name):
                 for heading in ["User", "Transaction", "Reasons", "What to do", "Figure"]:
                     wanted = "".join(row.get(heading, "").split())
-                    if "\u202e" in wanted:
-                        # It is printed from right to left, as it asks for.
-                        continue
                     self.assertIn(wanted, printed, heading)
