@@ -109,6 +109,7 @@ CREATE FUNCTION audit.seal_events(run_id bigint DEFAULT NULL::bigint) RETURNS bi
     AS $$
 #variable_conflict use_column
 DECLARE
+    final   bigint := audit.last_final_event();
     reached bigint;
     horizon xid8;
     start   bigint;
@@ -127,7 +128,7 @@ BEGIN
         SELECT events.event_id, audit.event_digest(events) AS digest
         FROM iap.events
         LEFT JOIN audit.seals USING (event_id)
-        WHERE events.event_id > audit.last_final_event() AND seals.event_id IS NULL
+        WHERE events.event_id > final AND seals.event_id IS NULL
     ), linked AS (
         SELECT
             event_id, digest, row_number() OVER chained - 1 AS number, audit.chain(digest) OVER chained AS link

@@ -14,9 +14,8 @@ public struct IntegrityAudit: Sendable {
     /// - Parameter body: is told of each check as soon as it is done.
     public func verify(_ body: (IntegrityFinding) -> Void) async throws(JobError) -> AuditTrail {
         do {
-            let session = try await LedgerSession.connect(LedgerSettings(database: settings.database))
+            let session = try await LedgerSession.connectToCurrentSchema(LedgerSettings(database: settings.database))
             defer { session.close() }
-            try await session.checkSchema()
             return try await session.verify(body)
         } catch {
             throw JobError(error)

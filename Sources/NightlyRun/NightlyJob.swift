@@ -80,9 +80,8 @@ public struct NightlyJob: Sendable {
     private func writeAgain(
         _ runID: Int64?, findings: inout some FindingsReceiver
     ) async throws -> RunReport {
-        let session = try await LedgerSession.connect(ledger)
+        let session = try await LedgerSession.connectToCurrentSchema(ledger)
         defer { session.close() }
-        try await session.checkSchema()
         guard let kept = try await session.run(runID) else {
             throw JobError.notFound(
                 runID.map { "There is no run \($0) that closed its books; see iap.runs." }

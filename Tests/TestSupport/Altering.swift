@@ -1,25 +1,12 @@
 /// Changes bytes in ways that reach deep into a parser of text; the same ways for the same seed.
 public struct Altering {
-    /// A generator that gives the same numbers in every run (SplitMix64).
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
     private let scraps: [[UInt8]]
-    private var random: Seeded
+    private var random: SeededNumbers
 
     /// - Parameter scraps: what the format may be made of, to be put in where it doesn't belong.
     public init(seed: UInt64, scraps: [String]) {
         self.scraps = scraps.map { Array($0.utf8) }
-        random = Seeded(state: seed)
+        random = SeededNumbers(state: seed)
     }
 
     public mutating func alter(_ original: [UInt8]) -> [UInt8] {

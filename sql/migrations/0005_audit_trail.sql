@@ -123,6 +123,7 @@ CREATE FUNCTION audit.seal_events(run_id bigint DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, audit, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
+    final   bigint := audit.last_final_event();
     reached bigint;
     horizon xid8;
     start   bigint;
@@ -141,7 +142,7 @@ BEGIN
         SELECT events.event_id, audit.event_digest(events) AS digest
         FROM iap.events
         LEFT JOIN audit.seals USING (event_id)
-        WHERE events.event_id > audit.last_final_event() AND seals.event_id IS NULL
+        WHERE events.event_id > final AND seals.event_id IS NULL
     ), linked AS (
         SELECT
             event_id, digest, row_number() OVER chained - 1 AS number, audit.chain(digest) OVER chained AS link

@@ -19,7 +19,7 @@ extension IntegrityCheck {
         SELECT 'event ' || events.event_id AS example
         FROM events
         LEFT JOIN audit.seals USING (event_id)
-        WHERE seals.event_id IS NULL AND events.event_id <= audit.last_final_event()
+        WHERE seals.event_id IS NULL AND events.event_id <= (SELECT audit.last_final_event())
         """
 
     static let brokenLinks: SQL = """

@@ -14,7 +14,9 @@ extension LedgerSession {
                 }
                 let row = try await connection.only(
                     """
-                    SELECT count(*) AS events, encode((array_agg(link ORDER BY position DESC))[1], 'hex') AS link
+                    SELECT
+                        count(*) AS events,
+                        (SELECT encode(link, 'hex') FROM audit.seals ORDER BY position DESC LIMIT 1) AS link
                     FROM audit.seals
                     """)
                 return AuditTrail(

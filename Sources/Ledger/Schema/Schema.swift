@@ -39,6 +39,20 @@ extension LedgerSession {
         return .comparing(try await knownMigrations(), with: applied)
     }
 
+    /// Opens a session on a database whose schema is the one that this program needs.
+    ///
+    /// - Throws: `LedgerError.schema`, with what to do, where it is not.
+    public static func connectToCurrentSchema(_ settings: LedgerSettings) async throws(LedgerError) -> LedgerSession {
+        let session = try await connect(settings)
+        do {
+            try await session.checkSchema()
+        } catch {
+            session.close()
+            throw error
+        }
+        return session
+    }
+
     /// Checks that the schema is the one that this program needs.
     ///
     /// - Throws: `LedgerError.schema`, with what to do.

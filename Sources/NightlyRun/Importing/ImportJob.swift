@@ -83,8 +83,7 @@ public struct ImportJob: Sendable {
     }
 
     private func connect(_ kind: ImportKind) async throws(LedgerError) -> LedgerSession {
-        let session = try await LedgerSession.connect(ledger)
-        try await session.checkSchema()
+        let session = try await LedgerSession.connectToCurrentSchema(ledger)
         try await session.prepareImport(of: kind)
         return session
     }

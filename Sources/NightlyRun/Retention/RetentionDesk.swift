@@ -44,14 +44,13 @@ public struct RetentionDesk: Sendable {
         _ body: (LedgerSession) async throws(LedgerError) -> Value
     ) async throws(JobError) -> Value {
         do {
-            let session = try await LedgerSession.connect(
+            let session = try await LedgerSession.connectToCurrentSchema(
                 LedgerSettings(database: settings.database, statementTimeout: settings.statementTimeout))
             defer { session.close() }
-            try await session.checkSchema()
             return try await body(session)
         } catch {
             if case .conflict(let text) = error {
-                throw .anotherRun("Nothing was erased: \(text). Try again when it has ended.")
+                throw .anotherRun("Nothing was changed: \(text). Try again when it has ended.")
             }
             throw JobError(error)
         }

@@ -58,10 +58,9 @@ public struct SalesJob: Sendable {
         _ files: [String], stop: StopSignal, refused receive: (String, [RefusedLine]) throws -> Void
     ) async throws -> SalesResult {
         do {
-            let session = try await LedgerSession.connect(
+            let session = try await LedgerSession.connectToCurrentSchema(
                 LedgerSettings(database: settings.database, statementTimeout: settings.statementTimeout))
             defer { session.close() }
-            try await session.checkSchema()
             try await session.prepareSales()
             var read: [SalesFile] = []
             for file in files { read.append(try await self.read(file, session, stop: stop, refused: receive)) }

@@ -56,15 +56,8 @@ public struct SupportDesk: Sendable {
     }
 
     private func connect() async throws(LedgerError) -> LedgerSession {
-        let session = try await LedgerSession.connect(
+        try await .connectToCurrentSchema(
             LedgerSettings(database: settings.database, statementTimeout: settings.statementTimeout))
-        do {
-            try await session.checkSchema()
-        } catch {
-            session.close()
-            throw error
-        }
-        return session
     }
 
     /// Tells of a white transaction how long its client may still come for it.
