@@ -52,13 +52,13 @@ struct Bench {
         try await connection.execute("CHECKPOINT")
     }
 
-    /// A database whose inbox holds so many receipts of ten transactions each, made if it isn't there yet. Nobody may
+    /// A database whose inbox holds so many receipts, made if it isn't there yet. Nobody may
     /// write to it: `copyDatabase` is for that.
-    func filledDatabase(receipts: Int) async throws -> String {
-        let name = "filled_\(receipts)"
+    func filledDatabase(receipts: Int, transactions: Int = 10) async throws -> String {
+        let name = "filled_\(receipts)_\(transactions)"
         if try await hasDatabase(name) { return name }
         try await createDatabase(name)
-        let fill = try InboxFill(seed: Self.seed, receipts: receipts, transactions: 10, now: Date())
+        let fill = try InboxFill(seed: Self.seed, receipts: receipts, transactions: transactions, now: Date())
         _ = try await fill.fill(conninfo(name))
         try await execute("SELECT", in: name)
         return name

@@ -3,7 +3,7 @@ enum Benchmark: String, CaseIterable {
     case appReceipts = "app-receipts"
     case jws, verify, record, report
     case emptyNight = "empty-night"
-    case night, workers, black, check
+    case night, workers, black, check, million
 
     func run(_ bench: Bench) async throws -> [Measurement] {
         switch self {
@@ -17,6 +17,7 @@ enum Benchmark: String, CaseIterable {
         case .workers: try await Nights.sharedByWorkers(bench)
         case .black: try await BlackTable.nights(bench)
         case .check: try await BlackTable.check(bench)
+        case .million: try await Nights.million(bench)
         }
     }
 }

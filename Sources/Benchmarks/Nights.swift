@@ -28,7 +28,7 @@ enum Nights {
         let few = try await night(bench, receipts: fewReceipts, grace: "30d")
         let lost = try await night(bench, receipts: fewReceipts, grace: "1h")
         let many = try await night(bench, receipts: manyReceipts, grace: "30d")
-        try await bench.dropDatabase("filled_\(manyReceipts)")
+        try await bench.dropDatabase(try await bench.filledDatabase(receipts: manyReceipts))
         return [
             memory("10,000 receipts of 10 transactions", few),
             memory("10,000 receipts, all 100,000 transactions lost", lost),
@@ -39,9 +39,32 @@ enum Nights {
         ]
     }
 
-    private static func memory(_ what: String, _ night: Program.Ended) -> Measurement {
+    /// A night's time and memory up to a million receipts, of a transaction each.
+    static func million(_ bench: Bench) async throws -> [Measurement] {
+        var measurements: [Measurement] = []
+        var tenth: Double?
+        for receipts in [fewReceipts, manyReceipts, 1_000_000] {
+            let source = try await bench.filledDatabase(receipts: receipts, transactions: 1)
+            let ended = try await night(bench, on: source, grace: "30d")
+            try await bench.dropDatabase(source)
+            let what = "\(receipts) receipts of 1 transaction"
+            measurements.append(memory(what, ended, "million"))
+            if let tenth {
+                measurements.append(
+                    Measurement(
+                        benchmark: "million", what: what, value: ended.seconds, unit: "s", limit: tenth * 10,
+                        against: "ten times a tenth of them", aim: nil))
+            }
+            tenth = ended.seconds
+        }
+        return measurements
+    }
+
+    private static func memory(
+        _ what: String, _ night: Program.Ended, _ benchmark: String = "night"
+    ) -> Measurement {
         Measurement(
-            benchmark: "night", what: what, value: night.peakMemory, unit: "MB", limit: memoryLimit,
+            benchmark: benchmark, what: what, value: night.peakMemory, unit: "MB", limit: memoryLimit,
             against: "150 MB of memory", aim: .atMost(1))
     }
 

@@ -156,11 +156,14 @@ private enum Merges {
             transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
             purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,
             price_milliunits, currency, storefront, source, verified_at, first_seen_at, first_run_id, nights_confirmed,
-            last_confirmed_at)
+            last_confirmed_at, seal)
         SELECT
             transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
             purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,
-            price_milliunits, currency, storefront, source, verified_at, now(), 1, 1, verified_at
+            price_milliunits, currency, storefront, source, verified_at, now(), 1, 1, verified_at,
+            audit.white_seal(
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
+                price_milliunits, currency, now())
         FROM iap.verified
         WHERE bucket = $1::smallint AND is_best AND exclusion IS NULL
             AND NOT EXISTS (

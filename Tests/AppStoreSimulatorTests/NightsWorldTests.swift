@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func hasEveryMishapAndEveryScheme() throws {
-        let purchases = try world(customers: 3000).events.purchases
+        let purchases = try world(customers: 5000).events.purchases
         // What is no receipt is no purchase.
         #expect(Set(purchases.map(\.mishap)) == Set(Mishap.allCases).subtracting([.unreadable]))
         #expect(Set(purchases.map(\.scheme)) == Set(Scheme.allCases))

@@ -7,7 +7,7 @@ import Testing
 /// Finance's figures beside the truth of a world, to the milliunit, night by night; and history that stays.
 @Suite struct FinanceWorldTests {
     @Test func figuresEqualTheWorldsTruthAndHistoryStays() async throws {
-        try await withNights(try NightsSettings(seed: 7, customers: 150, nights: 5)) { nights in
+        try await withNights(try NightsSettings(seed: 7, customers: 300, nights: 5)) { nights in
             let finance = try await nights.database.connect(as: "iap_finance")
             defer { finance.close() }
             var history: [String: NightsFigures] = [:]

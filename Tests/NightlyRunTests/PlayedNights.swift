@@ -42,9 +42,13 @@ func withNights<Value>(
     let store = SimulatedAppStore(seed: settings.seed, records: world.records, now: { present.moment })
     let addresses = try store.start()
     defer { store.stop() }
+    let roots = FileManager.default.temporaryDirectory.appending(path: "iap-roots-\(UUID().uuidString).pem")
+    try Data(store.rootCertificatesPEM.utf8).write(to: roots)
+    defer { try? FileManager.default.removeItem(at: roots) }
     return try await withScratchDatabase { database async throws -> Value in
         let job = NightlyJob(
-            settings: jobSettings(seed: settings.seed, database, addresses), programVersion: "test", log: { _ in },
+            settings: jobSettings(seed: settings.seed, database, addresses, roots: roots), programVersion: "test",
+            log: { _ in },
             progress: { _ in })
         return try await NightsStage.open(world, on: database.conninfo) { stage in
             try await body(
@@ -55,12 +59,14 @@ func withNights<Value>(
 }
 
 private func jobSettings(
-    seed: UInt64, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses
+    seed: UInt64, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses, roots: URL
 ) -> JobSettings {
     let apps = World.apps(seed: seed).compactMap { app in
         BundleID(app.bundleID).map { bundleID in
             AppSettings(
-                app: App(bundleID: bundleID, environment: .production, grace: Grace(NightsTally.grace), since: nil),
+                app: App(
+                    bundleID: bundleID, environment: .production, grace: Grace(NightsTally.grace), since: nil,
+                    storefronts: ["CHN", "JPN", "USA"]),
                 sharedSecret: app.sharedSecret.map { Secret($0) })
         }
     }
@@ -68,7 +74,8 @@ private func jobSettings(
         database: database.conninfo(as: "iap_job"), apps: apps,
         apple: AppleSettings(
             verifyReceiptProduction: addresses.productionVerifyReceipt,
-            verifyReceiptSandbox: addresses.sandboxVerifyReceipt, timeout: 5))
+            verifyReceiptSandbox: addresses.sandboxVerifyReceipt, rootCertificates: roots.path(percentEncoded: false),
+            timeout: 5))
 }
 
 /// The moment that a store takes for the present.

@@ -92,6 +92,36 @@ extension Life {
         }
     }
 
+    /// S07: handed in before StoreKit had written the purchase down; for some the next launch brings it.
+    mutating func planEmptyReceipt(by user: String, at moment: Date) {
+        let (number, order) = ordered(.emptyReceipt, by: user, at: moment)
+        let early = SimulatedReceipt(
+            bundleID: catalog.bundleID, account: customer.account, createdAt: moment, transactions: [])
+        plan(.uploadOther(.receipt(early), transactionID: transaction(number).id), at: moment + 1)
+        guard random.happens(0.7) else { return }
+        plan(.upload(by: user, for: number, order: order), at: launch(after: moment, within: 30_000...3 * 86_400))
+    }
+
+    /// S24 and S25: the proof of one purchase; for some its claim never comes.
+    mutating func planProof(_ style: SimulatedReceipt.Style, _ mishap: Mishap, by user: String, at moment: Date) {
+        let (number, order) = ordered(mishap, by: user, at: moment)
+        plan(.uploadAlone(number, style, by: user, order: order), at: moment + network())
+        guard random.happens(0.4) else { return }
+        plan(.deliver(number, to: user, order: order), at: moment + 2_500)
+        plan(.finishOnDelivery(number), at: moment + 2_510)
+    }
+
+    /// S28: cheap abroad, and finished at once.
+    mutating func planForeignStorefront(by user: String, at moment: Date) {
+        let product = random.pick(catalog.consumables)
+        let number = consumable(
+            product, .foreignStorefront, by: user, at: moment,
+            price: SimulatedTransaction.Price(milliunits: 4_990, currency: "TRY"))
+        let order = orderFirst(product, number, by: user, at: moment)
+        plan(.uploadAlone(number, .signedTransaction, by: user, order: order), at: moment + 2)
+        plan(.finish(number), at: moment + 3)
+    }
+
     mutating func planTwentyCopies(by user: String, at moment: Date) {
         let (number, order) = ordered(.twentyCopies, by: user, at: moment)
         plan(.keep(slot: number), at: moment + 1)

@@ -50,6 +50,11 @@ extension Life {
         case .restored: planRestored(by: user, at: moment)
         case .pending: planPending(by: user, at: moment)
         case .familyShared: planFamilyShared(by: user, at: moment)
+        case .emptyReceipt: planEmptyReceipt(by: user, at: moment)
+        case .twoServers: planTwoServers(by: user, at: moment)
+        case .oldReceipt: planProof(.transactionReceipt, mishap, by: user, at: moment)
+        case .signedTransaction: planProof(.signedTransaction, mishap, by: user, at: moment)
+        case .foreignStorefront: planForeignStorefront(by: user, at: moment)
         case .sandbox: planSandbox(by: user, at: moment)
         case .foreignBundle: planForeignBundle(by: user, at: moment)
         case .unreadable: planUnreadable(at: moment)
@@ -64,10 +69,15 @@ extension Life {
         return (consumable(product, mishap, by: user, at: moment), product)
     }
 
-    mutating func consumable(_ product: CatalogProduct, _ mishap: Mishap, by user: String, at moment: Date) -> Number {
+    ///
+    /// - Parameter price: what was paid, where it isn't the list price.
+    mutating func consumable(
+        _ product: CatalogProduct, _ mishap: Mishap, by user: String, at moment: Date,
+        price: SimulatedTransaction.Price? = nil
+    ) -> Number {
         let transaction = SimulatedTransaction(
             id: nextID(), productID: product.id, productType: product.type, quantity: random.happens(0.05) ? 2 : 1,
-            purchasedAt: moment, price: product.price)
+            purchasedAt: moment, price: price ?? product.price)
         let number = purchase(transaction, mishap, by: user)
         plan(.pay(number), at: moment)
         return number

@@ -10,6 +10,15 @@ extension Life {
         plan(.upload(by: user, for: nil, order: nil), at: launch(after: moment, within: 80_000...200_000))
     }
 
+    /// S23: a request that came twice, answered by two of the app's servers.
+    mutating func planTwoServers(by user: String, at moment: Date) {
+        let (number, order) = ordered(.twoServers, by: user, at: moment)
+        plan(.upload(by: user, for: number, order: order), at: moment + 3)
+        plan(.deliver(number, to: user, order: order), at: moment + 10)
+        plan(.claimAgain(number, by: user), at: moment + 10)
+        plan(.finishOnDelivery(number), at: moment + 15)
+    }
+
     /// S17: handed in, not delivered, and refunded.
     mutating func planRefunded(by user: String, after range: ClosedRange<Double>, _ mishap: Mishap, at moment: Date) {
         let (number, order) = ordered(mishap, by: user, at: moment)

@@ -15,6 +15,8 @@ struct Life {
         case upload(by: String, for: Number?, order: String?)
         /// Hands in the receipt that was kept in a slot: what it holds by now.
         case uploadKept(slot: Int, by: String, for: Number, order: String?)
+        /// The proof of this purchase alone.
+        case uploadAlone(Number, SimulatedReceipt.Style, by: String, order: String?)
         case uploadOther(Upload.Content, transactionID: String?)
         case keep(slot: Int)
         case deliver(Number, to: String, order: String?)
@@ -129,6 +131,11 @@ struct Life {
         case .uploadKept(let slot, let user, let number, let order):
             guard let receipt = kept[slot] else { return }
             upload(receipt, by: user, for: number, order: order, at: moment)
+        case .uploadAlone(let number, let style, let user, let order):
+            let proof = SimulatedReceipt(
+                style: style, bundleID: catalog.bundleID, account: customer.account, createdAt: moment,
+                transactions: [transaction(number)])
+            upload(proof, by: user, for: number, order: order, at: moment)
         case .uploadOther(let content, let transactionID):
             add(content, by: customer.userID, transactionID: transactionID, order: nil, at: moment)
         case .deliver(let number, let user, let order):

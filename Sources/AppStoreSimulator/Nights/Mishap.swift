@@ -13,6 +13,8 @@ public enum Mishap: String, Sendable, CaseIterable {
     case reinstalled = "S05"
     /// An upload that is no receipt.
     case unreadable = "S06"
+    /// The first receipt is too early to hold the purchase.
+    case emptyReceipt = "S07"
     /// The client finished before the server delivered.
     case finishedUndelivered = "S08"
     /// The kept receipt was overwritten by the next purchase's.
@@ -40,7 +42,15 @@ public enum Mishap: String, Sendable, CaseIterable {
     /// Bought within the grace before a night, and claimed after it.
     case pending = "S21"
     case rolledBack = "S22"
+    /// Two of the app's servers claim at the same moment.
+    case twoServers = "S23"
+    /// A client of old hands in an iOS 6 style receipt.
+    case oldReceipt = "S24"
+    /// A client of StoreKit 2 hands in a signed transaction.
+    case signedTransaction = "S25"
     case familyShared = "S26"
+    /// A signed transaction, paid where the app isn't sold.
+    case foreignStorefront = "S28"
     /// The client's retry succeeds some days later.
     case claimedLate = "late claim"
     /// The order was opened several times after the payment.
@@ -52,6 +62,7 @@ public enum Mishap: String, Sendable, CaseIterable {
     static let common: [Mishap] = [
         .noCallback, .receivedLater, .rolledBack, .refundedBefore, .refundedLate, .refundedAfter, .restored,
         .missedRenewal, .renewed, .pending, .familyShared, .sandbox, .foreignBundle, .unreadable, .sharedPhone,
-        .passedAround, .passedAroundDelivered,
+        .passedAround, .passedAroundDelivered, .emptyReceipt, .twoServers, .oldReceipt, .signedTransaction,
+        .foreignStorefront,
     ]
 }

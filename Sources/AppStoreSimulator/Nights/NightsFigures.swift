@@ -88,14 +88,16 @@ extension NightsWorld {
 
 extension [NightsFigures.Line: NightsFigures.Sum] {
     fileprivate mutating func add(_ purchase: NightsPurchase, _ product: CatalogProduct, on day: Date) {
+        let transaction = purchase.transaction
+        // Elsewhere what was paid is the list price.
+        let price = purchase.mishap == .foreignStorefront ? transaction.price ?? product.price : product.price
         let line = NightsFigures.Line(
             day: day.formatted(.iso8601.year().month().day()), bundleID: purchase.bundleID, productID: product.id,
-            currency: product.currency)
-        let transaction = purchase.transaction
+            currency: price.currency)
         var sum = self[line] ?? NightsFigures.Sum(transactions: 0, units: 0, milliunits: 0)
         sum.transactions += 1
         sum.units += transaction.quantity
-        sum.milliunits += transaction.isTrial ? 0 : product.milliunits * Int64(transaction.quantity)
+        sum.milliunits += transaction.isTrial ? 0 : price.milliunits * Int64(transaction.quantity)
         self[line] = sum
     }
 }

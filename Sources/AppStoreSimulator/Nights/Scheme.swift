@@ -26,7 +26,8 @@ public enum Scheme: String, Sendable, CaseIterable {
             case .jkIAPHelp: [.nameLost, .nameLost, .severalOrders, .reinstalled, .twentyCopies, .claimedLate]
             case .applePayVC: [.finishedUndelivered, .finishedUndelivered, .severalOrders, .receivedLater]
             case .kdIAPManager: [.overwritten, .overwritten, .oneOfThree, .claimedLate]
-            case .blIAP: [.ordersAfterwards, .ordersAfterwards, .misdelivered, .claimedLate]
+            case .blIAP:
+                [.ordersAfterwards, .ordersAfterwards, .misdelivered, .misdelivered, .misdelivered, .claimedLate]
             case .dyfStore: [.oneOfThree, .deliveredUnfinished, .reinstalled, .twentyCopies, .claimedLate]
             }
         return own + Mishap.common

@@ -8,6 +8,7 @@ struct Storefront {
         switch currency {
         case "CNY": (country, code, id) = ("CHN", "CN", "143465")
         case "JPY": (country, code, id) = ("JPN", "JP", "143462")
+        case "TRY": (country, code, id) = ("TUR", "TR", "143480")
         default: (country, code, id) = ("USA", "US", "143441")
         }
     }

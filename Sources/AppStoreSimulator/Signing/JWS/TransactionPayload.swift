@@ -29,7 +29,8 @@ struct TransactionPayload {
         object.field("storefront", storefront.country)
         object.field("storefrontId", storefront.id)
         if let price = transaction.price {
-            object.field("price", number: price.milliunits)
+            // Of all units: https://developer.apple.com/documentation/storekit/transaction/price
+            object.field("price", number: price.milliunits * Int64(transaction.quantity))
             object.field("currency", price.currency)
         }
         object.field("appTransactionId", appTransactionID)
