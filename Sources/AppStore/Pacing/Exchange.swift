@@ -31,15 +31,14 @@ extension Exchange {
     /// Judges an answer whose HTTP status says that it is none.
     init(unanswered response: HTTPResponse, now: Date) {
         let failed = TryAgain.http(response.status)
+        let load = AdaptiveLimit.Sign(unanswered: response.status)
         switch response.status {
-        case 429:
-            self.init(.failed(failed, worthRetrying: true), load: .overloaded, health: .busy)
-        case 500...599:
-            self.init(.failed(failed, worthRetrying: true), load: .overloaded, health: .down)
+        case 429: self.init(.failed(failed, worthRetrying: true), load: load, health: .busy)
+        case 500...599: self.init(.failed(failed, worthRetrying: true), load: load, health: .down)
         default:
             // 408 and 425 are the two others that ask for the same request again.
             let worthRetrying = response.status == 408 || response.status == 425
-            self.init(.failed(failed, worthRetrying: worthRetrying), load: .other, health: .down)
+            self.init(.failed(failed, worthRetrying: worthRetrying), load: load, health: .down)
         }
         retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
     }
@@ -55,7 +54,7 @@ extension Exchange {
             // It is this one answer that is so large: the server is well.
             self.init(.failed(.unreadable("\(error)"), worthRetrying: false), load: .other, health: .busy)
         case .timedOut:
-            self.init(.failed(.noAnswer("\(error)"), worthRetrying: true), load: .overloaded, health: .down)
+            self.init(.failed(.noAnswer("\(error)"), worthRetrying: true), load: .failed, health: .down)
         case .couldNotResolve, .couldNotConnect, .connectionLost, .other:
             self.init(
                 .failed(.noAnswer("\(error)"), worthRetrying: error.isRetryable), load: .other, health: .down)

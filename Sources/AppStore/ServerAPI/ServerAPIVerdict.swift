@@ -40,13 +40,13 @@ extension Exchange where Meaning == ServerAPIVerdict {
             self.init(unanswered: response, now: now)
             return
         }
-        let isApplesTrouble = response.status >= 500
         switch failure.meaning {
         case .notFound, .answered, .unauthorized, .needsConfiguration:
             self.init(failure.meaning, load: .served, health: .up)
         case .failed:
             self.init(
-                failure.meaning, load: isApplesTrouble ? .overloaded : .other, health: isApplesTrouble ? .down : .busy)
+                failure.meaning, load: AdaptiveLimit.Sign(unanswered: response.status),
+                health: response.status >= 500 ? .down : .busy)
         }
         retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
     }

@@ -17,6 +17,29 @@ import Testing
         #expect(limit.limit == 16)
     }
 
+    @Test func takesAFailureHereAndThereForNone() {
+        var limit = AdaptiveLimit(ceiling: 64)
+        for number in 0..<10_000 {
+            limit.end(limit.start(), number % 20 == 0 ? .failed : .served)
+        }
+        #expect(limit.limit == 64)
+    }
+
+    @Test func halvesWhereManyOfARoundTripFail() {
+        var limit = AdaptiveLimit(ceiling: 64)
+        roundTrip(&limit, .failed)
+        #expect(limit.limit == 32)
+        roundTrip(&limit, .failed)
+        #expect(limit.limit == 16)
+    }
+
+    @Test(arguments: [
+        (429, AdaptiveLimit.Sign.overloaded), (503, .overloaded), (500, .failed), (502, .failed), (404, .other),
+    ])
+    func readsTheLoadFromTheStatus(status: Int, sign: AdaptiveLimit.Sign) {
+        #expect(AdaptiveLimit.Sign(unanswered: status) == sign)
+    }
+
     @Test func neverFallsBelowOne() {
         var limit = AdaptiveLimit(ceiling: 5)
         for _ in 0..<10 { roundTrip(&limit, .overloaded) }
