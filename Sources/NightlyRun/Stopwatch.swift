@@ -1,8 +1,8 @@
 import Reconciliation
 import Synchronization
 
-/// Adds up how long each stage of the flow took, over all workers: two workers that verify at once for a second
-/// each count two.
+/// How long each stage of the flow was under way, whoever was at it: two workers that verify at once for a second
+/// count one.
 final class Stopwatch: Sendable {
     enum Stage: String, CaseIterable {
         case fetch, verify, record, sweep, books, report
@@ -11,6 +11,9 @@ final class Stopwatch: Sendable {
     private struct Lap {
         var duration = Duration.zero
         var items = 0
+        /// How many are at it, since when there is one.
+        var running = 0
+        var start = ContinuousClock.now
     }
 
     private let laps = Mutex<[Stage: Lap]>([:])
@@ -19,16 +22,30 @@ final class Stopwatch: Sendable {
     func time<Value, Failure: Error>(
         _ stage: Stage, items: (Value) -> Int = { _ in 0 }, _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
-        let start = ContinuousClock.now
-        let value = try await body()
-        add(stage, ContinuousClock.now - start, items(value))
-        return value
+        begin(stage)
+        do {
+            let value = try await body()
+            end(stage, items(value))
+            return value
+        } catch {
+            end(stage, 0)
+            throw error
+        }
     }
 
-    private func add(_ stage: Stage, _ duration: Duration, _ items: Int) {
+    private func begin(_ stage: Stage) {
         laps.withLock { laps in
-            laps[stage, default: Lap()].duration += duration
-            laps[stage, default: Lap()].items += items
+            if laps[stage, default: Lap()].running == 0 { laps[stage]?.start = .now }
+            laps[stage]?.running += 1
+        }
+    }
+
+    private func end(_ stage: Stage, _ items: Int) {
+        laps.withLock { laps in
+            laps[stage]?.items += items
+            laps[stage]?.running -= 1
+            guard let lap = laps[stage], lap.running == 0 else { return }
+            laps[stage]?.duration += .now - lap.start
         }
     }
 

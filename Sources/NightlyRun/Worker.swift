@@ -2,9 +2,13 @@ import Foundation
 import Ledger
 import Reconciliation
 
-/// Works through buckets of the inbox over one connection of its own. While Apple is asked about a batch, the batch
-/// before it is recorded and the next one is fetched, so that neither Apple nor PostgreSQL waits for the other.
+/// Works through buckets of the inbox over one connection of its own. Apple is asked about several batches at the same
+/// time, and meanwhile the oldest of them is recorded and the next one is fetched: so neither Apple nor PostgreSQL waits
+/// for the other, and a receipt whose answer takes long holds up nobody.
 struct Worker {
+    /// How many batches Apple is asked about at the same time.
+    private static let batchesAhead = 4
+
     let night: Night
     let session: LedgerSession
 
@@ -13,36 +17,44 @@ struct Worker {
         let groups: [Verifier.Verified]
     }
 
-    /// Works until no bucket is left, or the night ends early. A batch is recorded whole or not at all; `recorded`
-    /// counts them.
+    /// A batch about which Apple is asked.
+    private struct Verification {
+        let receipts: Int
+        let task: Task<Verified, Never>
+    }
+
+    /// Works until no bucket is left, or the night ends early. A batch is recorded whole or not at all, in the order in
+    /// which they were fetched; `recorded` counts them.
     func work(recorded: inout Int) async throws(LedgerError) {
         var source = BatchSource(night: night)
-        var current = try await source.next(session)
-        var finished: Verified?
-        while current != nil || finished != nil {
-            let verifying = Self.verifying(current, night)
-            do {
-                if let finished {
-                    try await record(finished)
-                    recorded += 1
-                }
-                current = current == nil ? nil : try await source.next(session)
-            } catch {
-                verifying.cancel()
-                throw error
+        var ahead: [Verification] = []
+        defer { for verification in ahead { giveUp(verification) } }
+        while true {
+            while ahead.count < Self.batchesAhead, let batch = try await source.next(session) {
+                ahead.append(verifying(batch))
             }
-            finished = await verifying.value
+            guard let oldest = ahead.first else { return }
+            let verified = await oldest.task.value
+            ahead.removeFirst()
             checkpoint(.batchVerified)
+            try await record(verified)
+            recorded += 1
         }
     }
 
-    private static func verifying(_ batch: InboxBatch?, _ night: Night) -> Task<Verified?, Never> {
-        Task {
-            guard let batch else { return nil }
-            return await night.stopwatch.time(.verify, items: { _ in batch.receiptCount }) {
+    private func verifying(_ batch: InboxBatch) -> Verification {
+        let task = Task { [night] in
+            await night.stopwatch.time(.verify, items: { _ in batch.receiptCount }) {
                 Verified(batch: batch, groups: await night.verifier.verify(batch))
             }
         }
+        return Verification(receipts: batch.receiptCount, task: task)
+    }
+
+    /// Its receipts stay due, and count no more towards the run's limit.
+    private func giveUp(_ verification: Verification) {
+        verification.task.cancel()
+        night.giveBack(verification.receipts)
     }
 
     private func record(_ verified: Verified) async throws(LedgerError) {

@@ -261,7 +261,7 @@ struct English: Wording {
         case .resolved: "resolved"
         case .refunded: "refunded"
         case .closingWhite: "closing white"
-        case .stages: "Time by stage, over all workers"
+        case .stages: "Time by stage"
         case .stage: "Stage"
         case .seconds: "Seconds"
         case .items: "Items"

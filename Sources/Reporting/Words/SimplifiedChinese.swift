@@ -264,7 +264,7 @@ struct SimplifiedChinese: Wording {
         case .resolved: "已处理"
         case .refunded: "已退款"
         case .closingWhite: "期末白表"
-        case .stages: "各阶段用时（全部工作线程合计）"
+        case .stages: "各阶段用时"
         case .stage: "阶段"
         case .seconds: "秒"
         case .items: "数量"

@@ -30,7 +30,7 @@ struct Metrics {
     private func found(_ found: RunReport) -> [MetricFamily] {
         receipts(found) + cases(found) + [
             MetricFamily(
-                "stage_seconds", "How long each stage of the latest run took, over all workers.", by: "stage",
+                "stage_seconds", "How long each stage of the latest run was under way.", by: "stage",
                 found.stages.map { ($0.name, Self.decimal($0.seconds)) }),
             MetricFamily(
                 "stage_items", "How much each stage of the latest run handled.", by: "stage",
