@@ -2,11 +2,13 @@ import Foundation
 import PostgreSQL
 import Reconciliation
 
-/// What other tables know of a page of cases: the app's own orders, to whom their neighbours were delivered, and
-/// whether later receipts still hold them. Each is one set-based look-up in one table, which on a distributed ledger
+/// What other tables know of a page of cases: who mentioned them, the app's own orders, to whom their neighbours were
+/// delivered, and whether later receipts still hold them. Each is one set-based look-up, which on a distributed ledger
 /// needs no join across shards.
 extension LedgerSession {
     func addContext(to page: inout [CaseFacts], tokens: [String?]) async throws {
+        let mentions = try await mentions(of: page)
+        for index in page.indices { page[index].mentions = mentions.of(page[index]) }
         let orders = try await orders(for: page, tokens: tokens)
         let neighbours = try await deliveredNeighbours(of: page)
         let made = try await receiptDates(for: page)
@@ -44,7 +46,7 @@ private struct OrderRow {
     func fits(_ facts: CaseFacts, token: String?) -> Bool {
         guard bundleID == facts.key.bundleID.text else { return false }
         if let token, self.token == token { return true }
-        if facts.sightings.contains(where: { $0.isNamed && $0.orderID == id }) { return true }
+        if facts.namedOrderIDs.contains(id) { return true }
         return productID == facts.productID.text && facts.users.contains(userID)
             && createdAt > facts.purchasedAt - OrderWindow.before && createdAt < facts.purchasedAt + OrderWindow.after
     }
@@ -53,7 +55,9 @@ private struct OrderRow {
 extension CaseFacts {
     /// Everyone who has to do with it.
     fileprivate var users: Set<String> {
-        Set(sightings.compactMap(\.userID) + [admittedFor].compactMap(\.self) + claims.map(\.userID))
+        Set(
+            sightings.compactMap(\.userID) + mentions.compactMap(\.userID) + [admittedFor].compactMap(\.self)
+                + claims.map(\.userID))
     }
 }
 
@@ -63,7 +67,7 @@ extension LedgerSession {
         guard let first = page.map(\.purchasedAt).min(), let last = page.map(\.purchasedAt).max() else { return [] }
         let bundles = Set(page.map(\.key.bundleID.text)).sorted()
         let users = page.reduce(into: Set<String>()) { $0.formUnion($1.users) }.sorted()
-        let named = Set(page.flatMap { $0.sightings.compactMap(\.orderID) }).sorted()
+        let named = Set(page.flatMap(\.namedOrderIDs)).sorted()
         let rows = try await connection.query(
             """
             SELECT bundle_id, order_id, user_id, product_id, created_at, app_account_token

@@ -113,6 +113,17 @@ import Testing
         #expect(assessment.likelihood == .medium)
     }
 
+    @Test func whoNamedItWithWhatDoesNotHoldItMayBeTheOwner() throws {
+        let facts = try Sample.facts(
+            sightings: [Sample.sighting("ben", isNamed: false)],
+            mentions: [CaseFacts.Mention(userID: "anna", orderID: "o-1"), CaseFacts.Mention(userID: nil, orderID: nil)])
+        let assessment = Assessment(of: facts)
+        #expect(assessment.owner == .ambiguous(["anna", "ben"]))
+        #expect(assessment.candidates.map(\.evidence) == [[.mentioned], [.carried]])
+        #expect(assessment.orderIDs == ["o-1"])
+        #expect(assessment.likelihood == .medium)
+    }
+
     @Test func aDeliveryBesideItSpeaksForAnotherOwner() throws {
         var facts = try Sample.facts(sightings: [Sample.sighting("ben")])
         facts.companions = ["anna"]

@@ -43,13 +43,14 @@ enum Sample {
 
     /// Paid so long ago that no notification of Apple's can still come, unless the age says otherwise.
     static func facts(
-        sightings: [Sighting] = [], claims: [ClaimAttempt] = [], age: TimeInterval = 30 * 86_400
+        sightings: [Sighting] = [], mentions: [CaseFacts.Mention] = [], claims: [ClaimAttempt] = [],
+        age: TimeInterval = 30 * 86_400
     ) throws -> CaseFacts {
         CaseFacts(
             key: TransactionKey(id: try transactionID(), bundleID: try bundleID(), environment: .production),
             productID: try #require(ProductID("gems.100")), productType: .consumable, isProductKnown: true, quantity: 1,
-            purchasedAt: noon, nightsConfirmed: 1, admittedFor: nil, sightings: sightings, claims: claims,
-            age: age)
+            purchasedAt: noon, nightsConfirmed: 1, admittedFor: nil, sightings: sightings,
+            mentions: mentions, claims: claims, age: age)
     }
 
     static func sighting(

@@ -14,6 +14,8 @@ public struct CaseFacts: Hashable, Sendable {
     /// The user for whom the app's own server admitted it, if it did.
     public var admittedFor: String?
     public var sightings: [Sighting]
+    /// Uploads of genuine receipts for this very transaction that don't hold it, the earliest first.
+    public var mentions: [Mention]
     public var claims: [ClaimAttempt]
     /// Seconds since the purchase.
     public var age: TimeInterval
@@ -46,12 +48,30 @@ public struct CaseFacts: Hashable, Sendable {
         }
     }
 
+    /// An upload for a transaction, of a genuine receipt that doesn't hold it.
+    public struct Mention: Hashable, Sendable, Codable {
+        /// The user who uploaded it, where one was logged in.
+        public let userID: String?
+        /// The order id that came with it.
+        public let orderID: String?
+
+        public init(userID: String?, orderID: String?) {
+            self.userID = userID
+            self.orderID = orderID
+        }
+    }
+
+    /// The orders that came with an upload for this very transaction.
+    public var namedOrderIDs: [String] {
+        sightings.filter(\.isNamed).compactMap(\.orderID) + mentions.compactMap(\.orderID)
+    }
+
     public init(
         key: TransactionKey, productID: ProductID, productType: ProductType?, isProductKnown: Bool, quantity: Int,
         purchasedAt: Date, nightsConfirmed: Int, admittedFor: String?, sightings: [Sighting],
-        claims: [ClaimAttempt], age: TimeInterval, orders: [Order] = [], companions: [String] = [],
-        isMissingLater: Bool = false, onlyCameWithOthers: Bool = false, awaitsNotifications: Bool = true,
-        isStorefrontUnexpected: Bool = false
+        mentions: [Mention] = [], claims: [ClaimAttempt], age: TimeInterval, orders: [Order] = [],
+        companions: [String] = [], isMissingLater: Bool = false, onlyCameWithOthers: Bool = false,
+        awaitsNotifications: Bool = true, isStorefrontUnexpected: Bool = false
     ) {
         self.key = key
         self.productID = productID
@@ -62,6 +82,7 @@ public struct CaseFacts: Hashable, Sendable {
         self.nightsConfirmed = nightsConfirmed
         self.admittedFor = admittedFor
         self.sightings = sightings
+        self.mentions = mentions
         self.claims = claims
         self.age = age
         self.orders = orders

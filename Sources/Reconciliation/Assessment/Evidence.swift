@@ -8,6 +8,8 @@ public enum Evidence: String, Hashable, Sendable, Codable, CaseIterable, Compara
     case order
     /// They uploaded a receipt for this very purchase.
     case uploaded
+    /// They uploaded for this very purchase a genuine receipt that doesn't hold it: StoreKit had not written it down yet.
+    case mentioned
     /// The app's server tried to claim it for them.
     case claimed
     /// They uploaded a receipt that holds it too.

@@ -15,7 +15,7 @@ enum OrderMatch: Hashable {
     /// transaction; else by user, product and time. An order that another transaction pays for is out of question.
     init(of facts: CaseFacts, users: [String], isTaken: (String) -> Bool) {
         let free = facts.orders.filter { !isTaken($0.id) }
-        let named = facts.sightings.filter(\.isNamed).compactMap(\.orderID) + facts.claims.compactMap(\.orderID)
+        let named = facts.namedOrderIDs + facts.claims.compactMap(\.orderID)
         let byToken = free.filter(\.bearsToken).map(\.id)
         let byName = named.filter { !isTaken($0) }
         let candidates = byToken.isEmpty ? byName : byToken

@@ -4,12 +4,13 @@ extension OwnerCandidate {
         var found = Gathering()
         for order in facts.orders where order.bearsToken { found.add(order.userID, .accountToken) }
         found.add(facts.admittedFor, .admitted)
-        let named = Set(facts.sightings.filter(\.isNamed).compactMap(\.orderID))
+        let named = Set(facts.namedOrderIDs)
         for order in facts.orders where named.contains(order.id) { found.add(order.userID, .order) }
         let sightings = facts.sightings.sorted { ($0.uploadedAt, $0.receiptID) < ($1.uploadedAt, $1.receiptID) }
         for sighting in sightings {
             found.add(sighting.userID, sighting.isNamed ? .uploaded : sighting.isInReceipt ? .carried : .history)
         }
+        for mention in facts.mentions { found.add(mention.userID, .mentioned) }
         for claim in facts.claims { found.add(claim.userID, .claimed) }
         for user in facts.companions { found.add(user, .companion) }
         return found.candidates

@@ -145,6 +145,20 @@ import Testing
         }
     }
 
+    /// Who named a purchase is asked about it, though the receipt came too early to hold it.
+    @Test func s07TheReceiptOfAnotherUserBringsWhatTheEmptyOneNamed() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000000701")
+            try await play.upload(play.receipt([]), by: "a", for: lost, order: "order-a")
+            try await play.upload(play.receipt([lost]), by: "b")
+            let found = try only(try await play.night().findings)
+            #expect(found.assessment.owner == .ambiguous(["a", "b"]))
+            #expect(found.assessment.candidates.map(\.evidence) == [[.mentioned], [.carried]])
+            #expect(found.assessment.orderIDs == ["order-a"])
+            #expect(found.assessment.likelihood == .medium)
+        }
+    }
+
     @Test func s11APaidAndBUploadedTheSame() async throws {
         try await withPlay { play in
             let lost = play.buy("1000000000001101")
