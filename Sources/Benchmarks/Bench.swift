@@ -67,12 +67,21 @@ struct Bench {
     // MARK: The simulated App Store
 
     /// Runs the body beside a simulated App Store, in a process of its own, that answers after so many milliseconds.
-    func withStore<Value>(latency: Int = 0, _ body: (_ base: String) async throws -> Value) async throws -> Value {
+    ///
+    /// - Parameters:
+    ///   - tail: after how many it answers a hundredth, where not all after the same.
+    ///   - faults: as the simulator takes them.
+    func withStore<Value>(
+        latency: Int = 0, tail: Int? = nil, faults: String? = nil, _ body: (_ base: String) async throws -> Value
+    ) async throws -> Value {
         let portFile = "\(scratch)/port"
         try? FileManager.default.removeItem(atPath: portFile)
-        let delay = latency > 0 ? ["--latency-ms", "\(latency)", "--latency-p99-ms", "\(latency)"] : []
+        let delay =
+            latency > 0 ? ["--latency-ms", "\(latency)", "--latency-p99-ms", "\(tail ?? latency)"] : []
+        let broken = faults.map { ["--faults", $0] } ?? []
         let store = try Program(
-            "\(programs)/appstore-simulator", ["serve", "--seed", "\(Self.seed)", "--port-file", portFile] + delay,
+            "\(programs)/appstore-simulator",
+            ["serve", "--seed", "\(Self.seed)", "--port-file", portFile] + delay + broken,
             output: "\(scratch)/store.log")
         defer { store.stop() }
         for _ in 0..<1000 {

@@ -3,7 +3,7 @@ enum Benchmark: String, CaseIterable {
     case appReceipts = "app-receipts"
     case jws, verify, record, report
     case emptyNight = "empty-night"
-    case night, workers, black, check, million
+    case night, workers, rough, black, check, million
 
     func run(_ bench: Bench) async throws -> [Measurement] {
         switch self {
@@ -15,6 +15,7 @@ enum Benchmark: String, CaseIterable {
         case .emptyNight: try await Nights.empty(bench)
         case .night: try await Nights.growing(bench)
         case .workers: try await Nights.sharedByWorkers(bench)
+        case .rough: try await Nights.onRoughDay(bench)
         case .black: try await BlackTable.nights(bench)
         case .check: try await BlackTable.check(bench)
         case .million: try await Nights.million(bench)

@@ -111,4 +111,25 @@ enum Nights {
         }
         return measurements
     }
+
+    /// As Apple answers on an ordinary day: a hundredth after four times the median, a hundredth not at all.
+    static func onRoughDay(_ bench: Bench) async throws -> [Measurement] {
+        let source = try await bench.filledDatabase(receipts: fewReceipts)
+        let seconds = try await bench.withStore(latency: 200, tail: 800, faults: "http500=0.01") { store in
+            try await bench.copyDatabase(source, to: "night")
+            let configuration = try bench.configuration(database: "night", store: store, grace: "30d")
+            let seconds = try await bench.night(configuration).seconds
+            try await bench.dropDatabase("night")
+            return seconds
+        }
+        // The mean of a log-normal distribution with that median and that 99th percentile, asked 1.01 times.
+        let spread = log(4.0) / 2.326
+        let mean = 0.2 * exp(spread * spread / 2) * 1.01
+        return [
+            Measurement(
+                benchmark: "rough", what: "200 ms, a hundredth 800 ms, a hundredth HTTP 500",
+                value: Double(fewReceipts) / seconds, unit: "receipts/s", limit: 64 / mean,
+                against: "concurrency ÷ mean latency", aim: nil)
+        ]
+    }
 }
