@@ -29,13 +29,21 @@ enum Apples {
                 }
                 try await stage.compare()
             },
+            Scenario("429-heavy", "every second answer of Apple's is 429, then the next nights") { stage, _ in
+                let faults = try Faults([.rateLimited: 0.5])
+                try await stage.theatre.withStore(faults: faults) { _, addresses in
+                    let job = stage.job(asking: addresses).with("apple", ["attempts": "3"])
+                    try await stage.run(job, expecting: [0, 75])
+                }
+                try await stage.finishLaterNightsAndCompareFindings()
+            },
             Scenario("429-only", "every answer of Apple's is 429, then the next nights") { stage, _ in
                 let faults = try Faults([.rateLimited: 1])
                 try await stage.theatre.withStore(faults: faults) { _, addresses in
                     let job = stage.job(asking: addresses).with("apple", ["attempts": "2"])
                     try await stage.run(job, expecting: [75, 69])
                 }
-                try await stage.finishLaterNightsAndCompare()
+                try await stage.finishLaterNightsAndCompareFindings()
             },
             Scenario(
                 "nasty-answers",
@@ -53,7 +61,7 @@ enum Apples {
                 var job = stage.job.with("apple", ["timeout": "2s", "attempts": "2"])
                 job.store = "http://127.0.0.1:\(proxy.port)"
                 try await stage.run(job, expecting: [0])
-                try await stage.finishLaterNightsAndCompare()
+                try await stage.finishLaterNightsAndCompareFindings()
             },
             Scenario(
                 "certificates", "Apple's certificate expired, of another name, of an unknown authority, then a run",
@@ -67,22 +75,20 @@ enum Apples {
                 }
                 try await stage.finishAndCompare()
             },
-            // Refunds that a clock shows too early or too late are noticed another night: the cases that were closed for
-            // that reason are others.
             Scenario("apples-clock", "Apple's clock a day behind, or a day ahead, then the next nights", points: 2) {
                 stage, point in
                 let difference = point.number == 1 ? -Theatre.day : Theatre.day
                 try await stage.theatre.withStore(clock: difference) { _, addresses in
                     try await stage.run(stage.job(asking: addresses), expecting: [0])
                 }
-                try await stage.finishLaterNightsAndCompare(["white", "black", "report's cases"])
+                try await stage.finishLaterNightsAndCompareFindings()
             },
             Scenario("jobs-clock", "the job's clock a day behind PostgreSQL's, then the next nights") { stage, _ in
                 var job = stage.job
                 job.now -= Theatre.day
                 try await stage.run(job, expecting: [0])
                 try await stage.run(stage.job, expecting: [0])
-                try await stage.finishLaterNightsAndCompare()
+                try await stage.finishLaterNightsAndCompareFindings()
             },
         ]
     }

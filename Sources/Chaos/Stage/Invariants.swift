@@ -50,6 +50,15 @@ struct Invariants {
             throw Broken(what)
         }
         try checkReports()
+        try await verify()
+    }
+
+    /// Every seal and the audit trail hold too.
+    private func verify() async throws {
+        var job = stage.job
+        job.command = ["verify"]
+        job.conninfo = stage.superuser
+        try await stage.run(job, expecting: [0])
     }
 
     /// No half-written report stays behind, beside those that are whole.

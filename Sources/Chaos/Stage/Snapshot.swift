@@ -14,6 +14,8 @@ struct Snapshot: Sendable {
     private static let nights = [
         "nights_confirmed", "first_seen_at", "last_confirmed_at", "verified_at", "excluded_at", "opened_at",
         "assessed_at", "last_attempt_at", "next_attempt_at", "attempts", "first_verified_at", "last_verified_at",
+        // A sum over those times too; `verify` looks whether it is right.
+        "seal",
     ]
     /// What a report says of its run: how many of the receipts it was that verified, and what it was the first to find.
     private static let head = ["run", "totals"]
@@ -65,6 +67,20 @@ struct Snapshot: Sendable {
     func keeping(_ tables: [String]) -> Snapshot {
         var snapshot = self
         snapshot.rows = rows.filter { tables.contains($0.key) }
+        return snapshot
+    }
+
+    /// Without what was bought after that moment: an undisturbed night could not know it.
+    func leavingOut(boughtAfter moment: Date) throws -> Snapshot {
+        var snapshot = self
+        for (table, rows) in rows {
+            let bought = try objects(of: table).map { row in
+                try (row["purchased_at"] as? String).map { try Date($0, strategy: .iso8601) }
+            }
+            snapshot.rows[table] = zip(rows, bought).compactMap { row, bought in
+                bought.map { $0 > moment } ?? false ? nil : row
+            }
+        }
         return snapshot
     }
 
