@@ -70,6 +70,13 @@ import Testing
         }
     }
 
+    /// What asks for a signal at a checkpoint is in the build for `make chaos` alone.
+    @Test func noReleasedProgramKnowsCheckpoints() throws {
+        let content = try Data(contentsOf: URL(filePath: program))
+        #expect(content.range(of: Data("IAP_CHECKPOINT".utf8)) == nil)
+        #expect(content.range(of: Data("Usage: iap-reconcile".utf8)) != nil)
+    }
+
     private var program: String { ProgramNight.program }
 
     private func withConfiguration(_ text: String, _ body: (String) async throws -> Void) async throws {
