@@ -1,7 +1,7 @@
 /// Something measured, by the name under which it can be run alone; in the order in which they run.
 enum Benchmark: String, CaseIterable {
     case appReceipts = "app-receipts"
-    case jws, verify, record, report
+    case jws, verify, record, report, page
     case emptyNight = "empty-night"
     case night, workers, rough, black, check, million
 
@@ -12,6 +12,7 @@ enum Benchmark: String, CaseIterable {
         case .verify: try await VerifyStage.measure(bench)
         case .record: try await RecordStage.measure(bench)
         case .report: try await ReportStage.measure(bench)
+        case .page: try await ReportStage.page(bench)
         case .emptyNight: try await Nights.empty(bench)
         case .night: try await Nights.growing(bench)
         case .workers: try await Nights.sharedByWorkers(bench)

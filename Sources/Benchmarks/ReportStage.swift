@@ -20,6 +20,33 @@ enum ReportStage {
         ]
     }
 
+    /// The page of 50,000 cases in Chromium: until something is to be seen, and from a key in
+    /// the search to what it finds.
+    static func page(_ bench: Bench) async throws -> [Measurement] {
+        let folder = "\(bench.scratch)/page"
+        try write(try (0..<50_000).map(lostOrder), to: folder)
+        let output = "\(bench.scratch)/page.json"
+        _ = try await Program.run("/usr/bin/python3", ["Tests/Browser/speed.py", "\(folder)/latest"], output: output)
+        let speed = try JSONDecoder().decode(PageSpeed.self, from: try Data(contentsOf: URL(filePath: output)))
+        func measurement(_ what: String, _ value: Double, limit: Double, _ against: String) -> Measurement {
+            Measurement(
+                benchmark: "page", what: what, value: value, unit: "ms", limit: limit, against: against,
+                aim: .atMost(1))
+        }
+        return [
+            measurement("first paint of 50,000 cases", speed.paint, limit: 2000, "two seconds"),
+            measurement("a key in the search over them", speed.keystroke, limit: 100, "100 ms"),
+            measurement("the slowest key", speed.slowest, limit: 100, "100 ms"),
+        ]
+    }
+
+    /// What `speed.py` prints, in milliseconds.
+    private struct PageSpeed: Decodable {
+        let paint: Double
+        let keystroke: Double
+        let slowest: Double
+    }
+
     private static func write(_ found: [ReportedCase], to folder: String) throws {
         let writer = try ReportWriter(directory: folder, programVersion: "bench")
         try writer.begin(head)
