@@ -97,7 +97,7 @@ extension Life {
         let (number, order) = ordered(.emptyReceipt, by: user, at: moment)
         let early = SimulatedReceipt(
             bundleID: catalog.bundleID, account: customer.account, createdAt: moment, transactions: [])
-        plan(.uploadOther(.receipt(early), transactionID: transaction(number).id), at: moment + 1)
+        plan(.uploadOther(.receipt(early), by: user, transactionID: transaction(number).id), at: moment + 1)
         guard random.happens(0.7) else { return }
         plan(.upload(by: user, for: number, order: order), at: launch(after: moment, within: 30_000...3 * 86_400))
     }

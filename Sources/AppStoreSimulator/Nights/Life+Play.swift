@@ -57,7 +57,7 @@ extension Life {
         case .foreignStorefront: planForeignStorefront(by: user, at: moment)
         case .sandbox: planSandbox(by: user, at: moment)
         case .foreignBundle: planForeignBundle(by: user, at: moment)
-        case .unreadable: planUnreadable(at: moment)
+        case .unreadable: planUnreadable(by: user, at: moment)
         }
     }
 

@@ -89,16 +89,16 @@ extension Life {
         var receipt = SimulatedReceipt(
             bundleID: catalog.bundleID, account: customer.account, createdAt: moment + 2, transactions: [transaction])
         change(&receipt)
-        plan(.uploadOther(.receipt(receipt), transactionID: transaction.id), at: moment + 5)
+        plan(.uploadOther(.receipt(receipt), by: user, transactionID: transaction.id), at: moment + 5)
     }
 
     /// S06: an empty upload, a garbled one, or a forged one.
-    mutating func planUnreadable(at moment: Date) {
+    mutating func planUnreadable(by user: String, at moment: Date) {
         let forged = SimulatedReceipt(
             bundleID: catalog.bundleID, account: customer.account, createdAt: moment, transactions: [])
         let contents: [Upload.Content] = [
             .text(""), .text("bm90IGEgcmVjZWlwdA=="), .text("<null>"), .forgery(forged),
         ]
-        plan(.uploadOther(random.pick(contents), transactionID: nil), at: moment + 3)
+        plan(.uploadOther(random.pick(contents), by: user, transactionID: nil), at: moment + 3)
     }
 }

@@ -17,7 +17,7 @@ struct Life {
         case uploadKept(slot: Int, by: String, for: Number, order: String?)
         /// The proof of this purchase alone.
         case uploadAlone(Number, SimulatedReceipt.Style, by: String, order: String?)
-        case uploadOther(Upload.Content, transactionID: String?)
+        case uploadOther(Upload.Content, by: String, transactionID: String?)
         case keep(slot: Int)
         case deliver(Number, to: String, order: String?)
         case rollBack(Number, of: String, order: String?)
@@ -136,8 +136,8 @@ struct Life {
                 style: style, bundleID: catalog.bundleID, account: customer.account, createdAt: moment,
                 transactions: [transaction(number)])
             upload(proof, by: user, for: number, order: order, at: moment)
-        case .uploadOther(let content, let transactionID):
-            add(content, by: customer.userID, transactionID: transactionID, order: nil, at: moment)
+        case .uploadOther(let content, let user, let transactionID):
+            add(content, by: user, transactionID: transactionID, order: nil, at: moment)
         case .deliver(let number, let user, let order):
             claim(number, by: user, order: order, .delivered, at: moment)
         case .rollBack(let number, let user, let order):

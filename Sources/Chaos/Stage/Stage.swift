@@ -71,18 +71,10 @@ struct Stage: Sendable {
     }
 
     private func write(_ job: Job) throws -> String {
-        for app in World.apps(seed: theatre.world.settings.seed) {
-            guard let secret = app.sharedSecret else { continue }
-            try write(secret, to: "\(folder)/\(app.bundleID)", mode: 0o600)
-        }
         let file = "\(folder)/\(UUID().uuidString).conf"
-        try write(job.configuration(secrets: folder, seed: theatre.world.settings.seed), to: file, mode: 0o600)
+        try writePrivately(
+            job.configuration(secrets: theatre.scratch, seed: theatre.world.settings.seed), to: file)
         return file
-    }
-
-    private func write(_ text: String, to file: String, mode: Int) throws {
-        try Data(text.utf8).write(to: URL(filePath: file))
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
     }
 
     // MARK: What came of it

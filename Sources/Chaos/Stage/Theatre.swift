@@ -100,6 +100,12 @@ struct Theatre: Sendable {
     }
 }
 
+/// Writes a file that nobody else may read, as the job demands of secrets.
+func writePrivately(_ text: String, to file: String) throws {
+    try Data(text.utf8).write(to: URL(filePath: file))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+}
+
 /// Plays the world into a cluster of its own, and hands the theatre to the body.
 func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Value) async throws -> Value {
     try FileManager.default.createDirectory(atPath: options.scratch, withIntermediateDirectories: true)
@@ -118,6 +124,10 @@ func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Va
     defer { later.stop() }
     return try await withScratchDatabase { database async throws -> Value in
         try Data(store.rootCertificatesPEM.utf8).write(to: URL(filePath: Theatre.roots(in: options.scratch)))
+        for app in World.apps(seed: options.seed) {
+            guard let secret = app.sharedSecret else { continue }
+            try writePrivately(secret, to: "\(options.scratch)/\(app.bundleID)")
+        }
         _ = try await world.populate(database.conninfo)
         var theatre = Theatre(
             world: world, database: database, scratch: options.scratch,
