@@ -45,7 +45,8 @@ struct HTTP2Tests {
                     group.addTask {
                         let body = Data(repeating: number, count: 3_000_000)
                         let url = "https://localhost:\(front.port)/"
-                        return try await client.send(HTTPRequest(method: "POST", url: url, body: body)).body == body
+                        let request = HTTPRequest(method: "POST", url: url, body: body, timeout: 300)
+                        return try await client.send(request).body == body
                     }
                 }
                 for try await isRight in group { #expect(isRight) }
