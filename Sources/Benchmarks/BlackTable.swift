@@ -55,15 +55,19 @@ enum BlackTable {
 
     private static func fill(_ rows: Int64) -> SQL {
         """
+        -- Over three years: what was delivered of late is looked at each night, as it would be at a company's.
         INSERT INTO iap.black (
             transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
             purchased_at, source, first_seen_at, user_id, order_id, delivered_by, delivered_at)
         SELECT
-            id, 'com.example.game', 'Production', id, 'gems.100', 'consumable', 1, now() - interval '9 days',
-            'verify_receipt', now() - interval '9 days', 'u' || number, 'o' || number, 'claim',
-            now() - interval '9 days'
+            id, 'com.example.game', 'Production', id, 'gems.100', 'consumable', 1, delivered_at, 'verify_receipt',
+            delivered_at, 'u' || number, 'o' || number, 'claim', delivered_at
         FROM generate_series(1, \(rows)) AS number
-        CROSS JOIN LATERAL (SELECT '9' || lpad(number::text, 15, '0') AS id) AS made
+        CROSS JOIN LATERAL (
+            SELECT
+                '9' || lpad(number::text, 15, '0') AS id,
+                now() - interval '9 days' - (\(rows) - number) * interval '1095 days' / \(rows) AS delivered_at
+        ) AS made
         """
     }
 }

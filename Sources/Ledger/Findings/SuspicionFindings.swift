@@ -149,24 +149,24 @@ extension LedgerSession {
         try await translating {
             try await connection.forEachRow(
                 """
-                SELECT *
+                SELECT shared.*, known.product_id
                 FROM (
                     SELECT
-                        sightings.transaction_id, sightings.bundle_id, sightings.environment,
-                        coalesce(min(white.product_id), min(black.product_id), min(excluded.product_id))
-                            AS product_id,
-                        min(sightings.uploaded_at) AS first_seen_at,
-                        (array_agg(DISTINCT sightings.user_id))[:100] AS user_ids,
-                        count(DISTINCT sightings.user_id) AS users
+                        transaction_id, bundle_id, environment, min(uploaded_at) AS first_seen_at,
+                        (array_agg(DISTINCT user_id))[:100] AS user_ids, count(DISTINCT user_id) AS users
                     FROM sightings
-                    LEFT JOIN white USING (transaction_id, bundle_id, environment)
-                    LEFT JOIN black USING (transaction_id, bundle_id, environment)
-                    LEFT JOIN excluded USING (transaction_id, bundle_id, environment)
-                    WHERE sightings.uploaded_at >= \(since) AND sightings.user_id IS NOT NULL
-                    GROUP BY sightings.transaction_id, sightings.bundle_id, sightings.environment
-                    HAVING count(DISTINCT sightings.user_id) >= 3
+                    WHERE uploaded_at >= \(since) AND user_id IS NOT NULL
+                    GROUP BY transaction_id, bundle_id, environment
+                    HAVING count(DISTINCT user_id) >= 3
                 ) AS shared
-                WHERE product_id IS NOT NULL
+                CROSS JOIN LATERAL (
+                    \(Self.product(in: "white"))
+                    UNION ALL
+                    \(Self.product(in: "black"))
+                    UNION ALL
+                    \(Self.product(in: "excluded"))
+                    LIMIT 1
+                ) AS known
                 ORDER BY first_seen_at, transaction_id, bundle_id
                 """
             ) { row in
@@ -174,6 +174,17 @@ extension LedgerSession {
                 try body(try Suspicion(row, .manyUsers, detail: "\(users) users presented it"))
             }
         }
+    }
+
+    /// Looks up a shared transaction's product: few are shared, and a join might read the whole of black.
+    private static func product(in table: String) -> SQL {
+        """
+        SELECT product_id
+        FROM \(identifier: table) AS held
+        WHERE held.transaction_id = shared.transaction_id
+            AND held.bundle_id = shared.bundle_id
+            AND held.environment = shared.environment
+        """
     }
 
     /// The users who presented a transaction of the table, the first first.
