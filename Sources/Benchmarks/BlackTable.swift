@@ -66,7 +66,7 @@ enum BlackTable {
         CROSS JOIN LATERAL (
             SELECT
                 '9' || lpad(number::text, 15, '0') AS id,
-                now() - interval '9 days' - (\(rows) - number) * interval '1095 days' / \(rows) AS delivered_at
+                now() - interval '9 days' - interval '1095 days' * (1 - number::float8 / \(rows)) AS delivered_at
         ) AS made
         """
     }

@@ -18,17 +18,39 @@ extension LedgerSession {
         try await forEachContradiction(since: since, body)
     }
 
-    /// Deliveries for which another's order was named, or which another uploaded first.
+    /// Deliveries for which another's order was named, or which another uploaded first. Those that nobody else ever
+    /// named or uploaded are nearly all, and are left out before the rest is looked up one by one.
     private func forEachMisdelivery(since: Date, _ body: (Suspicion) throws -> Void) async throws(LedgerError) {
         try await translating {
             try await connection.forEachRow(
                 """
+                WITH disputed AS (
+                    SELECT black.transaction_id, black.bundle_id, black.environment
+                    FROM iap.black
+                    JOIN iap.orders
+                        ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id
+                        AND orders.user_id <> black.user_id
+                    WHERE black.delivered_at >= \(since) AND black.delivered_by = 'claim'
+                    UNION
+                    SELECT black.transaction_id, black.bundle_id, black.environment
+                    FROM iap.black
+                    JOIN iap.sightings
+                        ON sightings.transaction_id = black.transaction_id
+                        AND sightings.bundle_id = black.bundle_id
+                        AND sightings.environment = black.environment
+                        AND sightings.user_id <> black.user_id
+                    WHERE black.delivered_at >= \(since) AND black.delivered_by = 'claim'
+                )
                 SELECT
                     black.transaction_id, black.bundle_id, black.environment, black.product_id,
                     black.delivered_at AS first_seen_at, black.user_id AS served_user_id,
                     coalesce(orders.user_id, first_upload.user_id) AS likely_user_id,
                     ARRAY[coalesce(orders.user_id, first_upload.user_id), black.user_id] AS user_ids
-                FROM iap.black
+                FROM disputed
+                JOIN iap.black
+                    ON black.transaction_id = disputed.transaction_id
+                    AND black.bundle_id = disputed.bundle_id
+                    AND black.environment = disputed.environment
                 LEFT JOIN iap.orders
                     ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id
                     AND orders.user_id <> black.user_id
@@ -42,8 +64,7 @@ extension LedgerSession {
                     ORDER BY is_named DESC, uploaded_at, receipt_id
                     LIMIT 1
                 ) AS first_upload ON true
-                WHERE black.delivered_at >= \(since) AND black.delivered_by = 'claim'
-                    AND coalesce(orders.user_id, first_upload.user_id) <> black.user_id
+                WHERE coalesce(orders.user_id, first_upload.user_id) <> black.user_id
                 ORDER BY black.delivered_at, black.transaction_id, black.bundle_id
                 """
             ) { row in
