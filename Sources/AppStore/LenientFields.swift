@@ -6,15 +6,20 @@ extension KeyedDecodingContainer {
     /// The field as text; a number as its digits, a Boolean as `true` or `false`. Empty text is nothing, as is text
     /// with a NUL in it, which no database takes.
     func text(_ key: Key) -> String? {
-        guard let text = (try? decodeIfPresent(String.self, forKey: key)) ?? scalarText(key), !text.isEmpty,
-            !text.utf8.contains(0)
-        else { return nil }
+        let text: String?
+        do {
+            // Most fields of most rows are absent: one look must be enough to know it.
+            text = try decodeIfPresent(String.self, forKey: key)
+        } catch {
+            text = scalarText(key)
+        }
+        guard let text, !text.isEmpty, !text.utf8.contains(0) else { return nil }
         return text
     }
 
     /// The field as an integer.
     func integer(_ key: Key) -> Int64? {
-        text(key).flatMap { Int64($0.trimmingCharacters(in: .whitespaces)) }
+        text(key).flatMap { Int64($0) ?? Int64($0.trimmingCharacters(in: .whitespaces)) }
     }
 
     /// The field as a Boolean: `true`, `1`, and such, in any JSON type.
@@ -53,7 +58,6 @@ extension KeyedDecodingContainer {
 
     /// A number or Boolean as text. Integers come first: a `Double` would round an id of 18 digits.
     private func scalarText(_ key: Key) -> String? {
-        guard contains(key) else { return nil }
         if let integer = try? decodeIfPresent(Int64.self, forKey: key) { return String(integer) }
         if let integer = try? decodeIfPresent(UInt64.self, forKey: key) { return String(integer) }
         if let number = try? decodeIfPresent(Decimal.self, forKey: key) { return "\(number)" }

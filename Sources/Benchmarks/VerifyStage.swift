@@ -21,7 +21,7 @@ enum VerifyStage {
             var (ours, theirs) = (0.0, 0.0)
             for _ in 0..<3 {
                 theirs = max(theirs, try await wrk.requestsPerSecond(of: "\(base)/production/verifyReceipt"))
-                ours = max(ours, try await receiptsPerSecond(receipts, base))
+                ours = max(ours, try await receiptsPerSecond(receipts, base, rounds: 5))
             }
             return [
                 Measurement(
@@ -45,7 +45,10 @@ enum VerifyStage {
         }
     }
 
-    private static func receiptsPerSecond(_ receipts: [String], _ base: String) async throws -> Double {
+    /// - Parameter rounds: how often each receipt is asked about, so that a fast endpoint is asked for some seconds too.
+    private static func receiptsPerSecond(
+        _ receipts: [String], _ base: String, rounds: Int = 1
+    ) async throws -> Double {
         var settings = VerifyReceiptSettings()
         settings.production = "\(base)/production/verifyReceipt"
         settings.sandbox = "\(base)/sandbox/verifyReceipt"
@@ -55,7 +58,7 @@ enum VerifyStage {
         ).verifyReceipt(settings)
         let seconds = try await Timing.wall {
             try await withThrowingTaskGroup(of: Bool.self) { group in
-                for receipt in receipts {
+                for receipt in repeatElement(receipts, count: rounds).joined() {
                     group.addTask {
                         let outcome = try await client.verify(receiptData: receipt, sharedSecret: nil)
                         guard case .genuine = outcome else { return false }
@@ -67,7 +70,7 @@ enum VerifyStage {
                 }
             }
         }
-        return Double(receipts.count) / seconds
+        return Double(receipts.count * rounds) / seconds
     }
 
     private static func receipts(_ count: Int) -> [String] {

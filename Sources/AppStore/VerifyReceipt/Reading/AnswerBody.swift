@@ -63,7 +63,9 @@ struct AnswerBody: Decodable {
     private static func renewals(
         in body: KeyedDecodingContainer<Key>, of decoder: any Decoder
     ) throws -> [PendingRenewal] {
-        if let renewals = try? body.decode(ListOrOne<PendingRenewal>.self, forKey: .pendingRenewalInfo) {
+        if body.contains(.pendingRenewalInfo),
+            let renewals = try? body.decode(ListOrOne<PendingRenewal>.self, forKey: .pendingRenewalInfo)
+        {
             return renewals.elements
         }
         // An iOS 6 answer holds the same fields at its top.

@@ -79,8 +79,9 @@ enum Reading<Value: Sendable>: Sendable {
     case absent
     case unreadable
 
-    init(_ value: Value?, says: Bool?) {
-        self = value.map(Reading.value) ?? (says == true ? .unreadable : .absent)
+    /// - Parameter says: whether the field is there, looked at only where no value was read.
+    init(_ value: Value?, says: @autoclosure () -> Bool?) {
+        self = value.map(Reading.value) ?? (says() == true ? .unreadable : .absent)
     }
 
     var value: Value? {
