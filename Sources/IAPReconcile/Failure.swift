@@ -1,5 +1,5 @@
 import NightlyRun
-import Reporting
+import Reconciliation
 
 /// What the user is told of an error, and how the program ends for it.
 struct Failure {
@@ -28,11 +28,9 @@ struct Failure {
             message = error.description
             code = .configuration
         case let error as JobError:
-            message = error.description
-            code = Self.code(of: error)
+            (message, code) = Self.end(of: error)
         case let error as ReportError:
-            message = error.description
-            code = Self.code(of: error)
+            (message, code) = Self.end(of: JobError(error))
         default:
             message = "an internal error: \(error)"
             code = .software
@@ -41,20 +39,7 @@ struct Failure {
         publicMessage = isForeseen ? message : "an internal error, of which the job's log says more"
     }
 
-    private static func code(of error: ReportError) -> ExitCode {
-        switch error {
-        case .notWritable, .failed: .noPermission
-        }
-    }
-
-    private static func code(of error: JobError) -> ExitCode {
-        switch error {
-        case .databaseUnavailable, .appleUnavailable: .unavailable
-        case .databaseRefuses: .noPermission
-        case .schemaMismatch, .configuration: .configuration
-        case .anotherRun, .interrupted: .tryLater
-        case .inconsistent: .software
-        case .notFound: .dataError
-        }
+    private static func end(of error: JobError) -> (String, ExitCode) {
+        (error.description, ExitCode(rawValue: error.exitCode) ?? .software)
     }
 }

@@ -27,8 +27,8 @@ public struct RunStart: Sendable {
 /// How a run ended, as its row says it.
 public enum RunEnd: Sendable {
     case complete
-    case endedEarly(exitCode: Int, String)
-    case failed(exitCode: Int, String)
+    case endedEarly(exitCode: Int32, String)
+    case failed(exitCode: Int32, String)
 
     var state: String {
         switch self {
@@ -38,7 +38,7 @@ public enum RunEnd: Sendable {
         }
     }
 
-    var exitCode: Int {
+    var exitCode: Int32 {
         switch self {
         case .complete: 0
         case .endedEarly(let code, _), .failed(let code, _): code
@@ -86,7 +86,7 @@ extension LedgerSession {
                 let ended = try await connection.execute(
                     """
                     UPDATE runs
-                    SET state = \(end.state), exit_code = \(Int32(end.exitCode)), reason = \(end.reason as String?),
+                    SET state = \(end.state), exit_code = \(end.exitCode), reason = \(end.reason as String?),
                         finished_at = \(finishedAt)
                     WHERE run_id = \(runID) AND state IN ('running', 'abandoned')
                     """)

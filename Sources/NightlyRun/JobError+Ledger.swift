@@ -1,4 +1,5 @@
 import Ledger
+public import Reconciliation
 
 extension JobError {
     init(_ error: LedgerError) {
@@ -15,11 +16,16 @@ extension JobError {
             }
     }
 
-    /// What the run's row keeps, in the numbers of sysexits.h.
-    var exitCode: Int {
+    /// For the program, which writes reports outside of runs too.
+    public init(_ error: ReportError) {
+        self = .reportUnwritable(error.description)
+    }
+
+    /// How the program ends, which the run's row keeps too, in the numbers of sysexits.h.
+    public var exitCode: Int32 {
         switch self {
         case .databaseUnavailable, .appleUnavailable: 69
-        case .databaseRefuses: 77
+        case .databaseRefuses, .reportUnwritable: 77
         case .schemaMismatch, .configuration: 78
         case .anotherRun, .interrupted: 75
         case .inconsistent: 70

@@ -17,6 +17,8 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
     case configuration(String)
     /// Control totals that don't balance, or a state that can't be.
     case inconsistent(String)
+    /// The report can't be written.
+    case reportUnwritable(String)
     /// A run, case or other thing that was asked for is not there.
     case notFound(String)
 
@@ -25,7 +27,7 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
         case .databaseUnavailable(let text), .interrupted(let text),
             .databaseRefuses(let text), .schemaMismatch(let text),
             .appleUnavailable(let text), .anotherRun(let text), .configuration(let text),
-            .inconsistent(let text), .notFound(let text):
+            .inconsistent(let text), .reportUnwritable(let text), .notFound(let text):
             text
         }
     }

@@ -1,3 +1,4 @@
+import Reconciliation
 import NightlyRun
 import Reporting
 import Testing
@@ -8,8 +9,8 @@ import Testing
     @Test(
         arguments: [
             (.databaseUnavailable("x"), 69), (.databaseRefuses("x"), 77), (.schemaMismatch("x"), 78),
-            (.appleUnavailable("x"), 69), (.anotherRun("x"), 75), (.configuration("x"), 78), (.inconsistent("x"), 70),
-            (.notFound("x"), 65),
+            (.appleUnavailable("x"), 69), (.anotherRun("x"), 75), (.interrupted("x"), 75), (.configuration("x"), 78),
+            (.inconsistent("x"), 70), (.notFound("x"), 65),
         ] as [(JobError, Int32)])
     func everyErrorOfTheJobHasItsCode(error: JobError, code: Int32) {
         #expect(Failure(error).code.rawValue == code)

@@ -1,4 +1,4 @@
-/// Why a report could not be written.
+/// Why a receiver of findings could not make its report of them.
 public enum ReportError: Error, Sendable, CustomStringConvertible {
     /// The folder can't be made or written to.
     case notWritable(path: String, reason: String)
