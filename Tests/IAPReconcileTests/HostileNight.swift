@@ -110,21 +110,4 @@ struct HostileNight {
             ProgramNight.program, ["import", kind, "-", "--format", format, "--config", configuration] + further,
             input: text)
     }
-
-    /// Has the report mailed to a file, and gives its name.
-    func mailReport() throws -> URL {
-        let (sendmail, mail) = (night.folder.appending(path: "sendmail"), night.folder.appending(path: "mail"))
-        try write(
-            "#!/bin/sh\ncat > \(mail.path(percentEncoded: false))\n", to: sendmail.path(percentEncoded: false),
-            mode: 0o700)
-        let section = """
-            [mail]
-            from = night@example.com
-            to = ops@example.com
-            sendmail = \(sendmail.path(percentEncoded: false))
-
-            """
-        try write(section + String(contentsOfFile: night.configuration, encoding: .utf8), to: night.configuration)
-        return mail
-    }
 }

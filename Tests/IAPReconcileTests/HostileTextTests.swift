@@ -9,12 +9,7 @@ import Testing
         try await withProgramNight(customers: 20) { night in
             let hostile = HostileNight(night: night)
             try await hostile.play()
-            let mail = try hostile.mailReport()
-            let run = try await ChildProcess.run(ProgramNight.program, night.run + ["--verbose"])
-            try #require(run.status == 0, "\(run.errors)")
-            expectDead(run.output, "the printed summary")
-            expectDead(run.errors, "the log")
-            expectDead(try String(contentsOf: mail, encoding: .utf8), "the mail")
+            try await theNightTells(night)
 
             let report = URL(filePath: night.reports).appending(path: "latest").resolvingSymlinksInPath()
             try theReportIsDead(report)
@@ -100,6 +95,23 @@ import Testing
 
     private func expectDead(_ text: String, _ place: String) {
         #expect(!text.isEmpty && HostileText.live(in: text) == [], "\(place)")
+    }
+
+    /// By every way of telling, and on the terminal.
+    private func theNightTells(_ night: ProgramNight) async throws {
+        try await TestServer.with({ _, connection in connection.respond() }) { server in
+            try await night.tellEverybody(server.url)
+            let run = try await ChildProcess.run(ProgramNight.program, night.run + ["--verbose"])
+            try #require(run.status == 0, "\(run.errors)")
+            expectDead(run.output, "the printed summary")
+            expectDead(run.errors, "the log")
+            expectDead(try night.text("mail"), "the mail")
+            expectDead(try night.text("iap.prom"), "the metrics")
+            #expect(Set(server.log.map(\.path)) == ["/start", "/success", "/hook"])
+            for request in server.log.filter({ !$0.body.isEmpty }) {
+                expectDead(String(decoding: request.body, as: UTF8.self), "what \(request.path) is told")
+            }
+        }
     }
 
     private func theReportIsDead(_ folder: URL) throws {

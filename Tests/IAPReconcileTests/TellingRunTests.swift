@@ -8,7 +8,7 @@ import Testing
     @Test func everybodyIsToldOfARunThatEndsWell() async throws {
         try await withProgramNight(customers: 40) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try await tellEverybody(night, server.url)
+                try await night.tellEverybody(server.url)
                 let ended = try await ChildProcess.run(ProgramNight.program, night.run)
                 #expect(ended.status == 0, "\(ended.errors)")
                 #expect(ended.output.hasSuffix("\ntold                metrics, ping, webhook, mail\n"))
@@ -25,10 +25,10 @@ import Testing
                 let page = try #require((document["report"] as? [String: Any])?["url"] as? String)
                 #expect(page.hasPrefix("https://reports.example.com/2026-09-21-run-"))
 
-                let mail = try text("mail", night)
+                let mail = try night.text("mail")
                 #expect(mail.contains("Subject: iap-reconcile: "))
                 #expect(mail.contains("filename=\"index.html\"") && mail.contains("filename=\"lost-orders.xlsx\""))
-                #expect(try text("iap.prom", night).contains("iap_reconcile_last_exit_code 0\n"))
+                #expect(try night.text("iap.prom").contains("iap_reconcile_last_exit_code 0\n"))
             }
         }
     }
@@ -36,7 +36,7 @@ import Testing
     @Test func whoCannotBeToldIsNamedAndTheRunEndsAsItWould() async throws {
         try await withProgramNight(customers: 40) { night in
             try await TestServer.with({ _, connection in connection.respond(500) }) { server in
-                try await tellEverybody(night, server.url + "/T0KEN", sendmail: "exit 69")
+                try await night.tellEverybody(server.url + "/T0KEN", sendmail: "exit 69")
                 try FileManager.default.createDirectory(
                     atPath: night.folder.appending(path: "iap.prom").path(), withIntermediateDirectories: true)
                 let ended = try await ChildProcess.run(ProgramNight.program, night.run)
@@ -46,7 +46,7 @@ import Testing
                 }
                 #expect(ended.errors.contains("warning webhook: not told: 127.0.0.1 answers with status 500"))
                 #expect(!ended.output.contains("\ntold "))
-                for secret in ["T0KEN", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
+                for secret in ["T0KEN", ProgramNight.webhookSecret] {
                     #expect(!(ended.output + ended.errors).contains(secret))
                 }
                 let state = try await states(night)
@@ -58,11 +58,11 @@ import Testing
     @Test func aDryRunTellsNobody() async throws {
         try await withProgramNight(customers: 20) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try await tellEverybody(night, server.url)
+                try await night.tellEverybody(server.url)
                 let ended = try await ChildProcess.run(ProgramNight.program, night.run + ["--dry-run"])
                 #expect(ended.status == 0)
                 #expect(!ended.output.contains("told  ") && server.received.count == 0)
-                #expect(!exists("mail", night) && !exists("iap.prom", night))
+                #expect(!night.exists("mail") && !night.exists("iap.prom"))
             }
         }
     }
@@ -70,7 +70,7 @@ import Testing
     @Test func aRunThatFailsIsToldWithItsCode() async throws {
         try await withProgramNight(customers: 20) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try await tellEverybody(night, server.url)
+                try await night.tellEverybody(server.url)
                 let configuration = try String(contentsOfFile: night.configuration, encoding: .utf8)
                 let broken: [(Int32, (String) -> String)] = [
                     (69, { $0.replacing(/(verify_receipt_\w+ = http:\/\/127.0.0.1):\d+/) { "\($0.1):1" } }),
@@ -85,10 +85,10 @@ import Testing
                     #expect(server.log.suffix(2).map(\.path).contains("/failure/\(code)"))
                     let hook = try #require(server.log.last { $0.path == "/hook" })
                     #expect(String(decoding: hook.body, as: UTF8.self).contains("\"exit_code\":\(code),"))
-                    #expect(try text("mail", night).contains("(exit code \(code))"))
-                    #expect(try text("iap.prom", night).contains("iap_reconcile_last_exit_code \(code)\n"))
+                    #expect(try night.text("mail").contains("(exit code \(code))"))
+                    #expect(try night.text("iap.prom").contains("iap_reconcile_last_exit_code \(code)\n"))
                 }
-                #expect(try text("iap.prom", night).contains("iap_reconcile_runs_total{exit_code=\"69\"} 2\n"))
+                #expect(try night.text("iap.prom").contains("iap_reconcile_runs_total{exit_code=\"69\"} 2\n"))
             }
         }
     }
@@ -96,7 +96,7 @@ import Testing
     @Test func aRunBesideAnotherIsToldAsEndedEarly() async throws {
         try await withProgramNight(customers: 20) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try await tellEverybody(night, server.url)
+                try await night.tellEverybody(server.url)
                 let holder = try await night.database.connect()
                 defer { holder.close() }
                 _ = try await holder.query("SELECT pg_advisory_lock(\(Int32(0x49_41_50)), \(Int32(1000)))")
@@ -112,7 +112,7 @@ import Testing
     @Test func theDoctorLooksWithoutTelling() async throws {
         try await withProgramNight(customers: 20) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in
-                try await tellEverybody(night, server.url)
+                try await night.tellEverybody(server.url)
                 let well = try await ChildProcess.run(
                     ProgramNight.program, ["doctor", "--config", night.configuration])
                 for line in [
@@ -120,15 +120,15 @@ import Testing
                 ] {
                     #expect(well.output.contains(line), "\(well.output)")
                 }
-                #expect(server.received.count == 0 && !exists("mail", night))
+                #expect(server.received.count == 0 && !night.exists("mail"))
 
                 let test = try await ChildProcess.run(
                     ProgramNight.program, ["doctor", "--tell", "--config", night.configuration])
                 #expect(
                     test.output.contains("fine     test by webhook: ")
                         && test.output.contains("fine     test by mail: "))
-                #expect(server.log.map(\.path) == ["/hook"] && !exists("iap.prom", night))
-                #expect(try text("mail", night).contains("Subject: iap-reconcile: a test, no run took place\n"))
+                #expect(server.log.map(\.path) == ["/hook"] && !night.exists("iap.prom"))
+                #expect(try night.text("mail").contains("Subject: iap-reconcile: a test, no run took place\n"))
 
                 let broken = try String(contentsOfFile: night.configuration, encoding: .utf8)
                     .replacing(/sendmail = .*/, with: "sendmail = /nonexistent/sendmail")
@@ -144,42 +144,8 @@ import Testing
         }
     }
 
-    private func tellEverybody(_ night: ProgramNight, _ url: String, sendmail: String = "") async throws {
-        func path(_ name: String) -> String { night.folder.appending(path: name).path(percentEncoded: false) }
-        try write("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", to: path("webhook.secret"), mode: 0o600)
-        try await Script.write("cat > \(path("mail"))\n\(sendmail)", to: path("sendmail"))
-        let sections = """
-            [webhook]
-            url = \(url)/hook
-            secret_file = \(path("webhook.secret"))
-            attempts = 1
-            [mail]
-            from = night@example.com
-            to = ops@example.com
-            sendmail = \(path("sendmail"))
-            [ping]
-            start = \(url)/start
-            success = \(url)/success
-            failure = \(url)/failure/{code}
-            [metrics]
-            file = \(path("iap.prom"))
-
-            """
-        let configuration = try String(contentsOfFile: night.configuration, encoding: .utf8)
-            .replacing("[report]\n", with: "[report]\nurl = https://reports.example.com/\n")
-        try write(sections + configuration, to: night.configuration)
-    }
-
-    private func text(_ name: String, _ night: ProgramNight) throws -> String {
-        try String(contentsOf: night.folder.appending(path: name), encoding: .utf8)
-    }
-
     private func object(_ json: Data) throws -> [String: Any] {
         try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
-    }
-
-    private func exists(_ name: String, _ night: ProgramNight) -> Bool {
-        FileManager.default.fileExists(atPath: night.folder.appending(path: name).path(percentEncoded: false))
     }
 
     private func states(_ night: ProgramNight) async throws -> [String] {
