@@ -21,7 +21,8 @@ public final class ChildProcess: Sendable {
     }
 
     private init(
-        _ program: String, _ arguments: [String], environment: [String: String]?, directory: String?, input: String?
+        _ program: String, _ arguments: [String], environment: [String: String]?, directory: String?, input: String?,
+        isInputEnding: Bool
     ) throws {
         let (outputPipe, errorPipe, inputPipe) = (try PipeEnds(), try PipeEnds(), try PipeEnds())
         processIdentifier = try Spawn.start(
@@ -30,17 +31,21 @@ public final class ChildProcess: Sendable {
         for descriptor in [inputPipe.reading, outputPipe.writing, errorPipe.writing] { close(descriptor) }
         output = PipeReader(outputPipe.reading)
         errors = PipeReader(errorPipe.reading)
-        Self.write(input ?? "", to: inputPipe.writing)
-        DispatchQueue(label: "ChildProcess.wait").async { [processIdentifier, exit] in
+        let running = DispatchGroup()
+        DispatchQueue(label: "ChildProcess.wait").async(group: running) { [processIdentifier, exit] in
             exit.keep(Spawn.waitForEnd(of: processIdentifier))
         }
+        Self.write(input ?? "", to: inputPipe.writing, untilEndOf: isInputEnding ? nil : running)
     }
 
     /// On a thread of its own, since the program may take its time to read.
-    private static func write(_ input: String, to descriptor: Int32) {
+    ///
+    /// - Parameter running: how long the input stays open, for a program that shall wait for more.
+    private static func write(_ input: String, to descriptor: Int32, untilEndOf running: DispatchGroup?) {
         DispatchQueue(label: "ChildProcess.input").async {
             let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
             try? handle.write(contentsOf: Data(input.utf8))
+            running?.wait()
         }
     }
 
@@ -99,12 +104,16 @@ extension ChildProcess {
     }
 
     /// Starts a program, and kills it when the body returns or throws, should it still run.
+    ///
+    /// - Parameter isInputEnding: whether the program meets the end of its input, or waits for more.
     public static func with<Value>(
         _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil,
-        directory: String? = nil, input: String? = nil, _ body: (ChildProcess) async throws -> Value
+        directory: String? = nil, input: String? = nil, isInputEnding: Bool = true,
+        _ body: (ChildProcess) async throws -> Value
     ) async throws -> Value {
         let child = try ChildProcess(
-            program, arguments, environment: environment, directory: directory, input: input)
+            program, arguments, environment: environment, directory: directory, input: input,
+            isInputEnding: isInputEnding)
         return try await withTaskCancellationHandler {
             do {
                 let value = try await body(child)

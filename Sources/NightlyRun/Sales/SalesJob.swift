@@ -44,6 +44,9 @@ public struct SalesResult: Sendable {
 /// Reads Apple's sales reports and compares what was sold with what the tables saw. It holds a few thousand lines at a
 /// time, and reading a report again changes nothing.
 public struct SalesJob: Sendable {
+    /// Seconds that another who reads a report is waited for: as long as a large one takes.
+    private static let patience = 60.0
+
     private let settings: JobSettings
 
     public init(settings: JobSettings) {
@@ -78,7 +81,9 @@ public struct SalesJob: Sendable {
         do {
             let otherDays = try await stage(&file, session, stop: stop, refused: receive)
             let staged = StagedSales(file: name, otherDays: otherDays, refused: file.refusedCount, apps: apps)
-            let outcome = try await patiently { () async throws(LedgerError) in try await session.take(staged) }
+            let outcome = try await patiently(for: Self.patience) { () async throws(LedgerError) in
+                try await session.take(staged)
+            }
             file.days = outcome.days.map(SalesFile.Day.init)
             file.unknownApps = outcome.unknownApps
         } catch let problem as SalesError {
