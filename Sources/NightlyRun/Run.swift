@@ -168,8 +168,15 @@ struct Run {
     /// Says in the run's row why it failed, if the database can still be told.
     private func fail(_ error: any Error) async {
         if case .appleUnavailable = error as? JobError { return }
-        let cause = (error as? LedgerError).map(JobError.init) ?? error as? JobError
-        let end = RunEnd.failed(exitCode: cause?.exitCode ?? 70, cause?.description ?? "the report can't be written")
+        let cause: JobError? =
+            switch error {
+            case let error as LedgerError: JobError(error)
+            case let error as ReportError: JobError(error)
+            default: error as? JobError
+            }
+        let end = RunEnd.failed(
+            exitCode: cause?.exitCode ?? 70, cause?.description ?? "an internal error, of which the job's log says more"
+        )
         try? await session.end(night.runID, as: end, at: Date())
     }
 }

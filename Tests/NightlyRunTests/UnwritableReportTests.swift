@@ -1,0 +1,36 @@
+import NightlyRun
+import Reconciliation
+import Testing
+
+/// A report that can't be written fails the run, and its row says so with the code that the program ends with; what was
+/// found waits for a report that can.
+@Suite struct UnwritableReportTests {
+    @Test func theRunsRowSaysWhyAndTheNextReportTellsAll() async throws {
+        try await withStage(customers: 60) { stage in
+            var findings = FullDisk()
+            let job = NightlyJob(settings: stage.settings, programVersion: "test", log: { _ in }, progress: { _ in })
+            await #expect(throws: ReportError.self) {
+                _ = try await job.run(RunOptions(now: Stage.now), stop: StopSignal(), findings: &findings)
+            }
+            let runs = try await stage.rows(of: "iap.runs")
+            #expect(runs.count == 1)
+            #expect(runs.first?.contains(#""exit_code": 77"#) == true)
+            #expect(runs.first?.contains("No space left on device") == true)
+            let next = try await stage.run()
+            #expect(next.findings.caseIDs == stage.lost)
+        }
+    }
+}
+
+/// A receiver of findings whose disk is full.
+private struct FullDisk: FindingsReceiver {
+    private let error = ReportError.failed(path: "/srv/reports", reason: "No space left on device")
+
+    func begin(_ run: RunReport) throws { throw error }
+    func add(_ lostOrder: ReportedCase) throws { throw error }
+    func add(unusable receipt: ReceiptNotice) throws { throw error }
+    func add(unverified receipt: ReceiptNotice) throws { throw error }
+    func add(_ suspicion: Suspicion) throws { throw error }
+    func add(_ difference: ComparedSales) throws { throw error }
+    func finish() throws { throw error }
+}
