@@ -48,8 +48,8 @@ GRANT USAGE ON SCHEMA iap TO iap_job, iap_app, iap_support, iap_privacy, iap_imp
 GRANT USAGE ON SCHEMA finance TO iap_finance;
 GRANT USAGE ON SCHEMA audit TO iap_job, iap_import;
 
--- The nightly job. What is delivered or excluded stays so: it deletes from neither, nor from anything but the
--- staging table and white. The inbox belongs to the app's server: the job only writes what became of a receipt.
+-- The nightly job. What is delivered stays so: it deletes from nothing but the staging table, white, and excluded, where
+-- a setting that was mended releases what it had excluded. The inbox belongs to the app's server: the job only writes what became of a receipt.
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.verified, iap.white, iap.black,
     iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.movements, iap.events
@@ -58,9 +58,9 @@ GRANT UPDATE (
     state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at)
     ON iap.receipts TO iap_job;
 GRANT INSERT, DELETE ON iap.verified TO iap_job;
-GRANT INSERT, UPDATE, DELETE ON iap.white TO iap_job;
+GRANT INSERT, UPDATE, DELETE ON iap.white, iap.excluded TO iap_job;
 GRANT UPDATE (refunded_at, refund_reason, refund_run_id, seal) ON iap.black TO iap_job;
-GRANT INSERT, UPDATE ON iap.excluded, iap.sightings, iap.cases, iap.runs TO iap_job;
+GRANT INSERT, UPDATE ON iap.sightings, iap.cases, iap.runs TO iap_job;
 GRANT INSERT, UPDATE (closed_run_id) ON iap.movements TO iap_job;
 GRANT INSERT ON iap.events TO iap_job;
 GRANT EXECUTE ON FUNCTION iap.close_postings, iap.purge_payloads, iap.purge_devices, iap.count_purgeable TO iap_job;

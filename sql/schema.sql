@@ -3234,6 +3234,8 @@ CREATE INDEX excluded_by_pacific_day ON iap.excluded USING brin ((((purchased_at
 
 CREATE INDEX excluded_by_reason ON iap.excluded USING btree (reason, excluded_at);
 
+CREATE INDEX excluded_by_setting ON iap.excluded USING btree (bundle_id, environment, purchased_at) WHERE ((reason = ANY (ARRAY['sandbox'::text, 'before_start'::text])) AND (refunded_at IS NULL));
+
 CREATE INDEX movements_open ON iap.movements USING btree (movement_id) WHERE (closed_run_id IS NULL);
 
 CREATE INDEX orders_by_token ON iap.orders USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);

@@ -47,7 +47,7 @@ SELECT results_eq(
     $$VALUES
         ('audit.sealings', 'select'), ('audit.seals', 'select'),
         ('iap.black', 'select'), ('iap.cases', 'insert,select,update'), ('iap.claims', 'select'),
-        ('iap.events', 'insert,select'), ('iap.excluded', 'insert,select,update'), ('iap.migrations', 'select'),
+        ('iap.events', 'insert,select'), ('iap.excluded', 'delete,insert,select,update'), ('iap.migrations', 'select'),
         ('iap.movements', 'insert,select'), ('iap.orders', 'select'), ('iap.products', 'select'),
         ('iap.receipts', 'select'), ('iap.runs', 'insert,select,update'), ('iap.sales', 'insert,select'),
         ('iap.sales_reports', 'insert,select'), ('iap.sightings', 'insert,select,update'),

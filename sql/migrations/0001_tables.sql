@@ -284,6 +284,9 @@ CREATE TABLE iap.excluded (
 );
 
 CREATE INDEX excluded_by_reason ON iap.excluded (reason, excluded_at);
+-- What a setting alone excluded: looked for each night by what the settings let through by now, which is nothing.
+CREATE INDEX excluded_by_setting ON iap.excluded (bundle_id, environment, purchased_at)
+    WHERE reason IN ('sandbox', 'before_start') AND refunded_at IS NULL;
 
 -- In which receipts each transaction was seen, and who handed them in.
 CREATE TABLE iap.sightings (

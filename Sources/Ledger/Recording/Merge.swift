@@ -84,6 +84,33 @@ struct Merge {
             """)
     }
 
+    /// Takes out of excluded what a setting alone kept there, and which another reason keeps by now, or none. A refund
+    /// that was noted meanwhile stays.
+    func release() async throws {
+        try await connection.execute(
+            """
+            WITH released AS (
+                DELETE FROM excluded
+                USING verified
+                WHERE verified.bucket = \(bucket) AND verified.is_best
+                    AND excluded.transaction_id = verified.transaction_id
+                    AND excluded.bundle_id = verified.bundle_id
+                    AND excluded.environment = verified.environment
+                    AND excluded.reason = ANY (\(Exclusion.bySetting.map(\.rawValue)))
+                    AND excluded.refunded_at IS NULL
+                    AND coalesce(verified.exclusion, 'none') NOT IN (excluded.reason, 'refunded')
+                RETURNING
+                    excluded.transaction_id, excluded.bundle_id, excluded.environment, excluded.reason
+            )
+            INSERT INTO events (happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
+            SELECT
+                \(record.now), 'released', 'iap-reconcile', \(record.runID), transaction_id, bundle_id, environment,
+                jsonb_build_object('reason', reason)
+            FROM released
+            ORDER BY transaction_id, bundle_id, environment
+            """)
+    }
+
     /// Keeps what is not owed, with its reason; a refund that comes later is added, and nothing is taken away.
     func exclude() async throws {
         try await connection.execute(
