@@ -6,8 +6,8 @@ extension LedgerSession {
     /// Makes the settled receipts due again that hold a transaction which a setting of its app excluded, and which the
     /// settings of today let through: a setting that was wrong for a night must not cost anybody a purchase.
     ///
-    /// - Returns: how many receipts are verified again for it.
-    public func reconsider(_ apps: [App], at now: Date) async throws(LedgerError) -> Int {
+    /// - Returns: how many receipts are verified again for it; nothing where all that is excluded stays so.
+    public func reconsider(_ apps: [App], at now: Date) async throws(LedgerError) -> Int? {
         try await translating {
             let rows = try await connection.query(
                 """
@@ -25,7 +25,7 @@ extension LedgerSession {
                     AND sightings.environment = excluded.environment
                 ORDER BY sightings.bucket, sightings.receipt_id
                 """)
-            guard !rows.isEmpty else { return 0 }
+            guard !rows.isEmpty else { return nil }
             return try await connection.execute(
                 """
                 UPDATE iap.receipts

@@ -12,6 +12,8 @@ final class Night: Sendable {
     let settings: JobSettings
     let verifier: Verifier
     let screener: Screener
+    /// Whether earlier settings excluded what those of today let through.
+    let isReleasing: Bool
     let stop: StopSignal
     let stopwatch = Stopwatch()
     let log: @Sendable (LogEntry) -> Void
@@ -31,8 +33,8 @@ final class Night: Sendable {
 
     init(
         runID: Int64, now: Date, options: RunOptions, settings: JobSettings, verifier: Verifier,
-        screener: Screener, stop: StopSignal, due: Int, log: @escaping @Sendable (LogEntry) -> Void,
-        progress: @escaping @Sendable (RunProgress) -> Void
+        screener: Screener, stop: StopSignal, due: Int, isReleasing: Bool,
+        log: @escaping @Sendable (LogEntry) -> Void, progress: @escaping @Sendable (RunProgress) -> Void
     ) {
         self.runID = runID
         self.now = now
@@ -40,6 +42,7 @@ final class Night: Sendable {
         self.settings = settings
         self.verifier = verifier
         self.screener = screener
+        self.isReleasing = isReleasing
         self.stop = stop
         self.due = due
         self.log = log

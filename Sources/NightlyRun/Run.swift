@@ -19,7 +19,7 @@ struct Run {
     ) async throws -> Run {
         let startedAt = Date()
         let now = options.now ?? startedAt
-        if !options.isDryRun { try await reconsider(job, session, at: now) }
+        let isReleasing = options.isDryRun ? false : try await reconsider(job, session, at: now)
         let due = try await session.dueReceipts(at: now)
         let count = min(due.values.reduce(0, +), options.limit ?? .max)
         let runID = try await session.begin(
@@ -32,20 +32,22 @@ struct Run {
             runID: runID, now: now, options: options, settings: job.settings,
             verifier: Verifier(settings: job.settings, services: services, stop: stop, now: now),
             screener: Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue()),
-            stop: stop, due: count, log: job.log, progress: job.progress)
+            stop: stop, due: count, isReleasing: isReleasing, log: job.log, progress: job.progress)
         job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
         return Run(
             job: job, night: night, session: session, startedAt: startedAt, due: due, ledger: job.ledger(options))
     }
 
-    /// What earlier settings excluded is verified again where those of today let it through.
-    private static func reconsider(_ job: NightlyJob, _ session: LedgerSession, at now: Date) async throws {
-        let count = try await session.reconsider(job.settings.apps.map(\.app), at: now)
-        guard count > 0 else { return }
+    /// What earlier settings excluded is verified again where those of today let it through. Says whether there is any.
+    private static func reconsider(
+        _ job: NightlyJob, _ session: LedgerSession, at now: Date
+    ) async throws -> Bool {
+        guard let count = try await session.reconsider(job.settings.apps.map(\.app), at: now) else { return false }
         job.log(
             LogEntry(
                 .info, "receipts are verified again whose purchases earlier settings excluded",
                 fields: ["receipts": String(count)]))
+        return true
     }
 
     /// Does everything, and ends the run's row as it deserves.

@@ -81,7 +81,7 @@ struct Worker {
             let sightings = try await screen(verified.groups)
             let record = BatchRecord(
                 runID: night.runID, bucket: verified.batch.bucket, now: night.now, sightings: sightings,
-                receipts: receipts)
+                receipts: receipts, isReleasing: night.isReleasing)
             return try await patiently(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
                 try await session.record(record)
             }

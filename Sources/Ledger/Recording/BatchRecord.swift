@@ -9,17 +9,21 @@ public struct BatchRecord: Sendable {
     public let now: Date
     public let sightings: [SightedTransaction]
     public let receipts: [TriedReceipt]
+    /// Whether excluded may hold what today's settings let through; only then it is looked for.
+    let isReleasing: Bool
     /// Of each transaction, which of the sightings tells the most of it.
     let best: Set<Int>
 
     public init(
-        runID: Int64, bucket: Int, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt]
+        runID: Int64, bucket: Int, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt],
+        isReleasing: Bool = false
     ) {
         self.runID = runID
         self.bucket = bucket
         self.now = now
         self.sightings = sightings
         self.receipts = receipts
+        self.isReleasing = isReleasing
         self.best = sightings.bestSightings()
     }
 

@@ -300,7 +300,8 @@ struct Merge {
             """)
     }
 
-    /// Where every transaction of the batch is now, counted from the tables themselves.
+    /// Where every transaction of the batch is now, counted from the tables themselves. White comes first, where most of
+    /// a night's are; nothing is in two of them, which each night's checks make sure of.
     func places() async throws -> Places {
         let rows = try await connection.query(
             """
@@ -318,15 +319,15 @@ struct Merge {
                     hashtextextended(transaction_id, 0) AS hash,
                     CASE
                         WHEN EXISTS (
-                            SELECT FROM black
-                            WHERE black.transaction_id = verified.transaction_id
-                                AND black.bundle_id = verified.bundle_id
-                                AND black.environment = verified.environment) THEN 'black'
-                        WHEN EXISTS (
                             SELECT FROM white
                             WHERE white.transaction_id = verified.transaction_id
                                 AND white.bundle_id = verified.bundle_id
                                 AND white.environment = verified.environment) THEN 'white'
+                        WHEN EXISTS (
+                            SELECT FROM black
+                            WHERE black.transaction_id = verified.transaction_id
+                                AND black.bundle_id = verified.bundle_id
+                                AND black.environment = verified.environment) THEN 'black'
                         WHEN EXISTS (
                             SELECT FROM excluded
                             WHERE excluded.transaction_id = verified.transaction_id

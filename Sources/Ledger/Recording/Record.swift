@@ -26,7 +26,7 @@ extension LedgerSession {
         let merge = Merge(connection: connection, record: record)
         try await merge.refundDelivered()
         let withdrawn = try await merge.withdraw()
-        try await merge.release()
+        if record.isReleasing { try await merge.release() }
         try await merge.exclude()
         try await merge.confirm()
         let admitted = try await merge.admit()
