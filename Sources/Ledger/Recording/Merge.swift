@@ -310,7 +310,7 @@ struct Merge {
                 count(*) FILTER (WHERE is_best) AS transactions,
                 coalesce(sum(quantity) FILTER (WHERE is_best), 0) AS units,
                 coalesce(bit_xor(hash) FILTER (WHERE is_best), 0) AS hash,
-                array_agg(DISTINCT receipt_id) FILTER (WHERE place = 'white') AS watched
+                array_agg(DISTINCT receipt_id) AS receipt_ids
             FROM (
                 SELECT
                     receipt_id,
@@ -347,7 +347,7 @@ struct Merge {
             places.tallies[place] = Tally(
                 transactions: try row.decode("transactions"), units: try row.decode("units"),
                 hash: try row.decode("hash"))
-            places.watched.formUnion(try row.decode("watched", as: [Int64]?.self) ?? [])
+            if place == .white { places.watched = Set(try row.decode("receipt_ids", as: [Int64].self)) }
         }
         return places
     }
