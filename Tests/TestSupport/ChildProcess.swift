@@ -4,6 +4,7 @@ import Synchronization
 /// A program that a test starts, and that never outlives the test.
 public final class ChildProcess: Sendable {
     public let processIdentifier: Int32
+    private let input: PipeWriter
     private let output: PipeReader
     private let errors: PipeReader
     private let exit = Promise<Int32>()
@@ -31,28 +32,24 @@ public final class ChildProcess: Sendable {
         for descriptor in [inputPipe.reading, outputPipe.writing, errorPipe.writing] { close(descriptor) }
         output = PipeReader(outputPipe.reading)
         errors = PipeReader(errorPipe.reading)
-        let running = DispatchGroup()
-        DispatchQueue(label: "ChildProcess.wait").async(group: running) { [processIdentifier, exit] in
+        self.input = PipeWriter(inputPipe.writing)
+        DispatchQueue(label: "ChildProcess.wait").async { [processIdentifier, exit] in
             exit.keep(Spawn.waitForEnd(of: processIdentifier))
         }
-        Self.write(input ?? "", to: inputPipe.writing, untilEndOf: isInputEnding ? nil : running)
-    }
-
-    /// On a thread of its own, since the program may take its time to read.
-    ///
-    /// - Parameter running: how long the input stays open, for a program that shall wait for more.
-    private static func write(_ input: String, to descriptor: Int32, untilEndOf running: DispatchGroup?) {
-        DispatchQueue(label: "ChildProcess.input").async {
-            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-            try? handle.write(contentsOf: Data(input.utf8))
-            running?.wait()
-        }
+        self.input.write(input ?? "")
+        if isInputEnding { self.input.close() }
     }
 
     public var isRunning: Bool { exit.value == nil }
     /// What it has written so far.
     public var outputSoFar: String { output.text }
     public var errorsSoFar: String { errors.text }
+
+    /// Gives it the rest of its input, where that was left open.
+    public func endInput(_ rest: String) {
+        input.write(rest)
+        input.close()
+    }
 
     public func send(signal: Int32) {
         if isRunning { kill(processIdentifier, signal) }
@@ -105,7 +102,7 @@ extension ChildProcess {
 
     /// Starts a program, and kills it when the body returns or throws, should it still run.
     ///
-    /// - Parameter isInputEnding: whether the program meets the end of its input, or waits for more.
+    /// - Parameter isInputEnding: whether the program meets the end of its input, or waits for more until `endInput`.
     public static func with<Value>(
         _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil,
         directory: String? = nil, input: String? = nil, isInputEnding: Bool = true,
