@@ -9,34 +9,37 @@ extension LedgerSession {
     /// - Returns: how many receipts are verified again for it; nothing where all that is excluded stays so.
     public func reconsider(_ apps: [App], at now: Date) async throws(LedgerError) -> Int? {
         try await translating {
-            let rows = try await connection.query(
-                """
-                SELECT DISTINCT sightings.bucket, sightings.receipt_id
-                FROM unnest(
-                    \(apps.map(\.bundleID.text)), \(apps.map(\.environment.rawValue)), \(apps.map(\.since))
-                ) AS app (bundle_id, environment, since)
-                JOIN iap.excluded
-                    ON excluded.bundle_id = app.bundle_id AND excluded.environment = app.environment
-                    AND excluded.purchased_at >= coalesce(app.since, '-infinity')
-                    AND excluded.reason IN ('sandbox', 'before_start') AND excluded.refunded_at IS NULL
-                JOIN iap.sightings
-                    ON sightings.transaction_id = excluded.transaction_id
-                    AND sightings.bundle_id = excluded.bundle_id
-                    AND sightings.environment = excluded.environment
-                ORDER BY sightings.bucket, sightings.receipt_id
-                """)
-            guard !rows.isEmpty else { return nil }
+            var held: [Row] = []
+            for app in apps { held += try await receiptsHoldingReleased(of: app) }
+            guard !held.isEmpty else { return nil }
             return try await connection.execute(
                 """
                 UPDATE iap.receipts
                 SET state = 'watched', next_attempt_at = \(now)
                 FROM unnest(
-                    \(try rows.map { try $0.decode("bucket", as: Int16.self) }),
-                    \(try rows.map { try $0.decode("receipt_id", as: Int64.self) })
+                    \(try held.map { try $0.decode("bucket", as: Int16.self) }),
+                    \(try held.map { try $0.decode("receipt_id", as: Int64.self) })
                 ) AS held (bucket, receipt_id)
                 WHERE receipts.bucket = held.bucket AND receipts.receipt_id = held.receipt_id
                     AND receipts.state = 'settled' AND receipts.payload IS NOT NULL
                 """)
         }
+    }
+
+    /// An app at a time: only where the planner knows the start does it see that next to nothing of years lies after it.
+    private func receiptsHoldingReleased(of app: App) async throws -> [Row] {
+        try await connection.query(
+            """
+            SELECT DISTINCT sightings.bucket, sightings.receipt_id
+            FROM iap.excluded
+            JOIN iap.sightings
+                ON sightings.transaction_id = excluded.transaction_id
+                AND sightings.bundle_id = excluded.bundle_id
+                AND sightings.environment = excluded.environment
+            WHERE excluded.bundle_id = \(app.bundleID.text) AND excluded.environment = \(app.environment.rawValue)
+                AND excluded.purchased_at >= coalesce(\(app.since as Date?), '-infinity')
+                AND excluded.reason IN ('sandbox', 'before_start') AND excluded.refunded_at IS NULL
+            ORDER BY sightings.bucket, sightings.receipt_id
+            """)
     }
 }
