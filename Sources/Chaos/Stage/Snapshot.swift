@@ -84,6 +84,22 @@ struct Snapshot: Sendable {
         return snapshot
     }
 
+    /// Without the refunds of delivered purchases after that moment: where Apple was asked before one, and everything
+    /// that the receipt holds was delivered, it is not asked again.
+    func leavingOut(deliveredRefundedAfter moment: Date) throws -> Snapshot {
+        var snapshot = self
+        snapshot.rows["black"] = try objects(of: "black").map { row in
+            var row = row
+            let refunded = try (row["refunded_at"] as? String).map { try Date($0, strategy: .iso8601) }
+            if let refunded, refunded > moment {
+                row["refunded_at"] = NSNull()
+                row["refund_reason"] = NSNull()
+            }
+            return try Self.text(row)
+        }
+        return snapshot
+    }
+
     /// A table's rows, by column.
     func objects(of table: String) throws -> [[String: Any]] {
         try (rows[table] ?? []).map { row in

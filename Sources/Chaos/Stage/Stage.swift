@@ -41,7 +41,7 @@ struct Stage: Sendable {
         guard codes.contains(ended.status) else {
             throw Broken(
                 "the job ended with \(ended.status), not \(codes.sorted().map(String.init).joined(separator: " or ")):\n"
-                    + ended.errors)
+                    + ended.errors + ended.output)
         }
         return ended
     }
@@ -130,6 +130,7 @@ struct Stage: Sendable {
         try await runLaterNightsAndCheck()
         let findings = { (night: Snapshot) in
             try night.keeping(["white", "black", "report's cases"]).leavingOut(boughtAfter: Theatre.now)
+                .leavingOut(deliveredRefundedAfter: Theatre.now - Theatre.day)
         }
         try findings(try await snapshot(ofNights: true)).expectSame(as: try findings(theatre.undisturbedLater))
     }
