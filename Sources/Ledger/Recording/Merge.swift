@@ -8,7 +8,7 @@ struct Merge {
     let connection: Connection
     let record: BatchRecord
 
-    private var bucket: Int16 { Int16(record.bucket) }
+    var bucket: Int16 { Int16(record.bucket) }
 
     /// Notes refunds of what was delivered; the goods stay delivered.
     func refundDelivered() async throws {
@@ -35,109 +35,6 @@ struct Merge {
                 jsonb_strip_nulls(jsonb_build_object('refunded_at', refunded_at, 'reason', refund_reason))
             FROM refunded
             ORDER BY transaction_id, bundle_id, environment
-            """)
-    }
-
-    /// Takes out of white what Apple's latest word says is not owed, and closes its cases.
-    func withdraw() async throws -> (refunded: Tally, resolved: Tally) {
-        let rows = try await connection.query(
-            """
-            DELETE FROM white
-            USING verified
-            WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.exclusion IS NOT NULL
-                AND white.transaction_id = verified.transaction_id
-                AND white.bundle_id = verified.bundle_id
-                AND white.environment = verified.environment
-            RETURNING
-                verified.exclusion, white.quantity, hashtextextended(white.transaction_id, 0) AS hash
-            """)
-        guard !rows.isEmpty else { return (Tally(), Tally()) }
-        try await closeWithdrawnCases()
-        var (refunded, resolved) = (Tally(), Tally())
-        for row in rows {
-            let tally = try Tally(row)
-            if try row.decode("exclusion", as: String.self) == Exclusion.refunded.rawValue {
-                refunded += tally
-            } else {
-                resolved += tally
-            }
-        }
-        return (refunded, resolved)
-    }
-
-    private func closeWithdrawnCases() async throws {
-        try await connection.execute(
-            """
-            UPDATE cases
-            SET state = 'closed',
-                closed_at = \(record.now),
-                closed_as = CASE verified.exclusion WHEN 'refunded' THEN 'refunded' ELSE 'withdrawn' END,
-                closed_by = \("run \(record.runID)"),
-                assessed_at = \(record.now),
-                assessed_run_id = \(record.runID)
-            FROM verified
-            WHERE verified.bucket = \(bucket) AND verified.is_best AND verified.exclusion IS NOT NULL
-                AND cases.transaction_id = verified.transaction_id
-                AND cases.bundle_id = verified.bundle_id
-                AND cases.environment = verified.environment
-                AND cases.state = 'open'
-            """)
-    }
-
-    /// Takes out of excluded what a setting alone kept there, and which another reason keeps by now, or none. A refund
-    /// that was noted meanwhile stays.
-    func release() async throws {
-        try await connection.execute(
-            """
-            WITH released AS (
-                DELETE FROM excluded
-                USING verified
-                WHERE verified.bucket = \(bucket) AND verified.is_best
-                    AND excluded.transaction_id = verified.transaction_id
-                    AND excluded.bundle_id = verified.bundle_id
-                    AND excluded.environment = verified.environment
-                    AND excluded.reason = ANY (\(Exclusion.bySetting.map(\.rawValue)))
-                    AND excluded.refunded_at IS NULL
-                    AND coalesce(verified.exclusion, 'none') NOT IN (excluded.reason, 'refunded')
-                RETURNING
-                    excluded.transaction_id, excluded.bundle_id, excluded.environment, excluded.reason
-            )
-            INSERT INTO events (happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
-            SELECT
-                \(record.now), 'released', 'iap-reconcile', \(record.runID), transaction_id, bundle_id, environment,
-                jsonb_build_object('reason', reason)
-            FROM released
-            ORDER BY transaction_id, bundle_id, environment
-            """)
-    }
-
-    /// Keeps what is not owed, with its reason; a refund that comes later is added, and nothing is taken away.
-    func exclude() async throws {
-        try await connection.execute(
-            """
-            INSERT INTO excluded AS known (
-                transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-                purchased_at, price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as,
-                source, verified_at, reason, found_bundle_id, refunded_at, refund_reason, excluded_at, run_id, seal)
-            SELECT
-                transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-                purchased_at, price_milliunits, verified.currency, storefront, \(booked), source, verified_at,
-                exclusion, found_bundle_id, refunded_at, refund_reason, \(record.now), \(record.runID),
-                \(Seal.excluded.of([
-                    "currency": "verified.currency", "reason": "exclusion", "excluded_at": "\(record.now)",
-                ]))
-            FROM verified
-            \(listPrices)
-            WHERE bucket = \(bucket) AND is_best AND exclusion IS NOT NULL
-                AND NOT EXISTS (
-                    SELECT FROM black
-                    WHERE black.transaction_id = verified.transaction_id
-                        AND black.bundle_id = verified.bundle_id
-                        AND black.environment = verified.environment)
-            ORDER BY transaction_id, bundle_id, environment
-            ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
-            SET refunded_at = EXCLUDED.refunded_at, refund_reason = EXCLUDED.refund_reason
-            WHERE known.refunded_at IS NULL AND EXCLUDED.refunded_at IS NOT NULL
             """)
     }
 
@@ -195,7 +92,7 @@ struct Merge {
         """
 
     /// What finance counts the purchase as, said here so that no trigger need look it up row by row.
-    private let booked: SQL =
+    let booked: SQL =
         """
         CASE
             WHEN price_milliunits IS NOT NULL THEN price_milliunits
@@ -211,7 +108,7 @@ struct Merge {
         END
         """
 
-    private let listPrices: SQL =
+    let listPrices: SQL =
         """
         LEFT JOIN (SELECT bundle_id, product_id, list_price_milliunits, currency FROM products) AS listed
             USING (bundle_id, product_id)
@@ -300,68 +197,6 @@ struct Merge {
             """)
     }
 
-    /// Where every transaction of the batch is now, counted from the tables themselves. White comes first, where most of
-    /// a night's are; nothing is in two of them, which each night's checks make sure of.
-    func places() async throws -> Places {
-        let rows = try await connection.query(
-            """
-            SELECT
-                place,
-                count(*) FILTER (WHERE is_best) AS transactions,
-                coalesce(sum(quantity) FILTER (WHERE is_best), 0) AS units,
-                coalesce(bit_xor(hash) FILTER (WHERE is_best), 0) AS hash,
-                array_agg(DISTINCT receipt_id) AS receipt_ids
-            FROM (
-                SELECT
-                    receipt_id,
-                    is_best,
-                    quantity,
-                    hashtextextended(transaction_id, 0) AS hash,
-                    CASE
-                        WHEN EXISTS (
-                            SELECT FROM white
-                            WHERE white.transaction_id = verified.transaction_id
-                                AND white.bundle_id = verified.bundle_id
-                                AND white.environment = verified.environment) THEN 'white'
-                        WHEN EXISTS (
-                            SELECT FROM black
-                            WHERE black.transaction_id = verified.transaction_id
-                                AND black.bundle_id = verified.bundle_id
-                                AND black.environment = verified.environment) THEN 'black'
-                        WHEN EXISTS (
-                            SELECT FROM excluded
-                            WHERE excluded.transaction_id = verified.transaction_id
-                                AND excluded.bundle_id = verified.bundle_id
-                                AND excluded.environment = verified.environment) THEN 'excluded'
-                        ELSE 'nowhere'
-                    END AS place
-                FROM verified
-                WHERE bucket = \(bucket)
-            ) AS placed
-            GROUP BY place
-            """)
-        var places = Places()
-        for row in rows {
-            let name = try row.decode("place", as: String.self)
-            guard let place = Place(rawValue: name) else { throw LedgerError.failed("no place is called \(name)") }
-            places.tallies[place] = Tally(
-                transactions: try row.decode("transactions"), units: try row.decode("units"),
-                hash: try row.decode("hash"))
-            if place == .white { places.watched = Set(try row.decode("receipt_ids", as: [Int64].self)) }
-        }
-        return places
-    }
-
-    enum Place: String {
-        case white, black, excluded, nowhere
-    }
-
-    struct Places {
-        var tallies: [Place: Tally] = [:]
-        /// The receipts of the batch that hold a white transaction.
-        var watched: Set<Int64> = []
-    }
-
     /// Leaves the staging table empty.
     func clear() async throws {
         try await connection.execute("DELETE FROM verified WHERE bucket = \(bucket)")
@@ -370,7 +205,7 @@ struct Merge {
 
 extension Tally {
     /// One transaction, from a row with its quantity and the hash of its id.
-    fileprivate init(_ row: Row) throws {
+    init(_ row: Row) throws {
         self.init(
             transactions: 1, units: Int(try row.decode("quantity", as: Int32.self)), hash: try row.decode("hash"))
     }
