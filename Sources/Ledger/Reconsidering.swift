@@ -27,6 +27,7 @@ extension LedgerSession {
     }
 
     /// An app at a time: only where the planner knows the start does it see that next to nothing of years lies after it.
+    /// The reasons are `Exclusion.bySetting`, in the words of the index that finds them.
     private func receiptsHoldingReleased(of app: App) async throws -> [Row] {
         try await connection.query(
             """

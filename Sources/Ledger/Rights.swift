@@ -31,11 +31,11 @@ extension LedgerSession {
                     ('iap.white', 'SELECT'), ('iap.white', 'INSERT'), ('iap.white', 'UPDATE'),
                     ('iap.white', 'DELETE'), ('iap.excluded', 'SELECT'), ('iap.excluded', 'INSERT'),
                     ('iap.excluded', 'UPDATE'), ('iap.excluded', 'DELETE'), ('iap.sightings', 'SELECT'),
-                    ('iap.sightings', 'INSERT'), ('iap.sightings', 'UPDATE'), ('iap.cases', 'SELECT'), ('iap.cases', 'INSERT'),
-                    ('iap.cases', 'UPDATE'), ('iap.runs', 'SELECT'), ('iap.runs', 'INSERT'),
-                    ('iap.runs', 'UPDATE'), ('iap.movements', 'SELECT'), ('iap.movements', 'INSERT'),
-                    ('iap.events', 'SELECT'), ('iap.events', 'INSERT'), ('iap.sales_reports', 'SELECT'),
-                    ('iap.sold_against_seen', 'SELECT')
+                    ('iap.sightings', 'INSERT'), ('iap.sightings', 'UPDATE'), ('iap.cases', 'SELECT'),
+                    ('iap.cases', 'INSERT'), ('iap.cases', 'UPDATE'), ('iap.runs', 'SELECT'),
+                    ('iap.runs', 'INSERT'), ('iap.runs', 'UPDATE'), ('iap.movements', 'SELECT'),
+                    ('iap.movements', 'INSERT'), ('iap.events', 'SELECT'), ('iap.events', 'INSERT'),
+                    ('iap.sales_reports', 'SELECT'), ('iap.sold_against_seen', 'SELECT')
             ) AS needed (relation, privilege)
             WHERE NOT has_table_privilege(needed.relation, needed.privilege)
             UNION ALL

@@ -50,32 +50,20 @@ final class PipeReader: Sendable {
 /// Writes into a pipe, on a thread of its own, since the reader may take its time. The pipe ends with `close`, or with
 /// its writer.
 final class PipeWriter: Sendable {
-    private let descriptor: Int32
+    private let handle: FileHandle
     private let queue = DispatchQueue(label: "PipeWriter")
-    private let isClosed = Mutex(false)
 
     init(_ descriptor: Int32) {
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        if !isClosed.withLock({ $0 }) { Foundation.close(descriptor) }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
     /// After what was given before. A reader that has gone is none of the writer's business.
     func write(_ text: String) {
-        queue.async { [self] in
-            try? FileHandle(fileDescriptor: descriptor, closeOnDealloc: false).write(contentsOf: Data(text.utf8))
-        }
+        queue.async { [handle] in try? handle.write(contentsOf: Data(text.utf8)) }
     }
 
     /// Once all is written.
     func close() {
-        queue.async { [self] in
-            isClosed.withLock { isClosed in
-                if !isClosed { Foundation.close(descriptor) }
-                isClosed = true
-            }
-        }
+        queue.async { [handle] in try? handle.close() }
     }
 }

@@ -1,6 +1,6 @@
-import Reconciliation
 import Foundation
 import Glibc
+import Reconciliation
 
 /// A file of the report while it is written: buffered, readable by the group and nobody else.
 final class ReportFile {
