@@ -17,10 +17,11 @@ enum RecordStage {
         try await bench.createDatabase(source)
         try await bench.execute(fillInbox, in: source)
         let batches = try await batches(bench)
+        let staged = try batches.map { try Staged($0) }
         var speeds = [0.0, 0.0, 0.0]
         for _ in 0..<rounds {
             let found = [
-                try await speed(bench) { try await job(bench.conninfo($0), batches) },
+                try await speed(bench) { try await job(bench.conninfo($0), staged) },
                 try await speed(bench) { try baseline(bench.conninfo($0), batches, Merges.all) },
                 try await speed(bench) { try baseline(bench.conninfo($0), batches, Merges.white) },
             ]
@@ -82,7 +83,7 @@ enum RecordStage {
 
     // MARK: The job
 
-    private static func job(_ database: String, _ batches: [InboxBatch]) async throws {
+    private static func job(_ database: String, _ batches: [Staged]) async throws {
         let session = try await LedgerSession.connect(LedgerSettings(database: database))
         defer { session.close() }
         let now = Date()
@@ -91,19 +92,32 @@ enum RecordStage {
                 asOf: now, startedAt: now, host: "bench", processID: getpid(), programVersion: "bench",
                 receiptsDue: receipts))
         for batch in batches {
-            let waiting = batch.groups.flatMap(\.receipts)
             let record = BatchRecord(
-                runID: runID, bucket: batch.bucket, now: now, sightings: try waiting.flatMap { try sightings($0, now) },
-                receipts: waiting.map { TriedReceipt(id: $0.id, outcome: .verified) })
+                runID: runID, bucket: batch.bucket, now: now, sightings: batch.sightings, receipts: batch.receipts)
             _ = try await session.record(record)
         }
     }
 
-    private static func sightings(_ receipt: InboxReceipt, _ now: Date) throws -> [SightedTransaction] {
+    /// What verifying and screening a batch leave to be recorded.
+    private struct Staged {
+        let bucket: Int
+        let sightings: [SightedTransaction]
+        let receipts: [TriedReceipt]
+
+        init(_ batch: InboxBatch) throws {
+            let waiting = batch.groups.flatMap(\.receipts)
+            bucket = batch.bucket
+            sightings = try waiting.flatMap { try RecordStage.sightings($0) }
+            receipts = waiting.map { TriedReceipt(id: $0.id, outcome: .verified) }
+        }
+    }
+
+    private static func sightings(_ receipt: InboxReceipt) throws -> [SightedTransaction] {
         guard let bundleID = BundleID(receipt.bundleID), let productID = ProductID("gems.100") else {
             throw BenchmarkError("an id is none")
         }
         let app = App(bundleID: bundleID, environment: .production, grace: Grace(3600), since: nil)
+        let verifiedAt = receipt.submittedAt.addingTimeInterval(86_400)
         return try (0..<transactionsOfReceipt).map { index in
             let number = 1_000_000_000_000_000 + Int(receipt.id) * transactionsOfReceipt + index
             guard let id = TransactionID(String(number)) else { throw BenchmarkError("an id is none") }
@@ -112,7 +126,8 @@ enum RecordStage {
             let subject = ScreeningSubject(
                 transaction: transaction, environment: .production, foundBundleID: bundleID, app: app,
                 productType: .consumable, isOriginalKnown: false)
-            return SightedTransaction(subject: subject, receipt: receipt, source: .verifyReceipt, verifiedAt: now)
+            return SightedTransaction(
+                subject: subject, receipt: receipt, source: .verifyReceipt, verifiedAt: verifiedAt)
         }
     }
 

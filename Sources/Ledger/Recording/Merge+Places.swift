@@ -47,9 +47,7 @@ extension Merge {
         for row in rows {
             let name = try row.decode("place", as: String.self)
             guard let place = Place(rawValue: name) else { throw LedgerError.failed("no place is called \(name)") }
-            places.tallies[place] = Tally(
-                transactions: try row.decode("transactions"), units: try row.decode("units"),
-                hash: try row.decode("hash"))
+            places.tallies[place] = try Tally(sum: row)
             if place == .white { places.watched = Set(try row.decode("receipt_ids", as: [Int64].self)) }
         }
         return places

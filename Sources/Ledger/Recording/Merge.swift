@@ -114,39 +114,46 @@ struct Merge {
             USING (bundle_id, product_id)
         """
 
-    /// Takes what is owed, not delivered and not yet known into white.
+    /// Takes what is owed, not delivered and not yet known into white. Added up where it is: a night's rows need not be
+    /// sent to be counted.
     func admit() async throws -> Tally {
         let rows = try await connection.query(
             """
-            INSERT INTO white (
-                transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-                purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
-                app_account_token, price_milliunits, currency, storefront, booked_milliunits, booked_currency,
-                booked_as, source, verified_at, first_seen_at, first_run_id, nights_confirmed, last_confirmed_at, seal)
+            WITH admitted AS (
+                INSERT INTO white (
+                    transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+                    purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
+                    app_account_token, price_milliunits, currency, storefront, booked_milliunits, booked_currency,
+                    booked_as, source, verified_at, first_seen_at, first_run_id, nights_confirmed, last_confirmed_at,
+                    seal)
+                SELECT
+                    transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
+                    purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
+                    app_account_token, price_milliunits, verified.currency, storefront, \(booked), source, verified_at,
+                    \(record.now), \(record.runID), 1, verified_at,
+                    \(Seal.white.of(["currency": "verified.currency", "first_seen_at": "\(record.now)"]))
+                FROM verified
+                \(listPrices)
+                WHERE bucket = \(bucket) AND is_best AND exclusion IS NULL
+                    AND NOT EXISTS (
+                        SELECT FROM black
+                        WHERE black.transaction_id = verified.transaction_id
+                            AND black.bundle_id = verified.bundle_id
+                            AND black.environment = verified.environment)
+                    AND NOT EXISTS (
+                        SELECT FROM excluded
+                        WHERE excluded.transaction_id = verified.transaction_id
+                            AND excluded.bundle_id = verified.bundle_id
+                            AND excluded.environment = verified.environment)
+                ORDER BY transaction_id, bundle_id, environment
+                ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING
+                RETURNING quantity, hashtextextended(transaction_id, 0) AS hash
+            )
             SELECT
-                transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-                purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id,
-                app_account_token, price_milliunits, verified.currency, storefront, \(booked), source, verified_at,
-                \(record.now), \(record.runID), 1, verified_at,
-                \(Seal.white.of(["currency": "verified.currency", "first_seen_at": "\(record.now)"]))
-            FROM verified
-            \(listPrices)
-            WHERE bucket = \(bucket) AND is_best AND exclusion IS NULL
-                AND NOT EXISTS (
-                    SELECT FROM black
-                    WHERE black.transaction_id = verified.transaction_id
-                        AND black.bundle_id = verified.bundle_id
-                        AND black.environment = verified.environment)
-                AND NOT EXISTS (
-                    SELECT FROM excluded
-                    WHERE excluded.transaction_id = verified.transaction_id
-                        AND excluded.bundle_id = verified.bundle_id
-                        AND excluded.environment = verified.environment)
-            ORDER BY transaction_id, bundle_id, environment
-            ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING
-            RETURNING quantity, hashtextextended(transaction_id, 0) AS hash
+                count(*) AS transactions, coalesce(sum(quantity), 0) AS units, coalesce(bit_xor(hash), 0) AS hash
+            FROM admitted
             """)
-        return try rows.reduce(into: Tally()) { $0 += try Tally($1) }
+        return try rows.reduce(into: Tally()) { $0 += try Tally(sum: $1) }
     }
 
     /// Takes out of white what was delivered while the batch was being merged: a claim that the merge waited for
@@ -204,6 +211,12 @@ struct Merge {
 }
 
 extension Tally {
+    /// Many transactions, from a row in which they were added up.
+    init(sum row: Row) throws {
+        self.init(
+            transactions: try row.decode("transactions"), units: try row.decode("units"), hash: try row.decode("hash"))
+    }
+
     /// One transaction, from a row with its quantity and the hash of its id.
     init(_ row: Row) throws {
         self.init(

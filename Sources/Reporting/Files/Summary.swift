@@ -55,9 +55,11 @@ struct Summary {
                 "receipts",
                 "\(counts.due) due: \(counts.verified) verified, \(counts.tryAgain) to try again, "
                     + "\(counts.unusable) unusable, \(counts.left) not tried"),
+            // Thirty days' receipts beside tonight's; a malformed one is listed from its first night.
             row(
-                "listed", "\(unusable) that could not be used, \(unverified) not verified yet, \(suspicious) suspicious"
-            ),
+                "listed",
+                "\(unusable) of thirty days that could not be used (some are still tried again), "
+                    + "\(unverified) not verified yet, \(suspicious) suspicious"),
         ]
     }
 
