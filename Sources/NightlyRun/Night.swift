@@ -27,6 +27,7 @@ final class Night: Sendable {
         var receipts = ReceiptCounts()
         /// Receipts that other sessions' locks were in the way of, in this pass over the buckets.
         var blocked = 0
+        var troubles = Troubles()
         /// Buckets that no worker of this run has taken yet.
         var buckets: [Int] = []
     }
@@ -91,6 +92,26 @@ final class Night: Sendable {
         }
         progress(RunProgress(stage: "verify", done: done, total: due))
     }
+
+    /// Remembers why receipts of a batch must be tried again, and logs a setting that must be mended when it is first met.
+    func note(_ groups: [Verifier.Verified]) {
+        for item in groups {
+            guard case .problem(let problem, let text) = item.verdict else { continue }
+            let outcomes = item.group.receipts.map { Patience.outcome(of: item.verdict, attempts: $0.attempts) }
+            let waiting = outcomes.count { if case .tryAgain = $0 { true } else { false } }
+            guard waiting > 0 else { continue }
+            let bundleID = item.group.bundleID
+            let isFirst = state.withLock { $0.troubles.add(waiting, of: bundleID, problem, text) }
+            guard isFirst, problem.needsAnOperator else { continue }
+            log(
+                LogEntry(
+                    .warning, "receipts can't be verified until a setting is mended",
+                    fields: ["bundle_id": bundleID, "error": text], runID: runID))
+        }
+    }
+
+    /// The trouble that most receipts met which must be tried again.
+    var greatestTrouble: String? { state.withLock { $0.troubles.greatest } }
 
     /// Leaves so many receipts in the inbox that another session's lock was in the way of.
     func leave(_ receipts: Int) {

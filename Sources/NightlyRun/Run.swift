@@ -146,7 +146,8 @@ struct Run {
         }
         let tried = receipts.verified + receipts.tryAgain + receipts.unusable
         if tried > 0, Double(receipts.tryAgain) > job.settings.tryAgainShare * Double(tried) {
-            return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again")
+            let why = night.greatestTrouble.map { "; \($0)" } ?? ""
+            return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again\(why)")
         }
         if night.blocked > 0 {
             return .endedEarly("other sessions' locks stood in the way of \(night.blocked) receipts")

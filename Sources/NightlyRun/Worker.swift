@@ -87,6 +87,7 @@ struct Worker {
             }
         }
         checkpoint(.recordCommitted)
+        night.note(verified.groups)
         night.count(totals)
     }
 

@@ -21,10 +21,11 @@ struct Stage {
     /// Runs the job once, as the role that cron gives it.
     func run(
         _ options: RunOptions = RunOptions(now: Stage.now), stop: StopSignal = StopSignal(),
-        progress: @escaping @Sendable (RunProgress) -> Void = { _ in }
+        progress: @escaping @Sendable (RunProgress) -> Void = { _ in },
+        log: @escaping @Sendable (LogEntry) -> Void = { _ in }
     ) async throws -> (report: RunReport, findings: Collector) {
         var findings = Collector()
-        let job = NightlyJob(settings: settings, programVersion: "test", log: { _ in }, progress: progress)
+        let job = NightlyJob(settings: settings, programVersion: "test", log: log, progress: progress)
         let report = try await job.run(options, stop: stop, findings: &findings)
         return (report, findings)
     }

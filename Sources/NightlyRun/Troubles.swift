@@ -1,0 +1,31 @@
+import Reconciliation
+
+/// What kept receipts of a run from being judged, by app: what an operator should hear once, not once a receipt.
+struct Troubles {
+    private struct Kind: Hashable {
+        let problem: ReceiptProblem
+        let bundleID: String
+    }
+
+    private var met: [Kind: (receipts: Int, text: String)] = [:]
+
+    /// Takes in receipts of an app that must be tried again.
+    ///
+    /// - Returns: whether they are the first with this problem.
+    mutating func add(_ receipts: Int, of bundleID: String, _ problem: ReceiptProblem, _ text: String) -> Bool {
+        let kind = Kind(problem: problem, bundleID: bundleID)
+        met[kind, default: (0, text)].receipts += receipts
+        return met[kind]?.receipts == receipts
+    }
+
+    /// The trouble that most receipts met, as a sentence with the first one's words.
+    var greatest: String? {
+        met.max { ($0.value.receipts, $1.key.bundleID) < ($1.value.receipts, $0.key.bundleID) }
+            .map { "\($0.value.receipts) of them, of \($0.key.bundleID): \($0.value.text)" }
+    }
+}
+
+extension ReceiptProblem {
+    /// Whether it lasts until somebody mends a setting.
+    var needsAnOperator: Bool { self == .needsConfiguration || self == .unknownApp }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Reconciliation
+import Synchronization
+import Testing
+
+@testable import NightlyRun
+
+/// What keeps many receipts waiting is told once, in the words that say how to mend it.
+@Suite struct TroublesTests {
+    @Test func tellsTheTroubleOfMostReceipts() {
+        var troubles = Troubles()
+        #expect(troubles.greatest == nil)
+        var areFirst = [
+            troubles.add(2, of: "com.example.a", .tryAgain, "HTTP 503"),
+            troubles.add(1, of: "com.example.b", .needsConfiguration, "no secret"),
+        ]
+        #expect(troubles.greatest == "2 of them, of com.example.a: HTTP 503")
+        areFirst.append(troubles.add(4, of: "com.example.b", .needsConfiguration, "no secret either"))
+        #expect(troubles.greatest == "5 of them, of com.example.b: no secret")
+        areFirst.append(troubles.add(5, of: "com.example.a", .unreadableAnswer, "HTML"))
+        #expect(troubles.greatest == "5 of them, of com.example.a: HTML")
+        #expect(areFirst == [true, true, false, true])
+    }
+
+    /// Without its shared secret Apple refuses the receipts of an app that have subscriptions.
+    @Test func aMissingSecretIsLoggedOnceAndSaysWhyTheNightIsNotDone() async throws {
+        try await withStage { stage in
+            var stage = stage
+            stage.settings.apps = stage.settings.apps.map { AppSettings(app: $0.app) }
+            stage.settings.tryAgainShare = 0
+            let log = Warnings()
+            let (report, _) = try await stage.run(log: log.take)
+            #expect(report.receipts.tryAgain > 1)
+            guard case .endedEarly(let why) = report.outcome else {
+                Issue.record("the night counts as done: \(report.outcome)")
+                return
+            }
+            let expected = "\(report.receipts.tryAgain) of \(report.receipts.due) receipts must be tried again; "
+            #expect(why.hasPrefix(expected), "\(why)")
+            #expect(
+                why.hasSuffix(
+                    "Apple asks for the app's shared secret (21004), and none is configured: make one in App Store Connect"
+                ))
+            let warnings = log.entries.filter { $0.message == "receipts can't be verified until a setting is mended" }
+            let apps = warnings.compactMap { $0.fields["bundle_id"] }
+            #expect(!apps.isEmpty && Set(apps).count == apps.count)
+            #expect(warnings.allSatisfy { $0.fields["error"]?.contains("21004") == true })
+        }
+    }
+}
+
+private final class Warnings: Sendable {
+    private let taken = Mutex<[LogEntry]>([])
+
+    var entries: [LogEntry] { taken.withLock { $0 } }
+
+    func take(_ entry: LogEntry) {
+        if entry.level == .warning { taken.withLock { $0.append(entry) } }
+    }
+}
