@@ -1,7 +1,9 @@
 import AppStoreSimulator
 import Foundation
 import NightlyRun
+import PostgreSQL
 import Reconciliation
+import TestSupport
 import Testing
 
 @Suite struct NightTests {
@@ -39,6 +41,26 @@ import Testing
         }
     }
 
+    /// Known and new ones are recorded together, and two runs of one night count once.
+    @Test func countsTheNightsThatConfirmATransaction() async throws {
+        try await withStage { stage in
+            try await stage.makeDue("get_byte(payload_sha256, 31) < 128", at: Stage.now + 43_200)
+            let first = try await stage.run()
+            #expect(first.report.totals.newlyWhite.transactions > 0)
+            let second = try await stage.run(RunOptions(now: Stage.now + 86_400))
+            #expect(second.report.totals.newlyWhite.transactions > 0)
+            #expect(second.report.totals.alreadyWhite.transactions > 0)
+            let nights = try await stage.nights()
+            #expect(Set(nights.values) == [1, 2])
+            let known = Set(nights.filter { $0.value == 2 }.keys)
+            #expect(known == Set(try await stage.white(since: first.report.runID)))
+            try await stage.makeDue("state = 'watched'", at: Stage.now + 90_000)
+            let third = try await stage.run(RunOptions(now: Stage.now + 90_000))
+            #expect(third.report.receipts.due > 0)
+            #expect(try await stage.nights() == nights)
+        }
+    }
+
     @Test func leavesNoTraceOfADryRunThatReportsTheSame() async throws {
         try await withStage { stage in
             let tables = [
@@ -71,5 +93,31 @@ import Testing
             let payloads = Set(try tried.map { try #require($0.firstMatch(of: /"payload_sha256": "[^"]*"/)).output })
             #expect(payloads.count <= 20)
         }
+    }
+}
+
+extension Stage {
+    /// When receipts are due again.
+    fileprivate func makeDue(_ which: SQL, at moment: Date) async throws {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        try await connection.execute("UPDATE iap.receipts SET next_attempt_at = \(moment) WHERE \(which)")
+    }
+
+    /// The number of nights that confirmed each white transaction.
+    fileprivate func nights() async throws -> [String: Int32] {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        let rows = try await connection.query("SELECT transaction_id, nights_confirmed FROM iap.white")
+        return try rows.reduce(into: [:]) { $0[try $1.decode("transaction_id")] = try $1.decode("nights_confirmed") }
+    }
+
+    /// The white transactions that a run was the first to see.
+    fileprivate func white(since runID: Int64?) async throws -> [String] {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        let rows = try await connection.query(
+            "SELECT transaction_id FROM iap.white WHERE first_run_id = \(runID as Int64?)")
+        return try rows.map { try $0.decode("transaction_id") }
     }
 }

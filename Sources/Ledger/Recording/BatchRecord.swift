@@ -13,6 +13,8 @@ public struct BatchRecord: Sendable {
     let isReleasing: Bool
     /// Of each transaction, which of the sightings tells the most of it.
     let best: Set<Int>
+    /// How many transactions are owed, new or known.
+    let owed: Int
 
     public init(
         runID: Int64, bucket: Int, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt],
@@ -24,7 +26,9 @@ public struct BatchRecord: Sendable {
         self.sightings = sightings
         self.receipts = receipts
         self.isReleasing = isReleasing
-        self.best = sightings.bestSightings()
+        let best = sightings.bestSightings()
+        self.best = best
+        self.owed = best.count { sightings[$0].exclusion == nil }
     }
 
     /// A night lasts twenty hours: a cron job that starts somewhat early still finds last night's receipts due.

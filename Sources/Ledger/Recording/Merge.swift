@@ -38,7 +38,8 @@ struct Merge {
             """)
     }
 
-    /// Counts the night for what is white already, and takes over what a source at least as good says.
+    /// Counts the night for what is white already, and takes over what a source at least as good says. What was admitted
+    /// with this batch stays as it is.
     func confirm() async throws {
         try await connection.execute(
             """

@@ -28,8 +28,8 @@ extension LedgerSession {
         let withdrawn = try await merge.withdraw()
         if record.isReleasing { try await merge.release() }
         try await merge.exclude()
-        try await merge.confirm()
         let admitted = try await merge.admit()
+        if admitted.transactions < record.owed { try await merge.confirm() }
         let delivered = try await merge.withdrawDelivered()
         try await merge.sight()
 
