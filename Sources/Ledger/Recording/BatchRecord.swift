@@ -15,6 +15,7 @@ public struct BatchRecord: Sendable {
     let best: Set<Int>
     /// How many transactions are owed, new or known.
     let owed: Int
+    let holdsRefunds: Bool
 
     public init(
         runID: Int64, bucket: Int, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt],
@@ -29,7 +30,10 @@ public struct BatchRecord: Sendable {
         let best = sightings.bestSightings()
         self.best = best
         self.owed = best.count { sightings[$0].exclusion == nil }
+        self.holdsRefunds = best.contains { sightings[$0].transaction.refundedAt != nil }
     }
+
+    var holdsExcluded: Bool { owed < best.count }
 
     /// A night lasts twenty hours: a cron job that starts somewhat early still finds last night's receipts due.
     static let night: TimeInterval = 20 * 3600
