@@ -169,10 +169,12 @@ struct Run {
         checkpoint(.runEnding)
         try await step { try await session.end(night.runID, as: end, at: Date()) }
         checkpoint(.runEnded)
-        job.log(
-            LogEntry(
-                .info, "run ends", fields: ["state": "\(report.outcome)", "cases": String(report.cases.total)],
-                runID: night.runID))
+        var fields = ["state": "complete", "cases": String(report.cases.total)]
+        if case .endedEarly(let why) = report.outcome {
+            fields["state"] = "ended early"
+            fields["reason"] = why
+        }
+        job.log(LogEntry(.info, "run ends", fields: fields, runID: night.runID))
         if isNothingProcessed {
             throw JobError.appleUnavailable(
                 "Apple could not be reached: \(report.receipts.left) receipts wait for the next night.")
