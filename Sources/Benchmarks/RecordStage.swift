@@ -170,16 +170,26 @@ private enum Merges {
         INSERT INTO iap.white (
             transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
             purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,
-            price_milliunits, currency, storefront, source, verified_at, first_seen_at, first_run_id, nights_confirmed,
-            last_confirmed_at, seal)
+            price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source, verified_at,
+            first_seen_at, first_run_id, nights_confirmed, last_confirmed_at, seal)
         SELECT
             transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
             purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,
-            price_milliunits, currency, storefront, source, verified_at, now(), 1, 1, verified_at,
+            price_milliunits, verified.currency, storefront,
+            coalesce(price_milliunits, list_price_milliunits * quantity),
+            CASE WHEN price_milliunits IS NOT NULL THEN verified.currency ELSE listed.currency END,
+            CASE
+                WHEN price_milliunits IS NOT NULL THEN 'apple'
+                WHEN list_price_milliunits IS NOT NULL THEN 'list'
+                ELSE 'unknown'
+            END,
+            source, verified_at, now(), 1, 1, verified_at,
             audit.white_seal(
                 transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
-                price_milliunits, currency, now())
+                price_milliunits, verified.currency, now())
         FROM iap.verified
+        LEFT JOIN (SELECT bundle_id, product_id, list_price_milliunits, currency FROM iap.products) AS listed
+            USING (bundle_id, product_id)
         WHERE bucket = $1::smallint AND is_best AND exclusion IS NULL
             AND NOT EXISTS (
                 SELECT FROM iap.black
