@@ -49,7 +49,7 @@ install:
 	install -D -m 755 .build/release/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
 	install -d "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations" "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron"
 	install -m 644 sql/*.sql "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/"
-	install -m 644 sql/migrations/*.sql "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations/"
+	cp -R sql/migrations/. "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations/"
 	install -m 644 cron/* "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron/"
 	install -m 644 docs/report.schema.json "$(DESTDIR)$(PREFIX)/share/iap-reconcile/"
 	install -D -m 644 docs/iap-reconcile.8 "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"

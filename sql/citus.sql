@@ -5,29 +5,11 @@
 --
 -- The schema needs no change for it:
 -- - every unique key of a distributed table holds the distribution column;
--- - there are no foreign keys, and the triggers on distributed tables, which serve finance alone, are dropped here;
+-- - there are no foreign keys;
 -- - iap.claims numbers its rows by an identity column of type bigint, which Citus 11.2 and newer distribute; numbers
 --   are drawn on the coordinator, where the functions run, so they stay unique;
--- - iap.verified is unlogged on every node: a node that crashes empties its part, the batch in hand fails, and the
---   night goes on with an empty staging table;
 -- - the functions of the schema touch one transaction, or one receipt, at a time, by its distribution column. What
 --   looks up an original purchase asks all shards, by index.
-
--- Triggers post to finance's journal, and Citus has none on distributed tables: on a cluster nothing is posted, so that
--- finance reads the views of what is, and finance.journal, its functions “as of”, and finance.unexplained tell nothing.
-DO $$
-DECLARE
-    posting record;
-BEGIN
-    FOR posting IN
-        SELECT tgname AS name, tgrelid::regclass AS relation
-        FROM pg_trigger
-        WHERE tgrelid IN ('iap.white'::regclass, 'iap.black'::regclass, 'iap.excluded'::regclass) AND NOT tgisinternal
-    LOOP
-        EXECUTE format('DROP TRIGGER %I ON %s', posting.name, posting.relation);
-    END LOOP;
-END
-$$;
 
 -- Small, joined with everything, rarely written: a copy on every node.
 SELECT create_reference_table('iap.products');
@@ -38,19 +20,18 @@ SELECT create_distributed_table('iap.receipts', 'bucket', shard_count => 64);
 SELECT create_distributed_table('iap.uploads', 'bucket', colocate_with => 'iap.receipts');
 
 -- The ledger: what belongs to one transaction lies together, so that the merge and the sweep join within a node.
-SELECT create_distributed_table('iap.white', 'transaction_id', shard_count => 64);
-SELECT create_distributed_table('iap.black', 'transaction_id', colocate_with => 'iap.white');
-SELECT create_distributed_table('iap.excluded', 'transaction_id', colocate_with => 'iap.white');
-SELECT create_distributed_table('iap.verified', 'transaction_id', colocate_with => 'iap.white');
-SELECT create_distributed_table('iap.sightings', 'transaction_id', colocate_with => 'iap.white');
-SELECT create_distributed_table('iap.claims', 'transaction_id', colocate_with => 'iap.white');
+SELECT create_distributed_table('iap.transactions', 'transaction_id', shard_count => 64);
+SELECT create_distributed_table('iap.moves', 'transaction_id', colocate_with => 'iap.transactions');
+SELECT create_distributed_table('iap.sightings', 'transaction_id', colocate_with => 'iap.transactions');
+SELECT create_distributed_table('iap.claims', 'transaction_id', colocate_with => 'iap.transactions');
+SELECT create_distributed_table('iap.delivered_originals', 'original_transaction_id', shard_count => 64);
 
--- The functions by which rows are sealed are wanted where the rows are.
-SELECT create_distributed_function(oid::regprocedure::text)
+-- The functions by which rows are sealed and compared are wanted where the rows are.
+SELECT create_distributed_function(oid::regprocedure)
 FROM pg_proc
-WHERE pronamespace = 'audit'::regnamespace AND proname LIKE '%\_seal';
+WHERE (pronamespace = 'audit'::regnamespace AND proname ~ 'seal$')
+    OR (pronamespace = 'iap'::regnamespace AND proname IN ('position_of', 'is_of_original'));
 
--- These stay on the coordinator. They are small, a run's books are closed over one snapshot of them, and triggers hold
--- there, which Citus does not have on distributed tables: what becomes of a case is written down by one.
---     iap.migrations, iap.runs, iap.movements, iap.cases, iap.events, iap.postings, iap.books,
---     iap.sales_reports, iap.sales, audit.seals, audit.sealings
+-- These stay on the coordinator:
+--     iap.migrations, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space, iap.sales_reports, iap.sales,
+--     audit.frontier, audit.links, audit.erasures

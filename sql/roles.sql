@@ -45,30 +45,32 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap, finance, audit
     FROM PUBLIC, iap_job, iap_app, iap_support, iap_finance, iap_privacy, iap_import;
 
 GRANT USAGE ON SCHEMA iap TO iap_job, iap_app, iap_support, iap_privacy, iap_import;
-GRANT USAGE ON SCHEMA finance TO iap_finance;
+GRANT USAGE ON SCHEMA finance TO iap_finance, iap_job;
 GRANT USAGE ON SCHEMA audit TO iap_job, iap_import;
 
--- The nightly job. What is delivered stays so: it deletes from nothing but the staging table, white, and excluded, where
--- a setting that was mended releases what it had excluded. The inbox belongs to the app's server: the job only writes what became of a receipt.
+-- The nightly job. It never deletes from the ledger: a purchase only moves. The inbox belongs to the app's server: the
+-- job only writes what became of a receipt. Who holds what up is in PostgreSQL's statistics, which it reads.
+GRANT pg_read_all_stats TO iap_job;
 GRANT SELECT ON
-    iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.verified, iap.white, iap.black,
-    iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.movements, iap.events
+    iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
+    iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
+    iap.journal_lines, iap.delivered_originals, iap.lock_space
     TO iap_job;
 GRANT UPDATE (
-    state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at)
+    state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at, seal)
     ON iap.receipts TO iap_job;
-GRANT INSERT, DELETE ON iap.verified TO iap_job;
-GRANT INSERT, UPDATE, DELETE ON iap.white, iap.excluded TO iap_job;
-GRANT UPDATE (refunded_at, refund_reason, refund_run_id, seal) ON iap.black TO iap_job;
-GRANT INSERT, UPDATE ON iap.sightings, iap.cases, iap.runs TO iap_job;
-GRANT INSERT, UPDATE (closed_run_id) ON iap.movements TO iap_job;
-GRANT INSERT ON iap.events TO iap_job;
-GRANT EXECUTE ON FUNCTION iap.close_postings, iap.purge_payloads, iap.purge_devices, iap.count_purgeable TO iap_job;
-GRANT SELECT ON audit.seals, audit.sealings TO iap_job;
+GRANT INSERT, UPDATE ON iap.transactions, iap.sightings, iap.cases, iap.runs TO iap_job;
+GRANT INSERT ON iap.moves, iap.events, iap.delivered_originals TO iap_job;
+GRANT USAGE ON SEQUENCE iap.trail TO iap_job;
 GRANT EXECUTE ON FUNCTION
-    audit.white_seal, audit.black_seal, audit.excluded_seal, audit.claim_seal, audit.event_digest, audit.first_link,
-    audit.last_final_event, audit.seal_events
+    iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
+    iap.refunded, iap.refund_reversed, iap.corrected, iap.heard, iap.kind_of_move, iap.move, iap.log_moves,
+    iap.follow_cases, iap.take_originals, iap.is_news, iap.is_of_original, iap.sightings_of, iap.sight_again, iap.note, iap.is_beyond,
+    iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable
     TO iap_job;
+GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
+    TO iap_job;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA audit TO iap_job;
 -- What Apple's sales reports say: a later report takes an earlier one's place, and nothing of either is changed.
 GRANT SELECT ON iap.sales_reports, iap.sales, iap.sold_against_seen TO iap_job;
 GRANT INSERT, UPDATE (replaced_at) ON iap.sales_reports TO iap_job;
@@ -81,9 +83,10 @@ GRANT EXECUTE ON FUNCTION
 
 -- The support desk. A payload is the customer's proof of purchase, with which others could claim.
 GRANT SELECT ON
-    iap.migrations, iap.products, iap.orders, iap.uploads, iap.white, iap.black, iap.excluded, iap.sightings,
-    iap.claims, iap.cases, iap.runs, iap.movements, iap.events
+    iap.migrations, iap.products, iap.orders, iap.uploads, iap.transactions, iap.moves, iap.white, iap.black,
+    iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events
     TO iap_support;
+GRANT EXECUTE ON FUNCTION iap.is_of_original TO iap_support;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
     attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, payload_purged_at,
@@ -91,30 +94,56 @@ GRANT SELECT (
     ON iap.receipts TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen TO iap_support;
 
--- The import of a company's own history. It adds, and fills in what was not known; what it finds delivered leaves white
--- or excluded, by which alone it could take anything away. It never reads a payload.
+-- The import of a company's own history. It adds, and fills in what was not known; what it finds delivered moves to
+-- black. It never reads a payload.
 GRANT SELECT ON
-    iap.migrations, iap.products, iap.orders, iap.uploads, iap.white, iap.black, iap.excluded, iap.cases
+    iap.migrations, iap.products, iap.orders, iap.uploads, iap.transactions, iap.white, iap.black, iap.excluded,
+    iap.cases, iap.delivered_originals
     TO iap_import;
 GRANT SELECT (
-    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at,
-    device_purged_at)
+    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
+    is_erased, device_purged_at, seal)
     ON iap.receipts TO iap_import;
 GRANT INSERT ON
-    iap.products, iap.orders, iap.receipts, iap.uploads, iap.black, iap.excluded, iap.movements, iap.events
+    iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.delivered_originals,
+    iap.events
     TO iap_import;
 GRANT UPDATE (type, name, list_price_milliunits, currency) ON iap.products TO iap_import;
-GRANT UPDATE (app_account_token) ON iap.orders TO iap_import;
-GRANT UPDATE (order_id, transaction_id, device, submitted_at) ON iap.receipts TO iap_import;
-GRANT UPDATE (state, closed_at, closed_as, closed_by) ON iap.cases TO iap_import;
-GRANT DELETE ON iap.white, iap.excluded TO iap_import;
-GRANT USAGE ON SEQUENCE iap.receipt_number TO iap_import;
-GRANT EXECUTE ON FUNCTION audit.black_seal, audit.excluded_seal TO iap_import;
+GRANT UPDATE (app_account_token, seal) ON iap.orders TO iap_import;
+GRANT UPDATE (order_id, transaction_id, device, submitted_at, seal) ON iap.receipts TO iap_import;
+GRANT UPDATE ON iap.transactions TO iap_import;
+GRANT UPDATE (state, closed_at, closed_as, closed_by, note, assessed_at, assessed_run_id) ON iap.cases TO iap_import;
+GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
+GRANT EXECUTE ON FUNCTION
+    iap.import_deliveries, iap.present, iap.enter, iap.amount_of, iap.position_of, iap.delivered, iap.excluded,
+    iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.type_of,
+    iap.is_of_original, iap.withdraw_restored, iap.note, audit.receipt_seal, audit.event_seal
+    TO iap_import;
+GRANT EXECUTE ON FUNCTION
+    audit.seal(iap.transactions), audit.seal(iap.moves), audit.seal(iap.orders), audit.seal(iap.uploads)
+    TO iap_import;
 
 -- Whoever answers for people's data.
 GRANT SELECT ON iap.migrations TO iap_privacy;
 GRANT EXECUTE ON FUNCTION iap.erase_user TO iap_privacy;
 
--- Finance.
+-- Finance. The functions in a view are called with the rights of who reads it.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA finance TO iap_finance;
+GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond TO iap_finance;
+
+-- A session of theirs that opens a transaction and hangs gives its locks back: nobody else's order waits for it.
+DO $$
+DECLARE
+    name     text;
+    patience text;
+BEGIN
+    FOR name, patience IN
+        VALUES ('iap_app', '60s'), ('iap_support', '5min'), ('iap_finance', '30min')
+    LOOP
+        EXECUTE format(
+            'ALTER ROLE %I IN DATABASE %I SET idle_in_transaction_session_timeout = %L', name, current_database(),
+            patience);
+    END LOOP;
+END
+$$;

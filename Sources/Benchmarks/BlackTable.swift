@@ -1,3 +1,5 @@
+import Foundation
+import Ledger
 import PostgreSQL
 
 /// What the job and the support desk do beside years of deliveries.
@@ -50,24 +52,45 @@ enum BlackTable {
         if try await bench.hasDatabase(name) { return name }
         try await bench.copyDatabase(try await bench.filledDatabase(receipts: Nights.fewReceipts), to: name)
         try await bench.execute(fill(rows), in: name)
+        try await closeBooks(bench.conninfo(name))
         return name
     }
 
     private static func fill(_ rows: Int64) -> SQL {
         """
         -- Over three years: what was delivered of late is looked at each night, as it would be at a company's.
-        INSERT INTO iap.black (
-            transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-            purchased_at, source, first_seen_at, user_id, order_id, delivered_by, delivered_at)
-        SELECT
-            id, 'com.example.game', 'Production', id, 'gems.100', 'consumable', 1, delivered_at, 'verify_receipt',
-            delivered_at, 'u' || number, 'o' || number, 'claim', delivered_at
-        FROM generate_series(1, \(rows)) AS number
-        CROSS JOIN LATERAL (
+        INSERT INTO iap.transactions
+        SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
+        FROM (
             SELECT
-                '9' || lpad(number::text, 15, '0') AS id,
-                now() - interval '9 days' - interval '1095 days' * (1 - number::float8 / \(rows)) AS delivered_at
-        ) AS made
+                id, bundle_id, 'Production', 'black', id, product_id, type, 1, delivered_at, NULL::timestamptz,
+                NULL::timestamptz, false, NULL::text, NULL::text, NULL::bigint, NULL::text, NULL::text, NULL::text,
+                NULL::timestamptz, NULL::text, NULL::bigint, NULL::timestamptz, 'app_server'::iap.source,
+                delivered_at, list_price_milliunits, currency, 'list',
+                nextval('iap.trail'), delivered_at, NULL::bigint, NULL::text, NULL::bigint, 0, NULL::timestamptz,
+                'u' || number, 'o' || number, 'import', delivered_at, NULL::text, NULL::timestamptz, NULL::bigint,
+                NULL::bigint
+            FROM generate_series(1, \(rows)) AS number
+            CROSS JOIN LATERAL (
+                SELECT
+                    '9' || lpad(number::text, 15, '0') AS id,
+                    now() - interval '9 days' - interval '1095 days' * (1 - number::float8 / \(rows)) AS delivered_at
+            ) AS made
+            JOIN iap.products ON product_id = 'com.example.game.gems.60'
+        ) AS new
         """
+    }
+
+    /// What was delivered in the years before lies in closed books: a night closes those of its own day.
+    private static func closeBooks(_ database: String) async throws {
+        let session = try await LedgerSession.connect(LedgerSettings(database: database))
+        defer { session.close() }
+        let now = Date()
+        let runID = try await session.begin(
+            RunStart(
+                asOf: now, startedAt: now, host: "bench", processID: getpid(), programVersion: "bench",
+                receiptsDue: 0))
+        _ = try await session.closeBooks(of: runID)
+        try await session.end(runID, as: .complete, at: Date())
     }
 }

@@ -5,8 +5,8 @@ import PostgreSQL
 import Reconciliation
 
 /// Transactions recorded a second, over one connection. The limit is a C program over libpq that does the same binary
-/// COPY and the same statements, and a second one that does no more than one merge: each in a copy of the same
-/// database.
+/// COPY and leaves the same rows, by statements made for a batch that is all new, and a second one that fills no more
+/// than the ledger's own table: each in a copy of the same database.
 enum RecordStage {
     private static let receipts = 32_000
     private static let transactionsOfReceipt = 10
@@ -16,21 +16,19 @@ enum RecordStage {
     static func measure(_ bench: Bench) async throws -> [Measurement] {
         try await bench.createDatabase(source)
         try await bench.execute(fillInbox, in: source)
-        let batches = try await batches(bench)
-        let staged = try batches.map { try Staged($0) }
+        let night = try await night(bench)
         var speeds = [0.0, 0.0, 0.0]
         for _ in 0..<rounds {
-            let found = [
-                try await speed(bench) { try await job(bench.conninfo($0), staged) },
-                try await speed(bench) { try baseline(bench.conninfo($0), batches, Merges.all) },
-                try await speed(bench) { try baseline(bench.conninfo($0), batches, Merges.white) },
-            ]
-            speeds = zip(speeds, found).map(max)
+            let job = try await recorded(bench, night) { try await Self.job($0, night, runID: $1) }
+            let same = try await recorded(bench, night) { try baseline($0, night, runID: $1, Merge.all) }
+            let bare = try await recorded(bench, night) { try baseline($0, night, runID: $1, Merge.transactions) }
+            guard same.rows == job.rows else { throw BenchmarkError("the baseline left other rows than the job") }
+            speeds = zip(speeds, [job.speed, same.speed, bare.speed]).map(max)
         }
         try await bench.dropDatabase(source)
         return [
             measurement(speeds[0], limit: speeds[1], "C: the same COPY and merge", aim: .atLeast(0.9)),
-            measurement(speeds[0], limit: speeds[2], "C: COPY and merge into white alone", aim: nil),
+            measurement(speeds[0], limit: speeds[2], "C: COPY and merge into transactions alone", aim: nil),
         ]
     }
 
@@ -42,28 +40,81 @@ enum RecordStage {
             unit: "transactions/s", limit: limit, against: against, aim: aim)
     }
 
-    /// The transactions a second that the body records in a database of its own.
-    private static func speed(
-        _ bench: Bench, _ body: (_ database: String) async throws -> Void
-    ) async throws -> Double {
-        try await bench.copyDatabase(source, to: "record")
-        let seconds = try await Timing.wall { try await body("record") }
-        try await bench.dropDatabase("record")
-        return Double(receipts * transactionsOfReceipt) / seconds
+    /// The transactions a second that the body records in a database of its own for a run that has begun, and a hash of
+    /// the rows that it leaves.
+    private static func recorded(
+        _ bench: Bench, _ night: Night, _ body: (_ database: String, _ runID: Int64) async throws -> Void
+    ) async throws -> (speed: Double, rows: [[Int64?]]) {
+        let name = "record"
+        try await bench.copyDatabase(source, to: name)
+        let runID = try await begin(bench.conninfo(name), night)
+        let seconds = try await Timing.wall { try await body(bench.conninfo(name), runID) }
+        let rows = try await rows(bench.conninfo(name))
+        try await bench.dropDatabase(name)
+        return (Double(receipts * transactionsOfReceipt) / seconds, rows)
     }
 
-    /// Receipts spread over the buckets, about 500 in each.
+    private static func begin(_ database: String, _ night: Night) async throws -> Int64 {
+        let session = try await LedgerSession.connect(LedgerSettings(database: database))
+        defer { session.close() }
+        return try await session.begin(
+            RunStart(
+                asOf: night.now, startedAt: night.now, host: "bench", processID: getpid(), programVersion: "bench",
+                receiptsDue: receipts))
+    }
+
+    /// How many rows recording left in the tables that it writes, and the exclusive or of their hashes, seals included.
+    private static func rows(_ database: String) async throws -> [[Int64?]] {
+        let connection = try await Connection.connect(ConnectionSettings(database))
+        defer { connection.close() }
+        let tables = try await connection.query(
+            """
+            SELECT ARRAY[count(*), bit_xor(hash_record_extended(t, 0))] AS figures FROM iap.transactions AS t
+            UNION ALL
+            SELECT ARRAY[count(*), bit_xor(hash_record_extended(s, 0))] FROM iap.sightings AS s
+            UNION ALL
+            SELECT ARRAY[count(*), bit_xor(hash_record_extended(r, 0))] FROM iap.receipts AS r
+            UNION ALL
+            SELECT ARRAY[count(*), bit_xor(hash_record_extended(r, 0))] FROM iap.runs AS r
+            """)
+        return try tables.map { try $0.decode("figures") }
+    }
+
+    /// Receipts spread over the buckets, about 500 in each; handed in at one moment, of whole seconds.
     private static let fillInbox: SQL =
         """
         INSERT INTO iap.receipts (
-            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, submitted_at, next_attempt_at)
+            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, submitted_at, next_attempt_at, seal)
         SELECT
-            get_byte(digest, 0) & 63, number * 64 + (get_byte(digest, 0) & 63), 'com.example.game', 'u' || number,
-            payload, digest, now() - interval '1 day', now() - interval '1 day'
+            bucket, receipt_id, 'com.example.game', 'u' || number, payload, digest, submitted_at, submitted_at,
+            audit.receipt_seal(
+                bucket, receipt_id, 'com.example.game', 'u' || number, digest, NULL, NULL, submitted_at, 'waiting',
+                false)
         FROM generate_series(1, \(Int64(receipts))) AS number
         CROSS JOIN LATERAL (SELECT repeat(md5(number::text), 190) AS payload) AS made
         CROSS JOIN LATERAL (SELECT sha256(payload::bytea) AS digest) AS hashed
+        CROSS JOIN LATERAL (
+            SELECT
+                (get_byte(digest, 0) & 63)::smallint AS bucket, number * 64 + (get_byte(digest, 0) & 63) AS receipt_id,
+                date_trunc('second', now()) - interval '1 day' AS submitted_at
+        ) AS chosen
         """
+
+    /// What is to be recorded, as the job and as the C program take it.
+    private struct Night {
+        /// The moment that the run takes for the present.
+        let now: Date
+        let submittedAt: Date
+        let batches: [Staged]
+    }
+
+    private static func night(_ bench: Bench) async throws -> Night {
+        let batches = try await batches(bench).map { try Staged($0) }
+        guard let submittedAt = batches.first?.sightings.first?.uploadedAt else {
+            throw BenchmarkError("the inbox is empty")
+        }
+        return Night(now: submittedAt.addingTimeInterval(86_400), submittedAt: submittedAt, batches: batches)
+    }
 
     private static func batches(_ bench: Bench) async throws -> [InboxBatch] {
         let session = try await LedgerSession.connect(LedgerSettings(database: bench.conninfo(source)))
@@ -83,17 +134,13 @@ enum RecordStage {
 
     // MARK: The job
 
-    private static func job(_ database: String, _ batches: [Staged]) async throws {
+    private static func job(_ database: String, _ night: Night, runID: Int64) async throws {
         let session = try await LedgerSession.connect(LedgerSettings(database: database))
         defer { session.close() }
-        let now = Date()
-        let runID = try await session.begin(
-            RunStart(
-                asOf: now, startedAt: now, host: "bench", processID: getpid(), programVersion: "bench",
-                receiptsDue: receipts))
-        for batch in batches {
+        for batch in night.batches {
             let record = BatchRecord(
-                runID: runID, bucket: batch.bucket, now: now, sightings: batch.sightings, receipts: batch.receipts)
+                runID: runID, bucket: batch.bucket, now: night.now, sightings: batch.sightings,
+                receipts: batch.receipts)
             _ = try await session.record(record)
         }
     }
@@ -133,15 +180,15 @@ enum RecordStage {
 
     // MARK: The limit
 
-    private static func baseline(_ database: String, _ batches: [InboxBatch], _ statements: [String]) throws {
-        let receipts = batches.map { $0.groups.flatMap { $0.receipts.map(\.id) } }
+    private static func baseline(_ database: String, _ night: Night, runID: Int64, _ merge: Merge) throws {
         var buffers: [UnsafeMutableBufferPointer<Int64>] = []
-        let texts = statements.map { strdup($0) }
+        let texts = merge.statements.map { strdup($0) }
         defer {
             for buffer in buffers { buffer.deallocate() }
             for text in texts { free(text) }
         }
-        let plain = zip(batches, receipts).map { batch, ids in
+        let batches = night.batches.map { batch in
+            let ids = batch.receipts.map(\.id).sorted()
             let buffer = UnsafeMutableBufferPointer<Int64>.allocate(capacity: ids.count)
             _ = buffer.initialize(from: ids)
             buffers.append(buffer)
@@ -149,76 +196,99 @@ enum RecordStage {
                 bucket: Int16(batch.bucket), receiptIDs: UnsafePointer(buffer.baseAddress), count: ids.count)
         }
         var error = [CChar](repeating: 0, count: 500)
-        let pointers = texts.map { UnsafePointer($0) }
-        let recorded = CBaselines_record(
-            database, plain, plain.count, Int32(transactionsOfReceipt), pointers, pointers.count, &error, error.count)
-        guard recorded == receipts.joined().count * transactionsOfReceipt else {
+        let recorded = texts.map { UnsafePointer($0) }.withUnsafeBufferPointer { statements in
+            var recording = CBaselines_Recording(
+                runID: runID, now: night.now.microseconds, submittedAt: night.submittedAt.microseconds,
+                transactionsOfReceipt: Int32(transactionsOfReceipt), isSighting: merge.isSighting ? 1 : 0,
+                statements: statements.baseAddress, statementCount: statements.count)
+            return CBaselines_record(database, &recording, batches, batches.count, &error, error.count)
+        }
+        guard recorded == receipts * transactionsOfReceipt else {
             let reason = String(decoding: error.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
             throw BenchmarkError("the baseline failed: \(reason)")
         }
     }
 }
 
-/// What the C program does with a batch that it staged.
-private enum Merges {
-    /// The least that lets a batch be recorded again without harm.
-    static let white = [admit, clear]
-    /// All that a batch of new transactions changes in the tables.
-    static let all = [admit, sight, settle, clear]
+extension Date {
+    /// Since 2000, as PostgreSQL counts; of a moment of whole seconds.
+    fileprivate var microseconds: Int64 { (Int64(timeIntervalSince1970) - 946_684_800) * 1_000_000 }
+}
 
-    private static let admit = """
-        INSERT INTO iap.white (
-            transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-            purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,
-            price_milliunits, currency, storefront, booked_milliunits, booked_currency, booked_as, source, verified_at,
-            first_seen_at, first_run_id, nights_confirmed, last_confirmed_at, seal)
-        SELECT
-            transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-            purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,
-            price_milliunits, verified.currency, storefront,
-            coalesce(price_milliunits, list_price_milliunits * quantity),
-            CASE WHEN price_milliunits IS NOT NULL THEN verified.currency ELSE listed.currency END,
-            CASE
-                WHEN price_milliunits IS NOT NULL THEN 'apple'
-                WHEN list_price_milliunits IS NOT NULL THEN 'list'
-                ELSE 'unknown'
-            END,
-            source, verified_at, now(), 1, 1, verified_at,
-            audit.white_seal(
-                transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
-                price_milliunits, verified.currency, now())
-        FROM iap.verified
-        LEFT JOIN (SELECT bundle_id, product_id, list_price_milliunits, currency FROM iap.products) AS listed
-            USING (bundle_id, product_id)
-        WHERE bucket = $1::smallint AND is_best AND exclusion IS NULL
-            AND NOT EXISTS (
-                SELECT FROM iap.black
-                WHERE black.transaction_id = verified.transaction_id
-                    AND black.bundle_id = verified.bundle_id
-                    AND black.environment = verified.environment)
-        ORDER BY transaction_id, bundle_id, environment
-        ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING
+/// What the C program does with a batch that it staged. The statements are those of a batch that is all new, where none
+/// is excluded, refunded or delivered: there is nothing to look up and nothing that could move.
+private struct Merge {
+    let statements: [String]
+    let isSighting: Bool
+
+    /// The least that lets a batch be recorded again without harm.
+    static let transactions = Merge(
+        statements: [enter + " ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING"], isSighting: false)
+    /// All that a batch of new transactions changes in the tables.
+    static let all = Merge(statements: [enter, sight, settle], isSighting: true)
+
+    private static let enter = """
+        INSERT INTO iap.transactions
+        SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
+        FROM (
+            SELECT
+                transaction_id, heard.bundle_id, environment, 'white'::text, original_transaction_id,
+                heard.product_id, coalesce(product_type, listed.type), quantity, purchased_at, original_purchased_at,
+                expires_at, is_trial, web_order_line_item_id, app_account_token, price_milliunits, heard.currency,
+                storefront, found_bundle_id, NULL::timestamptz, NULL::text, NULL::bigint, NULL::timestamptz, source,
+                verified_at,
+                CASE
+                    WHEN price_milliunits IS NOT NULL THEN price_milliunits WHEN is_trial THEN 0
+                    ELSE list_price_milliunits * quantity
+                END,
+                CASE WHEN price_milliunits IS NOT NULL THEN heard.currency ELSE listed.currency END,
+                CASE
+                    WHEN price_milliunits IS NOT NULL THEN 'apple' WHEN is_trial THEN 'trial'
+                    WHEN list_price_milliunits IS NOT NULL THEN 'list' ELSE 'unknown'
+                END,
+                nextval('iap.trail'), $2::timestamptz, $1::bigint, NULL::text, NULL::bigint, 1, verified_at,
+                NULL::text, NULL::text, NULL::text, NULL::timestamptz, NULL::text, NULL::timestamptz, NULL::bigint,
+                NULL::bigint
+            FROM heard
+            LEFT JOIN iap.products AS listed
+                ON listed.bundle_id = heard.bundle_id AND listed.product_id = heard.product_id
+        ) AS new
         """
 
     private static let sight = """
-        INSERT INTO iap.sightings (
-            transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named, in_receipt,
-            uploaded_at, first_run_id)
-        SELECT
-            transaction_id, bundle_id, environment, bucket, receipt_id, user_id, order_id, is_named, in_receipt,
-            uploaded_at, 1
-        FROM iap.verified
-        WHERE bucket = $1::smallint
-        ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO NOTHING
+        INSERT INTO iap.sightings
+        SELECT sighting.*, audit.seal(ROW(sighting.*, NULL)::iap.sightings)
+        FROM (
+            SELECT
+                transaction_id, bundle_id, environment, $3::smallint, seen.receipt_id, seen.user_id, seen.order_id,
+                is_named, in_receipt, uploaded_at, $1::bigint
+            FROM seen
+            JOIN heard USING (number)
+        ) AS sighting
         """
 
     private static let settle = """
-        UPDATE iap.receipts
-        SET state = 'watched', next_attempt_at = now() + interval '20 hours', last_attempt_at = now(),
-            verified_at = now()
-        FROM (SELECT DISTINCT receipt_id FROM iap.verified WHERE bucket = $1::smallint) AS tried
-        WHERE receipts.bucket = $1::smallint AND receipts.receipt_id = tried.receipt_id
+        WITH settled AS (
+            UPDATE iap.receipts
+            SET state = 'watched', attempts = 0, next_attempt_at = $2::timestamptz + interval '20 hours',
+                last_attempt_at = $2::timestamptz, verified_at = $2::timestamptz, error_code = NULL, error_text = NULL,
+                seal = audit.receipt_seal(
+                    bucket, receipts.receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id,
+                    submitted_at, 'watched', is_erased)
+            FROM (SELECT DISTINCT receipt_id FROM seen) AS tried
+            WHERE bucket = $3::smallint AND receipts.receipt_id = tried.receipt_id
+            RETURNING receipts.receipt_id
+        ), total AS (
+            SELECT
+                count(*) AS transactions, coalesce(sum(quantity), 0) AS units,
+                coalesce(bit_xor(hashtextextended(transaction_id, 0)), 0) AS hash
+            FROM heard
+        )
+        UPDATE iap.runs
+        SET receipts_verified = receipts_verified + (SELECT count(*) FROM settled),
+            verified = ARRAY[verified[1] + transactions, verified[2] + units, verified[3] # hash],
+            newly_white = ARRAY[newly_white[1] + transactions, newly_white[2] + units, newly_white[3] # hash]
+        FROM total
+        WHERE run_id = $1::bigint
         """
-
-    private static let clear = "DELETE FROM iap.verified WHERE bucket = $1::smallint"
 }

@@ -4,24 +4,14 @@ public import Reconciliation
 
 extension LedgerSession {
     /// Closes the books over the white table: what it held when the run before closed them, what moved since, and
-    /// what it holds now, all of one snapshot. Movements that this run closed over are closed for ever.
+    /// what it holds now; continues finance's journal and the chain over the trail.
     ///
     /// Books that this run closed already stay as they are.
     ///
     /// - Throws: `LedgerError.unbalanced` when the equation does not hold; then nothing is closed.
     public func closeBooks(of runID: Int64) async throws(LedgerError) -> ControlTotals {
         try await translating {
-            let (job, number) = LedgerLock.books
-            // Before the snapshot is taken, so that the run before is in it.
-            _ = try await connection.query("SELECT pg_advisory_lock(\(job), \(number))")
-            let result: Result<ControlTotals, any Error>
-            do {
-                result = .success(try await connection.transaction(.repeatableRead) { try await close(runID) })
-            } catch {
-                result = .failure(error)
-            }
-            if isAlive { _ = try await connection.query("SELECT pg_advisory_unlock(\(job), \(number))") }
-            return try result.get()
+            try await connection.transaction { try await close(runID) }
         }
     }
 
@@ -29,24 +19,28 @@ extension LedgerSession {
         // The word of their commit was lost.
         if let closed = try await closedTotals(of: runID) { return closed }
         var totals = try await recordedTotals(of: runID)
+        let white = try await connection.only(
+            """
+            SELECT new, claimed, resolved, refunded, closing_white FROM \(isShadowed ? shadowTotals : "close_books(\(runID))")
+            """)
+        totals.new = try white.tally("new")
+        totals.claimed = try white.tally("claimed")
+        totals.resolved = try white.tally("resolved")
+        totals.refunded = try white.tally("refunded")
+        totals.closingWhite = try white.tally("closing_white")
+        // Only now: closing waits for another run that closes its own.
         let before = try await lastClosing()
         totals.openingWhite = before.white
-        totals.closingWhite = try await whiteTally()
-        for (kind, tally) in try await closeMovements(for: runID) {
-            switch kind {
-            case .new: totals.new = tally
-            case .claimed: totals.claimed = tally
-            case .resolved: totals.resolved = tally
-            case .refunded: totals.refunded = tally
-            }
-        }
         let imbalances = totals.imbalances
         guard imbalances.isEmpty else { throw LedgerError.unbalanced(imbalances) }
         try await write(totals, number: before.number + 1, to: runID)
-        // A dry run's changes are in its shadows, which post nothing.
-        if !isShadowed { _ = try await connection.query("SELECT close_postings(\(runID))") }
         checkpoint(.booksCommitting)
         return totals
+    }
+
+    /// A dry run's books: all that its shadows hold since the last run closed its own, and nothing written.
+    private var shadowTotals: SQL {
+        "white_totals((SELECT frontier FROM audit.frontier), 9223372036854775807, '{}')"
     }
 
     private func closedTotals(of runID: Int64) async throws -> ControlTotals? {
@@ -72,40 +66,6 @@ extension LedgerSession {
             """)
         guard let row = rows.first else { return (0, Tally()) }
         return (try row.decode("closing_number"), try row.tally("closing_white"))
-    }
-
-    private func whiteTally() async throws -> Tally {
-        try await connection.only(
-            """
-            SELECT
-                ARRAY[
-                    count(*), coalesce(sum(quantity), 0), coalesce(bit_xor(hashtextextended(transaction_id, 0)), 0)
-                ]::bigint[] AS white
-            FROM white
-            """
-        ).tally("white")
-    }
-
-    private func closeMovements(for runID: Int64) async throws -> [(Movement, Tally)] {
-        let rows = try await connection.query(
-            """
-            WITH closed AS (
-                UPDATE movements
-                SET closed_run_id = \(runID)
-                WHERE closed_run_id IS NULL
-                RETURNING kind, transactions, units, hash
-            )
-            SELECT kind, ARRAY[sum(transactions), sum(units), bit_xor(hash)]::bigint[] AS tally
-            FROM closed
-            GROUP BY kind
-            """)
-        return try rows.map { row in
-            let name = try row.decode("kind", as: String.self)
-            guard let kind = Movement(rawValue: name) else {
-                throw LedgerError.failed("no movement is called \(name)")
-            }
-            return (kind, try row.tally("tally"))
-        }
     }
 
     private func write(_ totals: ControlTotals, number: Int64, to runID: Int64) async throws {

@@ -1,53 +1,73 @@
 import PostgreSQL
 
 /// A dry run writes into shadows: temporary tables of the session that stand in front of the ledger's own, so that
-/// the very statements of a real run serve it and the ledger is only read. The shadows of `white` and `cases` begin
-/// as copies; those of `black` and `excluded` take what each batch needs of them; the others begin empty.
+/// the very statements and functions of a real run serve it and the ledger is only read. The shadow of `transactions`
+/// begins with what is white and what came or moved since the books were closed, and takes what each batch needs of
+/// it; that of `cases` begins with what is open; the others begin empty.
 extension LedgerSession {
     /// Puts the shadows in front, for the rest of the session.
     public func shadowTables() async throws(LedgerError) {
         try await translating {
-            try await connection.executeScript(
-                unsafe: """
-                    SET search_path = pg_temp, iap;
-                    CREATE TEMPORARY TABLE white (LIKE iap.white INCLUDING ALL);
-                    CREATE TEMPORARY TABLE cases (LIKE iap.cases INCLUDING ALL);
-                    CREATE TEMPORARY TABLE black (LIKE iap.black INCLUDING ALL);
-                    CREATE TEMPORARY TABLE excluded (LIKE iap.excluded INCLUDING ALL);
-                    CREATE TEMPORARY TABLE sightings (LIKE iap.sightings INCLUDING ALL);
-                    CREATE TEMPORARY TABLE verified (LIKE iap.verified INCLUDING ALL);
-                    CREATE TEMPORARY TABLE runs (LIKE iap.runs INCLUDING ALL);
-                    CREATE TEMPORARY TABLE movements (LIKE iap.movements INCLUDING ALL);
-                    CREATE TEMPORARY TABLE events (LIKE iap.events INCLUDING ALL);
-                    CREATE TEMPORARY TABLE receipts (LIKE iap.receipts INCLUDING DEFAULTS);
-                    """)
+            try await connection.executeScript(unsafe: Self.shadows)
             try await connection.transaction(.repeatableRead) {
-                try await connection.executeScript(
-                    unsafe: """
-                        INSERT INTO white SELECT * FROM iap.white;
-                        INSERT INTO cases SELECT * FROM iap.cases WHERE state = 'open';
-                        INSERT INTO sightings
-                        SELECT iap.sightings.* FROM iap.sightings
-                        JOIN iap.white USING (transaction_id, bundle_id, environment);
-                        INSERT INTO movements OVERRIDING SYSTEM VALUE
-                        SELECT * FROM iap.movements WHERE closed_run_id IS NULL;
-                        INSERT INTO runs OVERRIDING SYSTEM VALUE
-                        SELECT * FROM iap.runs WHERE closing_number IS NOT NULL
-                        ORDER BY closing_number DESC LIMIT 1;
-                        """)
+                try await connection.executeScript(unsafe: Self.shadowRows)
                 try await pullReceipts("error_code IS NOT NULL")
             }
+            for view in ["white", "black", "excluded", "entries"] { try await shadow(view) }
             // The copied rows keep their numbers: those to come count on from there.
             _ = try await connection.query(
                 """
-                SELECT
-                    setval(pg_get_serial_sequence('runs', 'run_id'), (SELECT coalesce(max(run_id), 0) + 1 FROM runs)),
-                    setval(
-                        pg_get_serial_sequence('movements', 'movement_id'),
-                        (SELECT coalesce(max(movement_id), 0) + 1 FROM movements))
+                SELECT setval(
+                    pg_get_serial_sequence('runs', 'run_id'), (SELECT coalesce(max(run_id), 0) + 1 FROM runs))
                 """)
             isShadowed = true
         }
+    }
+
+    private static let shadows = """
+        SET search_path = pg_temp, iap;
+        CREATE TEMPORARY TABLE transactions (LIKE iap.transactions INCLUDING ALL);
+        CREATE TEMPORARY TABLE moves (LIKE iap.moves INCLUDING ALL);
+        CREATE TEMPORARY TABLE cases (LIKE iap.cases INCLUDING ALL);
+        CREATE TEMPORARY TABLE sightings (LIKE iap.sightings INCLUDING ALL);
+        CREATE TEMPORARY TABLE delivered_originals (LIKE iap.delivered_originals INCLUDING ALL);
+        CREATE TEMPORARY TABLE runs (LIKE iap.runs INCLUDING ALL);
+        CREATE TEMPORARY TABLE events (LIKE iap.events INCLUDING ALL);
+        CREATE TEMPORARY TABLE receipts (LIKE iap.receipts INCLUDING DEFAULTS);
+        """
+
+    private static let shadowRows = """
+        INSERT INTO moves
+        SELECT moves.* FROM iap.moves
+        CROSS JOIN audit.frontier
+        WHERE moves.move_id > coalesce(lower(gaps) - 1, upto) AND iap.is_beyond(moves.move_id, upto, gaps);
+        INSERT INTO transactions SELECT * FROM iap.transactions WHERE place = 'white';
+        INSERT INTO transactions
+        SELECT transactions.* FROM iap.transactions
+        CROSS JOIN audit.frontier
+        WHERE transactions.entry_id > coalesce(lower(gaps) - 1, upto)
+        ON CONFLICT DO NOTHING;
+        INSERT INTO transactions
+        SELECT iap.transactions.* FROM iap.transactions
+        JOIN moves USING (transaction_id, bundle_id, environment)
+        ON CONFLICT DO NOTHING;
+        INSERT INTO cases SELECT * FROM iap.cases WHERE state = 'open';
+        INSERT INTO sightings
+        SELECT iap.sightings.* FROM iap.sightings
+        JOIN iap.white USING (transaction_id, bundle_id, environment);
+        INSERT INTO runs OVERRIDING SYSTEM VALUE
+        SELECT * FROM iap.runs WHERE closing_number IS NOT NULL
+        ORDER BY closing_number DESC LIMIT 1;
+        """
+
+    /// Makes a view of the ledger's anew, over the shadows.
+    private func shadow(_ view: String) async throws {
+        let definition = try await connection.only("SELECT pg_get_viewdef(\("iap.\(view)")::regclass) AS text")
+            .decode("text", as: String.self)
+            .replacing("iap.transactions", with: "pg_temp.transactions").replacing("iap.moves", with: "pg_temp.moves")
+            // The type of the rows stays the ledger's.
+            .replacing("position_of(t.*)", with: "position_of(ROW(t.*)::iap.transactions)")
+        try await connection.executeScript(unsafe: "CREATE TEMPORARY VIEW \(view) AS \(definition)")
     }
 
     /// Takes what the staged batch needs to know into the shadows; nothing to do in a real run.
@@ -55,13 +75,13 @@ extension LedgerSession {
         guard isShadowed else { return }
         try await connection.executeScript(
             unsafe: """
-                INSERT INTO black
-                SELECT DISTINCT iap.black.* FROM iap.black
-                JOIN verified USING (transaction_id, bundle_id, environment)
+                INSERT INTO transactions
+                SELECT iap.transactions.* FROM iap.transactions
+                JOIN heard USING (transaction_id, bundle_id, environment)
                 ON CONFLICT DO NOTHING;
-                INSERT INTO excluded
-                SELECT DISTINCT iap.excluded.* FROM iap.excluded
-                JOIN verified USING (transaction_id, bundle_id, environment)
+                INSERT INTO sightings
+                SELECT iap.sightings.* FROM iap.sightings
+                JOIN heard USING (transaction_id, bundle_id, environment)
                 ON CONFLICT DO NOTHING;
                 """)
         let ids = record.receipts.map(\.id)

@@ -25,6 +25,10 @@ public final class LedgerSession {
     let connection: Connection
     /// Whether a dry run's shadows stand in front of the ledger's tables.
     var isShadowed = false
+    /// Whether the connection has the tables in which batches are staged.
+    var isStaging = false
+    /// The space of the ledger's advisory locks, once it was read.
+    var space: Int32?
 
     private init(_ connection: Connection) {
         self.connection = connection
@@ -75,6 +79,7 @@ public final class LedgerSession {
         self.lost = lost
         try await translating {
             try await connection.reconnect()
+            isStaging = false
             try await end(lost)
         }
         self.lost = nil

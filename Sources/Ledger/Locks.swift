@@ -1,5 +1,6 @@
 import Foundation
 import PostgreSQL
+public import Reconciliation
 
 /// Advisory locks of a session: PostgreSQL frees them the moment the session's connection ends, so a killed worker
 /// holds nothing back, and a worker that lost its lock has lost the connection that it would commit with.
@@ -11,38 +12,47 @@ public enum LedgerLock: Hashable, Sendable {
     /// A run's sign of life.
     case run(Int64)
 
-    /// The job's number: "IAP" in ASCII.
-    private static let job: Int32 = 0x49_41_50
-    /// Signs of life count runs, and would meet the buckets' numbers.
-    private static let lives: Int32 = 0x49_41_51
+    /// Taking sales reports, one at a time.
+    case sales
+
     /// Beyond the buckets' numbers.
     private static let nightNumber: Int32 = 1000
-    /// Closing the books, one run at a time.
-    static let books: (Int32, Int32) = (job, 1001)
-    /// Changing the schema, one program at a time.
-    static let migration: (Int32, Int32) = (job, 1002)
-    /// Taking sales reports, one at a time.
-    static let sales: (Int32, Int32) = (job, 1003)
+    private static let salesNumber: Int32 = 1001
+    /// Signs of life count runs, from here on.
+    private static let livesNumber: Int32 = 1 << 16
 
-    var numbers: (Int32, Int32) {
+    /// Changing the schema, one program at a time: there is no space of numbers for it before there is a schema.
+    static let migration: (Int32, Int32) = (0x49_41_50, 1)
+
+    var number: Int32 {
         switch self {
-        case .bucket(let bucket): (Self.job, Int32(bucket))
-        case .night: (Self.job, Self.nightNumber)
-        case .run(let id): (Self.lives, Int32(truncatingIfNeeded: id))
+        case .bucket(let bucket): Int32(bucket)
+        case .night: Self.nightNumber
+        case .sales: Self.salesNumber
+        case .run(let id): Self.livesNumber + Int32(truncatingIfNeeded: id % 1_000_000_000)
         }
     }
 }
 
 extension LedgerSession {
+    /// The space of the ledger's advisory locks, drawn at random for each database and readable by the job alone: nobody
+    /// else can hold a lock that it waits for.
+    func lockSpace() async throws -> Int32 {
+        if let space { return space }
+        let drawn = try await connection.only("SELECT space FROM iap.lock_space").decode("space", as: Int32.self)
+        space = drawn
+        return drawn
+    }
+
     /// Takes the lock if nobody else holds it.
     public func tryLock(_ lock: LedgerLock) async throws(LedgerError) -> Bool {
-        let (job, number) = lock.numbers
-        return try await translating {
+        try await translating {
+            let (space, number) = (try await lockSpace(), lock.number)
             let sql: SQL =
                 if case .night(isShared: true) = lock {
-                    "SELECT pg_try_advisory_lock_shared(\(job), \(number)) AS is_ours"
+                    "SELECT pg_try_advisory_lock_shared(\(space), \(number)) AS is_ours"
                 } else {
-                    "SELECT pg_try_advisory_lock(\(job), \(number)) AS is_ours"
+                    "SELECT pg_try_advisory_lock(\(space), \(number)) AS is_ours"
                 }
             return try await connection.only(sql).decode("is_ours", as: Bool.self)
         }
@@ -50,16 +60,65 @@ extension LedgerSession {
 
     /// Frees a lock that this session holds.
     public func unlock(_ lock: LedgerLock) async throws(LedgerError) {
-        let (job, number) = lock.numbers
         try await translating {
+            let (space, number) = (try await lockSpace(), lock.number)
             let sql: SQL =
                 if case .night(isShared: true) = lock {
-                    "SELECT pg_advisory_unlock_shared(\(job), \(number))"
+                    "SELECT pg_advisory_unlock_shared(\(space), \(number))"
                 } else {
-                    "SELECT pg_advisory_unlock(\(job), \(number))"
+                    "SELECT pg_advisory_unlock(\(space), \(number))"
                 }
             _ = try await connection.query(sql)
         }
+    }
+
+    /// Who holds a lock: the sessions that have it.
+    public func holders(of lock: LedgerLock) async throws(LedgerError) -> [LockHolder] {
+        try await translating {
+            let (space, number) = (try await lockSpace(), lock.number)
+            return try await connection.query(
+                """
+                SELECT DISTINCT
+                    pid, usename AS login, backend_start AS since,
+                    usename = current_user AND application_name = current_setting('application_name') AS is_job
+                FROM pg_locks
+                JOIN pg_stat_activity USING (pid)
+                WHERE locktype = 'advisory' AND granted AND datname = current_database()
+                    AND database = datid AND classid = \(Int64(UInt32(bitPattern: space)))::oid
+                    AND objid = \(Int64(UInt32(bitPattern: number)))::oid AND pid <> pg_backend_pid()
+                ORDER BY pid
+                """
+            ).map(LockHolder.init)
+        }
+    }
+
+    /// The other sessions that have something of the ledger locked in a transaction that is open longer than the job
+    /// waits for a row: the longest first.
+    public func holdersOfTransactions() async throws(LedgerError) -> [LockHolder] {
+        try await translating {
+            try await connection.query(
+                """
+                SELECT DISTINCT pid, usename AS login, xact_start AS since, false AS is_job
+                FROM pg_locks
+                JOIN pg_stat_activity USING (pid)
+                WHERE relation IN ('iap.transactions'::regclass, 'iap.cases'::regclass) AND granted
+                    AND datname = current_database() AND database = datid
+                    AND mode IN ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'AccessExclusiveLock')
+                    AND (usename <> current_user OR application_name <> current_setting('application_name'))
+                    AND xact_start IS NOT NULL
+                ORDER BY since
+                LIMIT 10
+                """
+            ).map(LockHolder.init)
+        }
+    }
+}
+
+extension LockHolder {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            processID: try row.decode("pid", as: Int32.self), login: try row.decode("login", as: String?.self) ?? "",
+            since: try row.decode("since", as: Date?.self), isJob: try row.decode("is_job", as: Bool?.self) ?? false)
     }
 }
 

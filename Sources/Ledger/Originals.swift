@@ -32,33 +32,39 @@ public struct KnownOriginals: Sendable {
 }
 
 extension LedgerSession {
-    /// What the ledger holds of these first purchases. One look-up by index for each table, which on a distributed
-    /// ledger needs no join across shards.
+    /// What the ledger holds of these first purchases, by two indexes: most are their own originals.
     public func known(_ originals: Set<KnownOriginals.Original>) async throws(LedgerError) -> KnownOriginals {
         var known = KnownOriginals()
         guard !originals.isEmpty else { return known }
         let ids = Set(originals.map(\.id.text)).sorted()
-        known.delivered = try await transactions(
-            "SELECT transaction_id, original_transaction_id, bundle_id, environment FROM iap.black", of: ids)
-        known.white = try await transactions(
-            "SELECT transaction_id, original_transaction_id, bundle_id, environment FROM white", of: ids)
+        let rows = try await translating {
+            try await connection.query(
+                """
+                SELECT transaction_id, original_transaction_id, bundle_id, environment, place
+                FROM transactions
+                WHERE transaction_id = ANY (\(ids)) AND original_transaction_id = transaction_id
+                    AND place IN ('black', 'white')
+                UNION ALL
+                SELECT transaction_id, original_transaction_id, bundle_id, environment, place
+                FROM transactions
+                WHERE original_transaction_id = ANY (\(ids)) AND original_transaction_id <> transaction_id
+                    AND place IN ('black', 'white')
+                """)
+        }
+        for row in rows { try await translating { try known.add(row) } }
         return known
     }
+}
 
-    private func transactions(
-        _ select: SQL, of ids: [String]
-    ) async throws(LedgerError) -> [KnownOriginals.Original: Set<TransactionID>] {
-        try await translating {
-            let rows = try await connection.query("\(select) WHERE original_transaction_id = ANY (\(ids))")
-            var found: [KnownOriginals.Original: Set<TransactionID>] = [:]
-            for row in rows {
-                let key = try TransactionKey(row)
-                let original = KnownOriginals.Original(
-                    id: try row.id("original_transaction_id"), bundleID: key.bundleID,
-                    environment: key.environment)
-                found[original, default: []].insert(key.id)
-            }
-            return found
+extension KnownOriginals {
+    fileprivate mutating func add(_ row: Row) throws {
+        let key = try TransactionKey(row)
+        let original = Original(
+            id: try row.id("original_transaction_id"), bundleID: key.bundleID, environment: key.environment)
+        if try row.decode("place", as: String.self) == "black" {
+            delivered[original, default: []].insert(key.id)
+        } else {
+            white[original, default: []].insert(key.id)
         }
     }
 }

@@ -15,7 +15,10 @@ extension LedgerSession {
             return try await connection.execute(
                 """
                 UPDATE iap.receipts
-                SET state = 'watched', next_attempt_at = \(now)
+                SET state = 'watched', next_attempt_at = \(now),
+                    seal = audit.receipt_seal(
+                        receipts.bucket, receipts.receipt_id, bundle_id, user_id, payload_sha256, order_id,
+                        transaction_id, submitted_at, 'watched', is_erased)
                 FROM unnest(
                     \(try held.map { try $0.decode("bucket", as: Int16.self) }),
                     \(try held.map { try $0.decode("receipt_id", as: Int64.self) })
@@ -32,14 +35,11 @@ extension LedgerSession {
         try await connection.query(
             """
             SELECT DISTINCT sightings.bucket, sightings.receipt_id
-            FROM iap.excluded
-            JOIN iap.sightings
-                ON sightings.transaction_id = excluded.transaction_id
-                AND sightings.bundle_id = excluded.bundle_id
-                AND sightings.environment = excluded.environment
-            WHERE excluded.bundle_id = \(app.bundleID.text) AND excluded.environment = \(app.environment.rawValue)
-                AND excluded.purchased_at >= coalesce(\(app.since as Date?), '-infinity')
-                AND excluded.reason IN ('sandbox', 'before_start') AND excluded.refunded_at IS NULL
+            FROM iap.transactions
+            JOIN iap.sightings USING (transaction_id, bundle_id, environment)
+            WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
+                AND purchased_at >= coalesce(\(app.since as Date?), '-infinity')
+                AND reason IN ('sandbox', 'before_start') AND refunded_at IS NULL
             ORDER BY sightings.bucket, sightings.receipt_id
             """)
     }

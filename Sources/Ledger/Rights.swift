@@ -26,37 +26,34 @@ extension LedgerSession {
             FROM (
                 VALUES
                     ('iap.receipts', 'SELECT'), ('iap.uploads', 'SELECT'), ('iap.orders', 'SELECT'),
-                    ('iap.products', 'SELECT'), ('iap.claims', 'SELECT'), ('iap.black', 'SELECT'),
-                    ('iap.verified', 'SELECT'), ('iap.verified', 'INSERT'), ('iap.verified', 'DELETE'),
-                    ('iap.white', 'SELECT'), ('iap.white', 'INSERT'), ('iap.white', 'UPDATE'),
-                    ('iap.white', 'DELETE'), ('iap.excluded', 'SELECT'), ('iap.excluded', 'INSERT'),
-                    ('iap.excluded', 'UPDATE'), ('iap.excluded', 'DELETE'), ('iap.sightings', 'SELECT'),
+                    ('iap.products', 'SELECT'), ('iap.claims', 'SELECT'), ('iap.white', 'SELECT'),
+                    ('iap.black', 'SELECT'), ('iap.excluded', 'SELECT'), ('iap.transactions', 'SELECT'),
+                    ('iap.transactions', 'INSERT'), ('iap.transactions', 'UPDATE'), ('iap.moves', 'SELECT'),
+                    ('iap.moves', 'INSERT'), ('iap.entries', 'SELECT'), ('iap.sightings', 'SELECT'),
                     ('iap.sightings', 'INSERT'), ('iap.sightings', 'UPDATE'), ('iap.cases', 'SELECT'),
                     ('iap.cases', 'INSERT'), ('iap.cases', 'UPDATE'), ('iap.runs', 'SELECT'),
-                    ('iap.runs', 'INSERT'), ('iap.runs', 'UPDATE'), ('iap.movements', 'SELECT'),
-                    ('iap.movements', 'INSERT'), ('iap.events', 'SELECT'), ('iap.events', 'INSERT'),
-                    ('iap.sales_reports', 'SELECT'), ('iap.sold_against_seen', 'SELECT')
+                    ('iap.runs', 'INSERT'), ('iap.runs', 'UPDATE'), ('iap.events', 'SELECT'),
+                    ('iap.events', 'INSERT'), ('iap.lock_space', 'SELECT'), ('audit.frontier', 'SELECT'),
+                    ('audit.links', 'SELECT'), ('iap.sales_reports', 'SELECT'),
+                    ('iap.sold_against_seen', 'SELECT')
             ) AS needed (relation, privilege)
             WHERE NOT has_table_privilege(needed.relation, needed.privilege)
             UNION ALL
             SELECT 'UPDATE of ' || needed.columns || ' on ' || needed.relation
-            FROM (
-                VALUES
-                    ('iap.receipts', 'state'), ('iap.receipts', 'made_at'), ('iap.black', 'refunded_at'),
-                    ('iap.black', 'seal'), ('iap.movements', 'closed_run_id')
-            ) AS needed (relation, columns)
+            FROM (VALUES ('iap.receipts', 'state'), ('iap.receipts', 'made_at'), ('iap.receipts', 'seal'))
+                AS needed (relation, columns)
             WHERE NOT has_column_privilege(needed.relation, needed.columns, 'UPDATE')
             UNION ALL
-            SELECT 'EXECUTE on ' || oid::regproc
+            SELECT 'EXECUTE on ' || pronamespace::regnamespace || '.' || proname
             FROM pg_proc
             WHERE NOT has_function_privilege(oid, 'EXECUTE')
                 AND (
                     (
                         pronamespace = 'iap'::regnamespace
-                        AND proname IN ('close_postings', 'purge_payloads', 'purge_devices'))
-                    OR (
-                        pronamespace = 'audit'::regnamespace
-                        AND proname IN ('white_seal', 'black_seal', 'excluded_seal', 'seal_events')))
+                        AND proname IN (
+                            'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
+                            'purge_payloads', 'purge_devices'))
+                    OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal', 'event_seal')))
             ORDER BY 1
             """
         ).map { try $0.decode("missing", as: String.self) }
@@ -68,11 +65,11 @@ extension LedgerSession {
             try await connection.query(
                 """
                 SELECT 'SELECT on iap.' || needed.relation AS missing
-                FROM unnest(ARRAY['white', 'black', 'excluded', 'sightings', 'claims', 'cases', 'events', 'orders'])
+                FROM unnest(ARRAY['transactions', 'moves', 'sightings', 'claims', 'cases', 'events', 'orders'])
                     AS needed (relation)
                 WHERE NOT has_table_privilege('iap.' || needed.relation, 'SELECT')
                 UNION ALL
-                SELECT 'EXECUTE on ' || oid::regproc
+                SELECT 'EXECUTE on ' || pronamespace::regnamespace || '.' || proname
                 FROM pg_proc
                 WHERE pronamespace = 'iap'::regnamespace AND proname IN ('resolve', 'reopen')
                     AND NOT has_function_privilege(oid, 'EXECUTE')

@@ -142,13 +142,12 @@ extension LedgerSession {
     }
 
     /// Adds to the audit trail.
-    func note(_ kind: String, runID: Int64, at now: Date, details: [String: String] = [:]) async throws {
+    func note(
+        _ kind: String, by actor: String = "iap-reconcile", runID: Int64?, at now: Date, details: [String: String] = [:]
+    ) async throws {
         let json = String(decoding: try JSONEncoder.sorted.encode(details), as: UTF8.self)
-        try await connection.execute(
-            """
-            INSERT INTO events (happened_at, kind, actor, run_id, details)
-            VALUES (\(now), \(kind), 'iap-reconcile', \(runID), \(json)::text::jsonb)
-            """)
+        _ = try await connection.query(
+            "SELECT note(\(kind), \(actor), \(runID as Int64?), \(now), \(json)::text::jsonb)")
     }
 }
 

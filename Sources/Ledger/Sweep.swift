@@ -108,64 +108,107 @@ extension LedgerSession {
         apps.map { $0.grace.seconds(for: type) }
     }
 
-    /// Stores the assessments. A case that says the same as before is left alone, so that
-    /// running again changes nothing; one that was closed while its transaction is white is open again.
-    public func store(_ cases: [AssessedCase], runID: Int64, now: Date) async throws(LedgerError) {
-        guard !cases.isEmpty else { return }
-        try await translating {
+    /// Stores the assessments. A case that says the same as before is left alone, so that running again changes
+    /// nothing; one that was closed while its transaction is white is open again. Each is stored while its transaction
+    /// is held in white: what another session has locked is left out.
+    ///
+    /// - Returns: the transactions that are left out.
+    public func store(_ cases: [AssessedCase], runID: Int64, now: Date) async throws(LedgerError) -> [TransactionID] {
+        guard !cases.isEmpty else { return [] }
+        return try await translating {
             let owners = try cases.map { try Self.json($0.assessment.owner.candidates) }
             let reasons = try cases.map { try Self.json($0.assessment.reasons.map(\.rawValue)) }
             let candidates = try cases.map { try Self.json($0.assessment.candidates) }
             let orders = try cases.map { try Self.json($0.assessment.orderIDs) }
-            try await connection.execute(
+            let rows = try await connection.query(
                 """
-                INSERT INTO cases AS known (
-                    transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
-                    candidates, order_ids, opened_at, opened_run_id, assessed_at, assessed_run_id)
-                SELECT
-                    transaction_id, bundle_id, environment, likelihood,
-                    ARRAY(SELECT json_array_elements_text(reasons::json)), action,
-                    ARRAY(SELECT json_array_elements_text(owners::json)), candidates::jsonb,
-                    ARRAY(SELECT json_array_elements_text(orders::json)), \(now), \(runID), \(now), \(runID)
-                FROM unnest(
-                    \(cases.map(\.key.id.text)), \(cases.map(\.key.bundleID.text)),
-                    \(cases.map(\.key.environment.rawValue)), \(cases.map(\.assessment.likelihood.rawValue)),
-                    \(reasons), \(cases.map(\.assessment.action.rawValue)), \(owners), \(candidates), \(orders)
-                ) AS assessed (
-                    transaction_id, bundle_id, environment, likelihood, reasons, action, owners, candidates, orders)
-                ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
-                SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL,
-                    likelihood = EXCLUDED.likelihood, reasons = EXCLUDED.reasons, action = EXCLUDED.action,
-                    owner_user_ids = EXCLUDED.owner_user_ids, candidates = EXCLUDED.candidates,
-                    order_ids = EXCLUDED.order_ids, assessed_at = EXCLUDED.assessed_at,
-                    assessed_run_id = EXCLUDED.assessed_run_id,
-                    reopened_run_id = CASE WHEN known.state = 'closed' OR known.reopened_run_id = 0
-                        THEN EXCLUDED.assessed_run_id ELSE known.reopened_run_id END
-                WHERE known.state = 'closed' OR known.reopened_run_id = 0
-                    OR (
-                        known.likelihood, known.reasons, known.action, known.owner_user_ids, known.candidates,
-                        known.order_ids)
-                        IS DISTINCT FROM (
-                            EXCLUDED.likelihood, EXCLUDED.reasons, EXCLUDED.action, EXCLUDED.owner_user_ids,
-                            EXCLUDED.candidates, EXCLUDED.order_ids)
+                WITH assessed AS MATERIALIZED (
+                    SELECT
+                        transaction_id, bundle_id, environment, likelihood,
+                        ARRAY(SELECT json_array_elements_text(reasons::json)) AS reasons, action,
+                        ARRAY(SELECT json_array_elements_text(owners::json)) AS owner_user_ids,
+                        candidates::jsonb AS candidates,
+                        ARRAY(SELECT json_array_elements_text(orders::json)) AS order_ids
+                    FROM unnest(
+                        \(cases.map(\.key.id.text)), \(cases.map(\.key.bundleID.text)),
+                        \(cases.map(\.key.environment.rawValue)), \(cases.map(\.assessment.likelihood.rawValue)),
+                        \(reasons), \(cases.map(\.assessment.action.rawValue)), \(owners), \(candidates), \(orders)
+                    ) AS assessed (
+                        transaction_id, bundle_id, environment, likelihood, reasons, action, owners, candidates, orders)
+                ), news AS MATERIALIZED (
+                    SELECT assessed.*
+                    FROM assessed
+                    LEFT JOIN LATERAL (
+                        SELECT * FROM cases AS found
+                        WHERE found.transaction_id = assessed.transaction_id AND found.bundle_id = assessed.bundle_id
+                            AND found.environment = assessed.environment
+                        OFFSET 0
+                    ) AS known ON true
+                    WHERE known.state IS DISTINCT FROM 'open' OR known.reopened_run_id = 0
+                        OR (
+                            known.likelihood, known.reasons, known.action, known.owner_user_ids, known.candidates,
+                            known.order_ids)
+                            IS DISTINCT FROM (
+                                assessed.likelihood, assessed.reasons, assessed.action, assessed.owner_user_ids,
+                                assessed.candidates, assessed.order_ids)
+                ), held AS MATERIALIZED (
+                    -- Whoever would claim it now waits for this to commit; what somebody claims now is left out.
+                    SELECT news.*
+                    FROM news
+                    CROSS JOIN LATERAL (
+                        SELECT FROM transactions AS found
+                        WHERE found.transaction_id = news.transaction_id AND found.bundle_id = news.bundle_id
+                            AND found.environment = news.environment AND found.place = 'white'
+                        FOR KEY SHARE SKIP LOCKED
+                    ) AS owed
+                ), stored AS (
+                    INSERT INTO cases AS known (
+                        transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
+                        candidates, order_ids, opened_at, opened_run_id, assessed_at, assessed_run_id)
+                    SELECT
+                        transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
+                        candidates, order_ids, \(now), \(runID), \(now), \(runID)
+                    FROM held
+                    ORDER BY transaction_id, bundle_id, environment
+                    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+                    SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL,
+                        likelihood = EXCLUDED.likelihood, reasons = EXCLUDED.reasons, action = EXCLUDED.action,
+                        owner_user_ids = EXCLUDED.owner_user_ids, candidates = EXCLUDED.candidates,
+                        order_ids = EXCLUDED.order_ids, assessed_at = EXCLUDED.assessed_at,
+                        assessed_run_id = EXCLUDED.assessed_run_id,
+                        reopened_run_id = CASE WHEN known.state = 'closed' OR known.reopened_run_id = 0
+                            THEN EXCLUDED.assessed_run_id ELSE known.reopened_run_id END
+                    RETURNING
+                        transaction_id, bundle_id, environment,
+                        CASE
+                            WHEN reopened_run_id = assessed_run_id THEN 'case_reopened'
+                            WHEN opened_run_id = assessed_run_id THEN 'case_opened'
+                            ELSE 'case_changed'
+                        END AS kind,
+                        jsonb_build_object(
+                            'likelihood', likelihood, 'reasons', reasons, 'owner_user_ids', owner_user_ids) AS details
+                ), noted AS (
+                    INSERT INTO events (
+                        happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details, seal)
+                    SELECT
+                        \(now), kind, 'iap-reconcile', \(runID), transaction_id, bundle_id, environment, details,
+                        audit.event_seal(
+                            \(now), kind, 'iap-reconcile', \(runID), transaction_id, bundle_id, environment, details)
+                    FROM stored
+                    ORDER BY transaction_id, bundle_id, environment
+                )
+                SELECT news.transaction_id
+                FROM news
+                WHERE NOT EXISTS (
+                    SELECT FROM held
+                    WHERE held.transaction_id = news.transaction_id AND held.bundle_id = news.bundle_id
+                        AND held.environment = news.environment)
+                    AND EXISTS (
+                        SELECT FROM transactions AS found
+                        WHERE found.transaction_id = news.transaction_id AND found.bundle_id = news.bundle_id
+                            AND found.environment = news.environment AND found.place = 'white')
                 """)
-        }
-    }
-
-    /// Closes the cases whose transaction is white no more and that nobody closed on its way out.
-    public func closeVanishedCases(runID: Int64, now: Date) async throws(LedgerError) {
-        try await translating {
-            _ = try await connection.execute(
-                """
-                UPDATE cases
-                SET state = 'closed', closed_at = \(now), closed_as = 'withdrawn', closed_by = \("run \(runID)"),
-                    assessed_at = \(now), assessed_run_id = \(runID)
-                WHERE state = 'open' AND NOT EXISTS (
-                    SELECT FROM white
-                    WHERE white.transaction_id = cases.transaction_id
-                        AND white.bundle_id = cases.bundle_id
-                        AND white.environment = cases.environment)
-                """)
+            return try rows.map { try $0.id("transaction_id") }
         }
     }
 

@@ -47,6 +47,7 @@ struct BatchSource {
             } else if try await session.tryLock(.bucket(candidate)) {
                 bucket = candidate
             } else {
+                night.leave(bucket: candidate)
                 continue
             }
             end = Data()

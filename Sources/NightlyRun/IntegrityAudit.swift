@@ -11,12 +11,17 @@ public struct IntegrityAudit: Sendable {
 
     /// Writes nothing. No check has a time limit of its own: over years of deliveries some take minutes.
     ///
-    /// - Parameter body: is told of each check as soon as it is done.
-    public func verify(_ body: (IntegrityFinding) -> Void) async throws(JobError) -> AuditTrail {
+    /// - Parameters:
+    ///   - end: an end of the chain that was kept outside of the database.
+    ///   - body: is told of each check as soon as it is done.
+    /// - Returns: how far the chain reaches, and whether it continues that end.
+    public func verify(
+        since end: String? = nil, _ body: (IntegrityFinding) -> Void
+    ) async throws(JobError) -> (trail: AuditTrail, isContinued: Bool) {
         do {
             let session = try await LedgerSession.connectToCurrentSchema(LedgerSettings(database: settings.database))
             defer { session.close() }
-            return try await session.verify(body)
+            return try await session.verify(since: end, body)
         } catch {
             throw JobError(error)
         }

@@ -12,8 +12,6 @@ final class Night: Sendable {
     let settings: JobSettings
     let verifier: Verifier
     let screener: Screener
-    /// Whether earlier settings excluded what those of today let through.
-    let isReleasing: Bool
     let stop: StopSignal
     let stopwatch = Stopwatch()
     let log: @Sendable (LogEntry) -> Void
@@ -25,8 +23,8 @@ final class Night: Sendable {
         var budget: Int
         var done = 0
         var receipts = ReceiptCounts()
-        /// Receipts that other sessions' locks were in the way of, in this pass over the buckets.
-        var blocked = 0
+        /// What other sessions' locks were in the way of, in this pass over the buckets.
+        var leftOut = LeftOut()
         var troubles = Troubles()
         /// Buckets that no worker of this run has taken yet.
         var buckets: [Int] = []
@@ -34,7 +32,7 @@ final class Night: Sendable {
 
     init(
         runID: Int64, now: Date, options: RunOptions, settings: JobSettings, verifier: Verifier,
-        screener: Screener, stop: StopSignal, due: Int, isReleasing: Bool,
+        screener: Screener, stop: StopSignal, due: Int,
         log: @escaping @Sendable (LogEntry) -> Void, progress: @escaping @Sendable (RunProgress) -> Void
     ) {
         self.runID = runID
@@ -43,7 +41,6 @@ final class Night: Sendable {
         self.settings = settings
         self.verifier = verifier
         self.screener = screener
-        self.isReleasing = isReleasing
         self.stop = stop
         self.due = due
         self.log = log
@@ -58,7 +55,7 @@ final class Night: Sendable {
     func offer(_ buckets: [Int]) {
         state.withLock { state in
             state.buckets = buckets.reversed()
-            state.blocked = 0
+            state.leftOut = LeftOut()
         }
     }
 
@@ -113,13 +110,21 @@ final class Night: Sendable {
     /// The trouble that most receipts met which must be tried again.
     var greatestTrouble: String? { state.withLock { $0.troubles.greatest } }
 
-    /// Leaves so many receipts in the inbox that another session's lock was in the way of.
-    func leave(_ receipts: Int) {
-        state.withLock { $0.blocked += receipts }
+    /// Leaves so many receipts, and these transactions, that another session's lock was in the way of: they stay due.
+    func leave(receipts: Int = 0, transactions: [TransactionID] = []) {
+        state.withLock { state in
+            state.leftOut.receipts += receipts
+            state.leftOut.transactions.formUnion(transactions)
+        }
     }
 
-    /// How many receipts other sessions' locks were in the way of to the end.
-    var blocked: Int { state.withLock { $0.blocked } }
+    /// Leaves a bucket that another session owns.
+    func leave(bucket: Int) {
+        _ = state.withLock { $0.leftOut.buckets.insert(bucket) }
+    }
+
+    /// What other sessions' locks were in the way of to the end.
+    var leftOut: LeftOut { state.withLock { $0.leftOut } }
 
     /// What became of the receipts so far.
     var receipts: ReceiptCounts {

@@ -19,7 +19,7 @@ struct Run {
     ) async throws -> Run {
         let startedAt = Date()
         let now = options.now ?? startedAt
-        let isReleasing = options.isDryRun ? false : try await reconsider(job, session, at: now)
+        if !options.isDryRun { try await reconsider(job, session, at: now) }
         let due = try await session.dueReceipts(at: now)
         let count = min(due.values.reduce(0, +), options.limit ?? .max)
         let runID = try await session.begin(
@@ -32,22 +32,19 @@ struct Run {
             runID: runID, now: now, options: options, settings: job.settings,
             verifier: Verifier(settings: job.settings, services: services, stop: stop, now: now),
             screener: Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue()),
-            stop: stop, due: count, isReleasing: isReleasing, log: job.log, progress: job.progress)
+            stop: stop, due: count, log: job.log, progress: job.progress)
         job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
         return Run(
             job: job, night: night, session: session, startedAt: startedAt, due: due, ledger: job.ledger(options))
     }
 
-    /// What earlier settings excluded is verified again where those of today let it through. Says whether there is any.
-    private static func reconsider(
-        _ job: NightlyJob, _ session: LedgerSession, at now: Date
-    ) async throws -> Bool {
-        guard let count = try await session.reconsider(job.settings.apps.map(\.app), at: now) else { return false }
+    /// What earlier settings excluded is verified again where those of today let it through.
+    private static func reconsider(_ job: NightlyJob, _ session: LedgerSession, at now: Date) async throws {
+        guard let count = try await session.reconsider(job.settings.apps.map(\.app), at: now) else { return }
         job.log(
             LogEntry(
                 .info, "receipts are verified again whose purchases earlier settings excluded",
                 fields: ["receipts": String(count)]))
-        return true
     }
 
     /// Does everything, and ends the run's row as it deserves.
@@ -68,19 +65,22 @@ struct Run {
             try await step { try await session.dueReceipts(at: night.now).keys.sorted() }
         }
         checkpoint(.inboxDone)
+        var leftOut = try await step { try await self.leftOut() }
         let receipts = try await step { try await session.receiptCounts(of: night.runID) }
         if night.verifier.isAppleDown {
             try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
         }
-        let (_, pending) = try await night.stopwatch.time(.sweep, items: \.cases) {
-            () async throws -> (cases: Int, pending: Int) in
+        let swept = try await night.stopwatch.time(.sweep, items: \.cases) { () async throws -> Sweeper.Swept in
             try await step { try await Sweeper(night: night, session: session).sweep() }
+        }
+        leftOut.transactions.formUnion(swept.locked)
+        if !leftOut.isEmpty {
+            leftOut.holders += try await step { try await session.holdersOfTransactions() }
         }
         let totals = try await night.stopwatch.time(.books) { () async throws -> ControlTotals in
             let totals = try await step { try await session.closeBooks(of: night.runID) }
             try await step {
-                try await session.checkNight(startedAt: startedAt)
-                try await session.sealEvents(of: night.runID)
+                try await session.checkNight()
             }
             return totals
         }
@@ -88,12 +88,14 @@ struct Run {
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: Date(), now: night.now,
-            timeZone: job.settings.timeZone, outcome: outcome(receipts), receipts: receipts, totals: totals,
-            cases: try await step { try await session.caseCounts(runID: night.runID) }, pending: pending,
+            timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut), receipts: receipts, totals: totals,
+            cases: try await step { try await session.caseCounts(runID: night.runID) }, pending: swept.pending,
             stages: night.stopwatch.stages)
         head.purged = purged
+        head.leftOut = leftOut
+        if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
         try await step {
-            try await session.keep(cases: head.cases, pending: pending, stages: head.stages, of: night.runID)
+            try await session.keep(cases: head.cases, pending: swept.pending, stages: head.stages, of: night.runID)
         }
         checkpoint(.headKept)
         let before = ContinuousClock.now
@@ -105,6 +107,24 @@ struct Run {
                 name: Stopwatch.Stage.report.rawValue, seconds: (ContinuousClock.now - before) / .seconds(1),
                 items: head.cases.total))
         return head
+    }
+
+    /// What the workers left out, and who holds the buckets that nobody of this run could own. A bucket that another run
+    /// works through, where runs share the inbox, is in good hands.
+    private func leftOut() async throws -> LeftOut {
+        var leftOut = night.leftOut
+        let due = leftOut.buckets.isEmpty ? [:] : try await session.dueReceipts(at: night.now)
+        for bucket in leftOut.buckets {
+            let holders = try await session.holders(of: .bucket(bucket))
+            let isShared = job.settings.workers == .shared && !holders.isEmpty && holders.allSatisfy(\.isJob)
+            guard let receipts = due[bucket], !isShared else {
+                leftOut.buckets.remove(bucket)
+                continue
+            }
+            leftOut.receipts += receipts
+            leftOut.holders += holders.filter { !leftOut.holders.contains($0) }
+        }
+        return leftOut
     }
 
     /// A receiver begins anew where it is begun once more.
@@ -139,7 +159,7 @@ struct Run {
         }
     }
 
-    private func outcome(_ receipts: ReceiptCounts) -> RunOutcome {
+    private func outcome(_ receipts: ReceiptCounts, _ leftOut: LeftOut) -> RunOutcome {
         if let reason = night.stop.reason { return .endedEarly(reason) }
         if night.verifier.isAppleDown {
             return .endedEarly("Apple went down; \(receipts.left) receipts wait for the next night")
@@ -149,9 +169,7 @@ struct Run {
             let why = night.greatestTrouble.map { "; \($0)" } ?? ""
             return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again\(why)")
         }
-        if night.blocked > 0 {
-            return .endedEarly("other sessions' locks stood in the way of \(night.blocked) receipts")
-        }
+        if let why = leftOut.text { return .endedEarly(why) }
         return .complete
     }
 

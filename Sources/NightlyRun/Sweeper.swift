@@ -7,25 +7,53 @@ struct Sweeper {
     let night: Night
     let session: LedgerSession
 
-    /// Sweeps all apps. Gives how many transactions are cases, and how many are still within their grace.
-    func sweep() async throws(LedgerError) -> (cases: Int, pending: Int) {
+    struct Swept {
+        /// How many transactions are cases, and how many are still within their grace.
+        var cases = 0
+        var pending = 0
+        /// Those that another session has locked: their cases stay as they are.
+        var locked: [TransactionID] = []
+    }
+
+    /// Sweeps all apps.
+    func sweep() async throws(LedgerError) -> Swept {
         let apps = night.settings.apps.map(\.app)
         var given = GivenOrders()
-        var count = 0
+        var swept = Swept()
+        var left: [AssessedCase] = []
         try await session.forEachPageOfFacts(of: apps, now: night.now) { page async throws(LedgerError) in
             let cases = page.map { given.assess($0) }
-            count += cases.count
+            swept.cases += cases.count
             checkpoint(.casesAssessed)
-            try await patiently { () async throws(LedgerError) in
-                try await session.store(cases, runID: night.runID, now: night.now)
-            }
+            left += try await store(cases)
             checkpoint(.casesStored)
         }
-        try await patiently { () async throws(LedgerError) in
-            try await session.closeVanishedCases(runID: night.runID, now: night.now)
-        }
+        left = try await storeAgain(left)
         checkpoint(.casesClosed)
-        return (count, try await session.pendingCount(of: apps, now: night.now))
+        swept.locked = left.map(\.key.id)
+        swept.pending = try await session.pendingCount(of: apps, now: night.now)
+        return swept
+    }
+
+    /// Gives those whose transaction another session has locked.
+    private func store(_ cases: [AssessedCase]) async throws(LedgerError) -> [AssessedCase] {
+        let locked = try await patiently { () async throws(LedgerError) in
+            try await session.store(cases, runID: night.runID, now: night.now)
+        }
+        guard !locked.isEmpty else { return [] }
+        let ids = Set(locked)
+        return cases.filter { ids.contains($0.key.id) }
+    }
+
+    /// A claim takes milliseconds: what is locked for longer is left to the next night.
+    private func storeAgain(_ cases: [AssessedCase]) async throws(LedgerError) -> [AssessedCase] {
+        let deadline = ContinuousClock.now + .seconds(min(2, night.settings.patience))
+        var left = cases
+        while !left.isEmpty, ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(100))
+            left = try await store(left)
+        }
+        return left
     }
 }
 

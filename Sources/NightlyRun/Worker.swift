@@ -64,7 +64,7 @@ struct Worker {
         } catch {
             guard case .conflict(let why) = error else { throw error }
             // Somebody holds on to a transaction of this batch: the others need not wait for that.
-            night.leave(receipts.count)
+            night.leave(receipts: receipts.count)
             night.log(
                 LogEntry(
                     .warning, "another session's lock stays in the way of a batch, which stays in the inbox",
@@ -81,7 +81,7 @@ struct Worker {
             let sightings = try await screen(verified.groups)
             let record = BatchRecord(
                 runID: night.runID, bucket: verified.batch.bucket, now: night.now, sightings: sightings,
-                receipts: receipts, isReleasing: night.isReleasing)
+                receipts: receipts)
             return try await patiently(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
                 try await session.record(record)
             }
@@ -89,6 +89,16 @@ struct Worker {
         checkpoint(.recordCommitted)
         night.note(verified.groups)
         night.count(totals)
+        if totals.receiptsHeld > 0 || !totals.locked.isEmpty {
+            night.leave(receipts: totals.receiptsHeld, transactions: totals.locked)
+            night.log(
+                LogEntry(
+                    .warning, "another session holds transactions, which stay as they are",
+                    fields: [
+                        "bucket": String(verified.batch.bucket), "receipts": String(totals.receiptsHeld),
+                        "transactions": totals.locked.map(\.text).joined(separator: " "),
+                    ], runID: night.runID))
+        }
     }
 
     private func screen(_ groups: [Verifier.Verified]) async throws(LedgerError) -> [SightedTransaction] {
@@ -105,7 +115,8 @@ struct Worker {
                 Patience.outcome(of: item.verdict, attempts: receipt.attempts)
                     .map {
                         TriedReceipt(
-                            id: receipt.id, outcome: $0, signature: item.signature, madeAt: item.verdict.madeAt)
+                            id: receipt.id, outcome: $0, signature: item.signature, madeAt: item.verdict.madeAt,
+                            missing: item.verdict.missing(of: receipt))
                     }
             }
         }

@@ -67,7 +67,10 @@ struct HostileNight {
         try await connection.execute(
             """
             UPDATE iap.receipts
-            SET submitted_at = \(uploaded), next_attempt_at = \(uploaded)
+            SET submitted_at = \(uploaded), next_attempt_at = \(uploaded),
+                seal = audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, \(uploaded),
+                    state, is_erased)
             WHERE user_id = ANY (\(Self.texts.map(\.text)))
             """)
     }

@@ -31,7 +31,7 @@ struct ProgramNight {
         defer { connection.close() }
         let passing = [
             "first_run_id", "run_id", "refund_run_id", "opened_run_id", "first_seen_at", "excluded_at", "opened_at",
-            "assessed_at", "assessed_run_id", "reopened_run_id",
+            "assessed_at", "assessed_run_id", "reopened_run_id", "seal",
         ]
         var rows: [String] = []
         for table in ["iap.white", "iap.black", "iap.excluded", "iap.sightings", "iap.cases"] {
@@ -49,7 +49,7 @@ struct ProgramNight {
     func fingerprint() async throws -> [String] {
         let connection = try await database.connect()
         defer { connection.close() }
-        let tables = ["receipts", "white", "black", "excluded", "sightings", "cases", "movements", "runs", "events"]
+        let tables = ["receipts", "transactions", "moves", "sightings", "cases", "books", "runs", "events"]
         var prints: [String] = []
         for table in tables {
             let query: SQL = """

@@ -53,13 +53,13 @@ import Testing
     @Test func aRoleWithoutItsRightsIsToldBeforeAnythingIsDone() async throws {
         try await withProgramNight(customers: 20) { night in
             let admin = try await night.database.connect()
-            try await admin.execute("REVOKE EXECUTE ON FUNCTION audit.seal_events FROM iap_job")
+            try await admin.execute("REVOKE EXECUTE ON FUNCTION iap.close_books FROM iap_job")
             try await admin.execute("REVOKE UPDATE ON iap.cases FROM iap_job")
             admin.close()
             let before = try await night.fingerprint()
             let ended = try await ChildProcess.run(ProgramNight.program, night.run)
             #expect(ended.status == 77)
-            #expect(ended.errors.contains("lacks EXECUTE on audit.seal_events, UPDATE on iap.cases; run sql/roles.sql"))
+            #expect(ended.errors.contains("lacks EXECUTE on iap.close_books, UPDATE on iap.cases; run sql/roles.sql"))
             let after = try await night.fingerprint()
             #expect(after == before)
         }
@@ -110,7 +110,7 @@ import Testing
             let holder = try await night.database.connect()
             defer { holder.close() }
             // The night's lock, as a run on another host would hold it.
-            _ = try await holder.query("SELECT pg_advisory_lock(\(Int32(0x49_41_50)), \(Int32(1000)))")
+            _ = try await holder.query("SELECT pg_advisory_lock(space, 1000) FROM iap.lock_space")
             let ended = try await ChildProcess.run(ProgramNight.program, night.run)
             #expect(ended.status == 75)
             #expect(ended.errors.contains("Another run holds the night's lock"))

@@ -74,13 +74,13 @@ import Testing
                 #expect(open.status == 0)
                 #expect(
                     open.output.hasSuffix(
-                        "  receipts: 1\n  white: 1\nStill open: 1 purchase is paid and not delivered (1), 1 receipt is "
+                        "  receipts: 1\n  transactions: 1\nStill open: 1 purchase is paid and not delivered (1), 1 receipt is "
                             + "not verified yet.\n"))
 
                 let settled = try await erase("bob")
                 #expect(settled.status == 0)
                 #expect(settled.output.hasPrefix("The user is erased, and called erased-"))
-                #expect(settled.output.hasSuffix("\n  black: 1\n  claims: 1\n  events: 1\n"))
+                #expect(settled.output.hasSuffix("\n  claims: 1\n  trail: 1\n  transactions: 1\n"))
                 #expect(settled.errors.contains("reports that were written before still name the user"))
                 #expect(!(open.output + open.errors + settled.output + settled.errors).contains("bob"))
             }

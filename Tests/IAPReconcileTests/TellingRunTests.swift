@@ -99,7 +99,7 @@ import Testing
                 try await night.tellEverybody(server.url)
                 let holder = try await night.database.connect()
                 defer { holder.close() }
-                _ = try await holder.query("SELECT pg_advisory_lock(\(Int32(0x49_41_50)), \(Int32(1000)))")
+                _ = try await holder.query("SELECT pg_advisory_lock(space, 1000) FROM iap.lock_space")
                 let ended = try await ChildProcess.run(ProgramNight.program, night.run)
                 #expect(ended.status == 75)
                 #expect(server.log.contains { $0.path == "/failure/75" })

@@ -41,7 +41,12 @@ import Testing
             unsafe: """
                 UPDATE iap.products SET list_price_milliunits = list_price_milliunits * 2;
                 SELECT iap.resolve(transaction_id, 'delivered', 'sue', 'by hand') FROM iap.white;
-                UPDATE iap.black SET refunded_at = now() WHERE hashtext(transaction_id) % 2 = 0;
+                SET search_path = iap;
+                SELECT iap.move(
+                    array_agg(ROW(t, iap.refunded(t, now(), NULL, 1))::iap.change ORDER BY t.transaction_id), NULL, 'sue',
+                    1, now())
+                FROM iap.transactions AS t
+                WHERE place = 'black' AND refunded_at IS NULL AND hashtext(transaction_id) % 2 = 0;
                 """)
         let finance = try await nights.database.connect(as: "iap_finance")
         defer { finance.close() }

@@ -25,8 +25,9 @@ import Testing
         try await withStage { stage in
             let first = try await stage.run()
             let tables = [
-                "iap.receipts", "iap.uploads", "iap.verified", "iap.white", "iap.black", "iap.excluded",
-                "iap.sightings", "iap.claims", "iap.cases", "iap.movements", "iap.products", "iap.orders",
+                "iap.receipts", "iap.uploads", "iap.transactions", "iap.moves", "iap.sightings", "iap.claims",
+                "iap.cases",
+                "iap.products", "iap.orders",
             ]
             var before: [String: [String]] = [:]
             for table in tables { before[table] = try await stage.rows(of: table) }
@@ -64,8 +65,8 @@ import Testing
     @Test func leavesNoTraceOfADryRunThatReportsTheSame() async throws {
         try await withStage { stage in
             let tables = [
-                "iap.receipts", "iap.white", "iap.black", "iap.excluded", "iap.sightings", "iap.cases", "iap.runs",
-                "iap.events", "iap.movements",
+                "iap.receipts", "iap.transactions", "iap.moves", "iap.sightings", "iap.cases", "iap.runs", "iap.events",
+                "iap.books", "audit.links", "audit.frontier",
             ]
             var before: [String: [String]] = [:]
             for table in tables { before[table] = try await stage.rows(of: table) }

@@ -89,7 +89,7 @@ import Testing
             let desk = RetentionDesk(settings: settings)
             let erasure = Erasure(userID: user, by: "dan", isEvenOpen: true)
 
-            _ = try await connection.query("SELECT pg_advisory_lock_shared(4800848, 1000)")
+            _ = try await connection.query("SELECT pg_advisory_lock_shared(space, 1000) FROM iap.lock_space")
             await #expect {
                 _ = try await desk.erase(erasure)
             } throws: { error in

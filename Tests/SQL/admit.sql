@@ -11,13 +11,17 @@ SELECT results_eq(
     $$SELECT user_id, order_id, is_named FROM iap.sightings$$, $$VALUES ('ann', 'order-1', true)$$,
     'seen in the receipt that was uploaded for it');
 SELECT is(test.admit('100', quantity => 2), 'already_white', 'admitted again, it is white already');
-SELECT is((SELECT count(*) FROM iap.movements), 1::bigint, 'and moved once');
+SELECT is_empty('SELECT FROM iap.moves', 'and has not moved');
+SELECT results_eq(
+    $$SELECT place, units, milliunits, booked_as FROM iap.entries$$, $$VALUES ('white', 2, 1980::bigint, 'list')$$,
+    'it entered once');
 
 -- What was not known is added; what was is kept.
 SELECT is(test.admit('101', user_id => NULL), 'white', 'for nobody');
 SELECT is(test.admit('101', user_id => 'bob'), 'already_white', 'then for bob');
 SELECT is(test.admit('101', user_id => 'ann'), 'already_white', 'then for ann');
 SELECT is((SELECT admitted_user_id FROM iap.white WHERE transaction_id = '101'), 'bob', 'bob was the first');
+SELECT is_empty('SELECT FROM iap.moves', 'which is no move');
 
 -- Delivered.
 SELECT is(test.claim('100'), 'delivered', 'a claim');
@@ -57,6 +61,8 @@ SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id = '400'$$, 'nothing
 SELECT is(test.admit(repeat('4', 64), product_id => 'unheard.of'), 'white',
     'the longest id, and a product that nobody listed, are');
 
-SELECT is(test.moved_tally(), test.white_tally(), 'the movements explain the white table');
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();
 ROLLBACK;

@@ -1,77 +1,310 @@
--- The chain over the audit trail.
+-- The chain over entries, moves and events, and the seals of rows: what is changed by hand is found.
 BEGIN;
 SELECT no_plan();
 
-CREATE VIEW test.chain AS
-SELECT
-    position, event_id, digest, link,
-    link = sha256(lag(link, 1, audit.first_link()) OVER (ORDER BY position) || digest) AS is_linked
-FROM audit.seals;
+-- What is found after a statement, which is taken back again: the links that don't fit, and the rows.
+CREATE FUNCTION test.after(statement text, query text) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    found_then text[];
+BEGIN
+    BEGIN
+        EXECUTE statement;
+        EXECUTE format('SELECT array_agg(found ORDER BY found) FROM (%s) AS answer (found)', query) INTO found_then;
+        RAISE EXCEPTION USING ERRCODE = 'P0999';
+    EXCEPTION
+        WHEN SQLSTATE 'P0999' THEN NULL;
+    END;
+    RETURN found_then;
+END
+$$;
+CREATE FUNCTION test.breaks(statement text, runs text[], description text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT is(test.after(statement, 'SELECT * FROM audit.broken_links()'), runs, description)
+$$;
+CREATE FUNCTION test.unseals(statement text, rows text[], description text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT is(test.after(statement, $q$SELECT relation || ' ' || row FROM test.misfits$q$), rows, description)
+$$;
+CREATE FUNCTION test.note(kind text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
+    SELECT iap.note($1, 'me', NULL, now(), '{"a": 1}')
+$$;
 
-INSERT INTO iap.events (kind, actor) VALUES ('one', 'me'), ('two', 'me'), ('three', 'me');
-SELECT is(audit.seal_events(7), 3::bigint, 'seals what was written');
-SELECT results_eq('SELECT position FROM audit.seals ORDER BY position', ARRAY[1, 2, 3]::bigint[], 'in a row');
-SELECT is_empty('SELECT FROM test.chain WHERE NOT is_linked', 'each linked to the one before');
-SELECT is(audit.seal_events(8), 0::bigint, 'and nothing twice');
+-- The chain ----------------------------------------------------------------------------------------------------------
 
-INSERT INTO iap.events (kind, actor) VALUES ('four', 'me');
-SELECT is(audit.seal_events(9), 1::bigint, 'goes on with what is new');
-SELECT is_empty('SELECT FROM test.chain WHERE NOT is_linked', 'linked to what was there');
+SELECT is_empty('SELECT audit.broken_links()', 'before the first closing nothing is broken');
+SELECT test.note('one'), test.admit('1', quantity => 2), test.admit('2'), test.claim('1', 'ann', 'order-1');
+SELECT is(test.close_books(), 1::bigint, 'the first closing');
 SELECT results_eq(
-    'SELECT run_id, position FROM audit.sealings ORDER BY sealing_id',
-    $$VALUES (7::bigint, 3::bigint), (8, 3), (9, 4)$$, 'and keeps where it ended');
-SELECT is_empty(
-    'SELECT FROM audit.sealings JOIN audit.seals USING (position) WHERE seals.link <> sealings.link',
-    'with the link of then');
+    'SELECT position, run_id, upto, late, entries FROM audit.links',
+    $$SELECT 1::bigint, 1::bigint, last_value, '{}'::bigint[], 4::bigint FROM iap.trail$$,
+    'covers two entries, a move and an event');
+SELECT results_eq('SELECT upto, gaps FROM audit.frontier', $$SELECT upto, '{}'::int8multirange FROM audit.links$$,
+    'and all that there is');
+SELECT is_empty('SELECT audit.broken_links()', 'nothing is broken');
+SELECT is(test.close_books(), 2::bigint, 'the second closing');
+SELECT is((SELECT entries FROM audit.links WHERE run_id = 2), 0::bigint, 'covers nothing twice');
+SELECT test.note('two'), test.resolve('2', 'dismissed'), test.admit('3');
+SELECT test.hear(test.heard('3', product_id => 'full', quantity => 1));
+SELECT is(test.close_books(), 3::bigint, 'the third closing');
+SELECT is((SELECT entries FROM audit.links WHERE run_id = 3), 4::bigint, 'goes on with what is new');
+SELECT is_empty('SELECT audit.broken_links()', 'nothing is broken after several closings');
+SELECT test.note('three'), test.admit('4');
+SELECT is_empty('SELECT audit.broken_links()', 'nor by what no run has closed its books over');
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 
--- A digest holds all of an event, and doesn't depend on how a session writes times.
-SELECT is_empty(
-    $$SELECT FROM audit.seals JOIN iap.events USING (event_id) WHERE audit.event_digest(events) <> digest$$,
-    'the digests are those of the events');
+-- In whatever way a session writes times.
 SET LOCAL TimeZone = 'Asia/Shanghai';
 SET LOCAL DateStyle = 'SQL, DMY';
-SELECT is_empty(
-    $$SELECT FROM audit.seals JOIN iap.events USING (event_id) WHERE audit.event_digest(events) <> digest$$,
-    'in any time zone and style');
-SELECT isnt(audit.event_digest(jsonb_populate_record(events, changed)), audit.event_digest(events), 'another ' || changed::text)
-FROM iap.events
-CROSS JOIN unnest(ARRAY[
-    '{"kind": "x"}', '{"actor": "x"}', '{"run_id": 1}', '{"transaction_id": "1"}', '{"bundle_id": "x"}',
-    '{"environment": "x"}', '{"details": {"a": 1}}', '{"happened_at": "2020-01-01Z"}', '{"event_id": 0}']::jsonb[])
-    AS changed
-WHERE kind = 'one';
+SELECT is_empty('SELECT audit.broken_links()', 'in any time zone and style');
+SELECT is(test.close_books(), 4::bigint, 'in which books can be closed');
+SET LOCAL TimeZone = 'UTC';
+SET LOCAL DateStyle = 'ISO, YMD';
+SELECT is_empty('SELECT audit.broken_links()', 'and looked at in another');
 
-SELECT throws_ok('DELETE FROM audit.seals', '42501', NULL, 'no seal is removed');
-SELECT throws_ok('TRUNCATE audit.seals', '42501', NULL, 'nor all of them');
-SELECT throws_ok('UPDATE audit.sealings SET position = 0', '42501', NULL, 'where it ended is not changed');
-SELECT throws_ok('DELETE FROM audit.sealings', '42501', NULL, 'nor removed');
+-- What is changed by hand.
+SELECT test.breaks($$UPDATE iap.events SET kind = 'x' WHERE kind = 'one'$$, '{run 1}', 'an event that is changed');
+SELECT test.breaks($$DELETE FROM iap.events WHERE kind = 'two'$$, '{run 3}', 'or removed');
+SELECT test.breaks(
+    $$UPDATE iap.moves SET from_units = 1 WHERE transaction_id = '1'$$, '{run 1}', 'a move that is changed');
+SELECT test.breaks($$DELETE FROM iap.moves WHERE transaction_id = '2'$$, '{run 1,run 3}',
+    'a removed move, and so what its transaction was when it entered');
+SELECT test.breaks($$UPDATE iap.moves SET kind = 'claimed' WHERE kind = 'corrected'$$, '{run 3}', 'why it moved');
+SELECT test.breaks(
+    $$UPDATE iap.transactions SET booked_milliunits = 1 WHERE transaction_id = '4'$$, '{run 4}',
+    'the amount of what is as it entered');
+SELECT test.breaks(
+    $$UPDATE iap.moves SET from_milliunits = 1 WHERE transaction_id = '2'$$, '{run 1,run 3}',
+    'or as it was when its first move found it');
+SELECT test.breaks(
+    $$UPDATE iap.transactions SET first_seen_at = now() - interval '1 day' WHERE transaction_id = '1'$$, '{run 1}',
+    'when it entered');
+SELECT test.breaks($$UPDATE iap.transactions SET first_run_id = 9 WHERE transaction_id = '1'$$, '{run 1}',
+    'and by which run');
+SELECT test.breaks($$DELETE FROM iap.transactions WHERE transaction_id = '1'$$, '{run 1}',
+    'a transaction that is gone');
+SELECT test.breaks(
+    $$UPDATE iap.transactions SET entry_id = entry_id + 1000 WHERE transaction_id = '1'$$, '{run 1}',
+    'or was given another number');
+SELECT test.breaks($$UPDATE iap.transactions SET environment = 'Sandbox' WHERE transaction_id = '4'$$, '{run 4}',
+    'or another environment');
 
--- Seals of rows.
-SELECT test.admit('1');
-SELECT is_empty(
-    $$SELECT FROM iap.white WHERE seal IS DISTINCT FROM audit.white_seal(
-        transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
-        price_milliunits, currency, first_seen_at)$$, 'what is admitted is sealed');
-SELECT is(iap.claim('com.example.a', '1', 'ann'), 'delivered', 'and what is claimed');
-SELECT is_empty(
-    $$SELECT FROM iap.black WHERE seal IS DISTINCT FROM audit.black_seal(
-        transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
-        price_milliunits, currency, user_id, order_id, delivered_by, delivered_at, refunded_at)$$,
-    'the delivery');
-SELECT is_empty(
-    $$SELECT FROM iap.claims WHERE seal IS DISTINCT FROM audit.claim_seal(
-        transaction_id, bundle_id, user_id, order_id, outcome, attempted_at)$$, 'and the claim');
-SELECT test.admit('2');
-SELECT is(iap.resolve('2', 'dismissed', 'me', 'why'), 'dismissed', 'what support dismisses');
-SELECT is_empty(
-    $$SELECT FROM iap.excluded WHERE seal IS DISTINCT FROM audit.excluded_seal(
-        transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
-        price_milliunits, currency, reason, found_bundle_id, excluded_at)$$, 'is sealed');
-SELECT is(iap.reopen('2', 'me', 'why'), 'reopened', 'what is reopened');
-SELECT is_empty(
-    $$SELECT FROM iap.white WHERE seal IS DISTINCT FROM audit.white_seal(
-        transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
-        price_milliunits, currency, first_seen_at)$$, 'has its old seal');
+-- What is slipped in, with a number that a closed run covers.
+SELECT test.breaks(
+    $$INSERT INTO iap.events (event_id, kind, actor) SELECT entry_id, 'x', 'me' FROM iap.transactions
+    WHERE transaction_id = '1'$$, '{run 1}', 'an event that was slipped in');
+SELECT test.breaks(
+    $$INSERT INTO iap.moves
+    SELECT (jsonb_populate_record(moves, jsonb_build_object('move_id', event_id, 'transaction_id', '4'))).*
+    FROM iap.moves, iap.events WHERE moves.kind = 'claimed' AND events.kind = 'two'$$, '{run 3}',
+    'a move that was slipped in');
+SELECT test.breaks(
+    $$INSERT INTO iap.transactions
+    SELECT (jsonb_populate_record(t, '{"transaction_id": "5"}')).* FROM iap.transactions AS t
+    WHERE transaction_id = '4'$$, '{run 4}', 'a transaction that was slipped in');
+
+-- The chain itself.
+SELECT test.breaks($$UPDATE audit.links SET link = sha256('x') WHERE run_id = 3$$, '{run 3,run 4}', 'another link');
+SELECT test.breaks($$UPDATE audit.links SET entries = 3 WHERE run_id = 1$$, '{run 1}', 'another number of entries');
+SELECT test.breaks($$DELETE FROM audit.links WHERE run_id = 2$$, '{run 3}', 'a missing link');
+SELECT test.breaks($$DELETE FROM audit.links WHERE run_id = 4$$, '{the end of the chain}', 'a missing end');
+SELECT test.breaks(
+    $$UPDATE audit.frontier SET upto = upto + 1000$$, '{the end of the chain}', 'a frontier beyond the last link');
+SELECT test.breaks(
+    $$UPDATE audit.links SET upto = (SELECT upto FROM audit.links WHERE run_id = 1) - 1 WHERE run_id = 1$$,
+    '{run 1,run 2}', 'where a link ends');
+SELECT is_empty('SELECT audit.broken_links()', 'all of which is taken back');
+
+-- What was begun before a closing and committed after it -------------------------------------------------------------
+
+SELECT nextval('iap.trail') AS late, nextval('iap.trail') AS never \gset
+SELECT test.note('four'), test.admit('6');
+SELECT is(test.close_books(), 5::bigint, 'a closing that does not see two numbers');
+SELECT is((SELECT gaps FROM audit.frontier), int8multirange(int8range(:late, :never + 1)), 'keeps them in mind');
+INSERT INTO iap.events (event_id, kind, actor, seal, happened_at)
+VALUES (:late, 'late', 'me', audit.event_seal(now(), 'late', 'me', NULL, NULL, NULL, NULL, '{}'), now());
+SELECT is_empty('SELECT audit.broken_links()', 'what comes late is not slipped in');
+SELECT is(test.close_books(), 6::bigint, 'the next closing');
+SELECT results_eq(
+    'SELECT late, entries FROM audit.links WHERE run_id = 6', format($$VALUES ('{%s}'::bigint[], 1::bigint)$$, :late),
+    'covers it');
+SELECT is((SELECT gaps FROM audit.frontier), int8multirange(int8range(:never, :never + 1)), 'and keeps the other');
+SELECT is_empty('SELECT audit.broken_links()', 'nothing is broken');
+SELECT test.breaks($$UPDATE iap.events SET actor = 'x' WHERE kind = 'late'$$, '{run 6}',
+    'if it is changed, that one is');
+SELECT test.breaks($$DELETE FROM iap.events WHERE kind = 'late'$$, '{run 6}', 'or removed');
+SELECT test.breaks($$UPDATE audit.links SET late = '{}' WHERE run_id = 6$$, '{run 5,run 6}',
+    'or if the link does not tell of it');
+SELECT is(test.close_books(), 7::bigint, 'a closing shortly afterwards');
+SELECT is((SELECT gaps FROM audit.frontier), int8multirange(int8range(:never, :never + 1)), 'still waits');
+
+-- A number whose transaction is over, and that nobody wrote, stands for nothing any more.
+UPDATE audit.frontier SET closed_at = closed_at - interval '11 minutes', horizon = '0';
+SELECT is(test.close_books(), 8::bigint, 'a closing when all that was under way is over');
+SELECT is((SELECT gaps FROM audit.frontier), '{}', 'waits no more');
+SELECT is_empty('SELECT audit.broken_links()', 'nothing is broken');
+SELECT test.breaks(
+    format($$INSERT INTO iap.events (event_id, kind, actor) VALUES (%s, 'x', 'me')$$, :never), '{run 5}',
+    'what comes with that number now was slipped in');
+
+-- Entries that come late are in the totals of the run that covers them.
+SELECT nextval('iap.trail') AS late \gset
+SELECT test.admit('7', quantity => 5);
+SELECT test.admit('8', quantity => 7);
+CREATE FUNCTION test.totals(run bigint) RETURNS iap.white_totals
+LANGUAGE sql AS $$ SELECT iap.close_books(run) $$;
+UPDATE iap.transactions SET entry_id = :late WHERE transaction_id = '7';
+UPDATE iap.transactions SET seal = audit.seal(transactions) WHERE transaction_id = '7';
+CREATE TABLE test.late AS SELECT * FROM iap.transactions WHERE transaction_id = '7';
+DELETE FROM iap.transactions WHERE transaction_id = '7';
+SELECT results_eq(
+    'SELECT new[1:2], closing_white[1:2] FROM test.totals(9)', $$VALUES ('{1,7}'::bigint[], '{4,10}'::bigint[])$$,
+    'one run does not see it');
+INSERT INTO iap.transactions SELECT * FROM test.late;
+SELECT results_eq(
+    'SELECT new[1:2], claimed, closing_white[1:2] FROM test.totals(10)',
+    $$VALUES ('{1,5}'::bigint[], '{0,0,0}'::bigint[], '{5,15}'::bigint[])$$, 'the next one does');
+SELECT is_empty('SELECT audit.broken_links()', 'nothing is broken');
+SELECT is_empty('SELECT * FROM finance.unexplained', 'and nothing unexplained');
+SELECT test.claim('7');
+SELECT is_empty('SELECT audit.broken_links()', 'a late entry may move');
+SELECT results_eq(
+    'SELECT new, claimed[1:2], closing_white[1:2] FROM test.totals(11)',
+    $$VALUES ('{0,0,0}'::bigint[], '{1,5}'::bigint[], '{4,10}'::bigint[])$$, 'as any other');
+SELECT is_empty('SELECT audit.broken_links()', 'nothing is broken');
+
+-- Erasing ------------------------------------------------------------------------------------------------------------
+
+SELECT test.admit('10', user_id => 'eve'), test.claim('10', 'eve');
+SELECT is(
+    iap.erase_user('eve', 'dan') ->> 'outcome', 'erased', 'a user is erased before a run has closed its books over it');
+SELECT is_empty('SELECT audit.broken_links()', 'nothing is broken');
+SELECT test.close_books();
+SELECT is_empty('SELECT audit.broken_links()', 'nor when it has');
+SELECT is(iap.erase_user('ann', 'dan', true) ->> 'outcome', 'erased', 'a user whose moves are covered');
+SELECT is_empty('SELECT audit.broken_links()', 'nothing is broken');
+SELECT is_empty('SELECT audit.wrong_erasures()', 'the erasures are what was left');
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
+SELECT test.close_books();
+SELECT is_empty('SELECT audit.broken_links()', 'and the chain goes on');
+SET LOCAL TimeZone = 'Asia/Shanghai';
+SET LOCAL DateStyle = 'SQL, DMY';
+SELECT is_empty('SELECT audit.wrong_erasures()', 'in any time zone and style');
+SET LOCAL TimeZone = 'UTC';
+SET LOCAL DateStyle = 'ISO, YMD';
+SELECT is(
+    test.after(
+        $$UPDATE iap.moves SET to_units = 1 WHERE transaction_id = '1'$$, 'SELECT transaction_id FROM iap.moves
+        JOIN audit.wrong_erasures() AS number ON number = move_id'), '{1}',
+    'a change by hand after an erasure is found');
+SELECT is(
+    test.after(
+        $$UPDATE iap.moves SET details = details || '{"user_id": "mallory"}' WHERE transaction_id = '10'$$,
+        'SELECT transaction_id FROM iap.moves JOIN audit.wrong_erasures() AS number ON number = move_id'), '{10}',
+    'another user in an erased one''s place too');
+SELECT is(
+    test.after(
+        $$DELETE FROM iap.moves WHERE transaction_id = '10'$$, 'SELECT count(*)::text FROM audit.wrong_erasures()'),
+    '{1}', 'and what is removed');
+SELECT is(
+    test.after(
+        $$INSERT INTO audit.erasures SELECT event_id, event_id, audit.digest(events), audit.digest(events)
+        FROM iap.events WHERE kind = 'one'$$, 'SELECT count(*)::text FROM audit.wrong_erasures()'), '{1}',
+    'an erasure that no event tells of');
+SELECT test.breaks($$UPDATE audit.erasures SET digest = left_as WHERE number = (
+    SELECT move_id FROM iap.moves WHERE transaction_id = '1')$$, '{run 1}', 'or that says something else was there');
+SELECT test.breaks($$DELETE FROM audit.erasures WHERE number = (
+    SELECT move_id FROM iap.moves WHERE transaction_id = '1')$$, '{run 1}', 'or that is not told of');
+
+-- The digests hold all of a row.
+CREATE FUNCTION test.another(value jsonb, type text) RETURNS jsonb
+LANGUAGE sql AS $$
+    SELECT CASE
+        WHEN type IN ('bigint', 'integer') THEN to_jsonb(coalesce((value #>> '{}')::bigint, 0) + 1)
+        WHEN type = 'boolean' THEN to_jsonb(NOT (value #>> '{}')::boolean)
+        WHEN type LIKE 'timestamp%' THEN '"2001-02-03 04:05:06+00"'
+        WHEN type = 'date' THEN '"2001-02-03"'
+        WHEN type = 'jsonb' THEN '{"x": 1}'
+        WHEN type = 'iap.source' THEN '"local"'
+        ELSE to_jsonb(coalesce(value #>> '{}', '') || 'x')
+    END
+$$;
+CREATE VIEW test.columns AS
+SELECT attrelid::regclass::text AS relation, attname AS name, format_type(atttypid, NULL) AS type
+FROM pg_attribute
+WHERE attrelid IN ('iap.moves'::regclass, 'iap.events'::regclass, 'iap.transactions'::regclass) AND attnum > 0;
+SELECT set_eq(
+    $$SELECT name::text FROM test.columns, iap.events
+    WHERE relation = 'iap.events' AND kind = 'one' AND audit.digest(events)
+        = audit.digest(jsonb_populate_record(
+            events, jsonb_build_object(name, test.another(to_jsonb(events) -> name::text, type))))$$,
+    ARRAY['seal'], 'an event''s holds all but its seal');
+SELECT set_eq(
+    $$SELECT name::text FROM test.columns, iap.moves
+    WHERE relation = 'iap.moves' AND moves.transaction_id = '1' AND audit.digest(moves)
+        = audit.digest(jsonb_populate_record(
+            moves, jsonb_build_object(name, test.another(to_jsonb(moves) -> name::text, type))))$$,
+    ARRAY['seal'], 'a move''s holds all but its seal');
+
+-- The seals ----------------------------------------------------------------------------------------------------------
+
+SELECT set_eq(
+    $$SELECT name::text FROM test.columns, iap.moves
+    WHERE relation = 'iap.moves' AND moves.transaction_id = '1' AND audit.seal(moves)
+        = audit.seal(jsonb_populate_record(
+            moves, jsonb_build_object(name, test.another(to_jsonb(moves) -> name::text, type))))$$,
+    ARRAY['seal'], 'a move''s seal is of the whole move');
+SELECT set_eq(
+    $$SELECT name::text FROM test.columns, iap.transactions
+    WHERE relation = 'iap.transactions' AND transaction_id = '1' AND audit.seal(transactions)
+        = audit.seal(jsonb_populate_record(
+            transactions, jsonb_build_object(name, test.another(to_jsonb(transactions) -> name::text, type))))$$,
+    ARRAY[
+        'original_purchased_at', 'expires_at', 'web_order_line_item_id', 'refund_reason', 'verified_at',
+        'nights_confirmed', 'last_confirmed_at', 'seal'],
+    'a transaction''s of all that decides about money and ownership');
+SELECT test.admit('20', receipt_id => test.submit('a receipt', 'ann', '20', 'order-20'));
+SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-20', 'ann', 'gems')$$);
+SELECT test.claim('20'), test.admit('21'), test.resolve('21', 'dismissed'), test.reopen('21');
+SELECT is_empty('SELECT * FROM test.misfits', 'what is admitted, claimed, dismissed and reopened is sealed');
+SELECT test.unseals($$UPDATE iap.transactions SET quantity = 9 WHERE transaction_id = '20'$$, '{transactions 20}',
+    'a transaction that is changed shows');
+SELECT test.unseals($$UPDATE iap.black SET user_id = 'mallory' WHERE transaction_id = '20'$$, '{transactions 20}',
+    'and so does another user');
+SELECT test.unseals(
+    $$UPDATE iap.transactions
+    SET place = 'white', user_id = NULL, order_id = NULL, delivered_by = NULL, delivered_at = NULL
+    WHERE transaction_id = '20'$$, '{transactions 20}', 'and another place');
+SELECT test.unseals($$UPDATE iap.moves SET to_units = 9 WHERE transaction_id = '20'$$, '{moves 20}', 'a move');
+SELECT test.unseals($$DELETE FROM iap.moves WHERE transaction_id = '20'$$, '{moved 20}', 'a move that is gone');
+SELECT test.unseals($$UPDATE iap.claims SET outcome = 'wrong_user' WHERE transaction_id = '20'$$, '{claims 20}',
+    'a claim');
+SELECT test.unseals($$UPDATE iap.sightings SET user_id = 'mallory' WHERE transaction_id = '20'$$, '{sightings 20}',
+    'who handed it in');
+SELECT test.unseals($$UPDATE iap.orders SET user_id = 'mallory' WHERE order_id = 'order-20'$$, '{orders order-20}',
+    'whose order it was');
+SELECT is(
+    cardinality(test.after(
+        $$UPDATE iap.receipts SET user_id = 'mallory'$$,
+        $$SELECT relation FROM test.misfits WHERE relation = 'receipts'$$)), 1, 'a receipt');
+SELECT is(
+    cardinality(test.after(
+        $$UPDATE iap.uploads SET order_id = 'order-1'$$,
+        $$SELECT relation FROM test.misfits WHERE relation = 'uploads'$$)), 1, 'what it was uploaded for');
+SELECT is(
+    cardinality(test.after(
+        $$UPDATE iap.events SET details = '{}' WHERE kind = 'one'$$,
+        $$SELECT relation FROM test.misfits WHERE relation = 'events'$$)), 1, 'an event');
+
+-- A seal that does not fit is not mended by what comes afterwards.
+SELECT test.admit('30');
+UPDATE iap.transactions SET quantity = 9 WHERE transaction_id = '30';
+SELECT is(test.claim('30'), 'delivered', 'what was changed by hand may be delivered');
+SELECT is(iap.erase_user('ann', 'dan') ->> 'outcome', 'open', 'and its user');
+SELECT is(iap.erase_user('ann', 'dan', true) ->> 'outcome', 'erased', 'erased');
+SELECT results_eq(
+    'SELECT relation, row FROM test.misfits', $$VALUES ('transactions', '30' COLLATE "C")$$, 'it still shows');
 
 SELECT * FROM finish();
 ROLLBACK;

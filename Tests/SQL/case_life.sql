@@ -1,42 +1,86 @@
--- What becomes of a case is in the audit trail, whoever changes it.
+-- What becomes of a case when its transaction moves, whoever moves it.
 BEGIN;
 SELECT no_plan();
 
-SELECT test.admit(id, user_id => NULL) FROM (VALUES ('1'), ('2')) AS ids (id);
-SELECT test.open_case('1', '{ann}'), test.open_case('2', '{bob}');
-
-CREATE FUNCTION pg_temp.trail(transaction_id text) RETURNS TABLE (kind text, actor text, run_id bigint, what text)
-LANGUAGE sql AS $$
-    SELECT kind, actor, run_id, coalesce(details ->> 'as', details ->> 'likelihood')
-    FROM iap.events
-    WHERE events.transaction_id = trail.transaction_id AND kind LIKE 'case%'
-    ORDER BY event_id
+SELECT test.admit(id, user_id => NULL)
+FROM unnest(ARRAY['1', '2', '3', '4', '5', '6', '7']) AS id;
+SELECT test.admit('20', product_id => 'full', user_id => NULL), test.admit('21', '20', 'full', user_id => NULL);
+SELECT test.open_case(transaction_id, '{ann}') FROM iap.white;
+CREATE FUNCTION test.case_of(transaction_id text) RETURNS TABLE (
+    state text, closed_as text, closed_by text, note text, is_closed_now boolean, assessed_run_id bigint,
+    reopened_run_id bigint
+) LANGUAGE sql AS $$
+    SELECT state, closed_as, closed_by, note, closed_at = iap.present(), assessed_run_id, reopened_run_id
+    FROM iap.cases
+    WHERE cases.transaction_id = $1
 $$;
-
 SELECT results_eq(
-    $$SELECT * FROM pg_temp.trail('1')$$, $$VALUES ('case_opened', 'iap-reconcile', 1::bigint, 'high')$$, 'opened by a run');
-
--- Judged anew by a later run, and left alone by one that says the same.
-UPDATE iap.cases SET likelihood = 'medium', assessed_run_id = 2, assessed_at = now() WHERE transaction_id = '1';
-UPDATE iap.cases SET likelihood = 'medium' WHERE transaction_id = '1';
-SELECT results_eq(
-    $$SELECT * FROM pg_temp.trail('1') OFFSET 1$$,
-    $$VALUES ('case_changed', 'iap-reconcile', 2::bigint, 'medium')$$, 'what says the same is no event');
+    $$SELECT * FROM test.case_of('1')$$,
+    $$VALUES ('open', NULL, NULL, NULL, NULL::boolean, 1::bigint, NULL::bigint)$$, 'a case that a run opened');
 
 -- Ended by the support desk, taken back, and ended for good.
-SELECT test.resolve('1', 'dismissed');
+SELECT test.resolve('1', 'dismissed', 'a test');
+SELECT results_eq(
+    $$SELECT * FROM test.case_of('1')$$,
+    $$VALUES ('closed', 'dismissed', 'sue', 'a test', true, 1::bigint, NULL::bigint)$$, 'a resolve closes it');
 SELECT test.reopen('1');
+SELECT results_eq(
+    $$SELECT * FROM test.case_of('1')$$,
+    $$VALUES ('open', NULL, NULL, NULL, NULL::boolean, 1::bigint, 0::bigint)$$,
+    'taking that back opens it, and the next run is to tell');
 SELECT test.resolve('1', 'delivered');
 SELECT results_eq(
-    $$SELECT kind, what FROM pg_temp.trail('1') OFFSET 2$$,
-    $$VALUES ('case_closed', 'dismissed'), ('case_reopened', 'medium'), ('case_closed', 'delivered')$$,
-    'every end and every new beginning');
-SELECT is_empty(
-    $$SELECT FROM iap.events WHERE kind LIKE 'case%' AND (actor IS NULL OR happened_at IS NULL)$$,
-    'each with its time and who');
+    $$SELECT * FROM test.case_of('1')$$,
+    $$VALUES ('closed', 'delivered', 'sue', 'checked with Apple', true, 1::bigint, 0::bigint)$$, 'and closed again');
 SELECT results_eq(
-    $$SELECT * FROM pg_temp.trail('2')$$, $$VALUES ('case_opened', 'iap-reconcile', 1::bigint, 'high')$$,
-    'another case is another''s');
+    $$SELECT * FROM test.moves('1')$$,
+    $$VALUES
+        ('resolved white > dismissed'), ('reopened dismissed > white'), ('resolved white > resolved')$$,
+    'the log tells every end and every new beginning');
+SELECT is_empty('SELECT FROM iap.events', 'and no event besides');
+
+-- By a claim, a refund, a run that finds it not owed, an import, and the delivery of the same purchase under another
+-- id.
+SELECT test.claim('2', 'bob');
+SELECT test.hear(test.heard('3'), 6), test.hear(test.heard('3', exclusion => 'refunded', refunded_at => now()), 7);
+SELECT test.hear(test.heard('4', exclusion => 'upgraded'), 7);
+SELECT test.import(test.heard('5'));
+SELECT test.claim('21', 'bob');
+SELECT results_eq(
+    $$SELECT id, state, closed_as, closed_by, note, is_closed_now, assessed_run_id
+    FROM unnest(ARRAY['2', '3', '4', '5', '20', '21']) AS id, test.case_of(id)$$,
+    $$VALUES
+        ('2', 'closed', 'delivered', 'claim:bob', NULL, true, 1::bigint),
+        ('3', 'closed', 'refunded', 'run 7', NULL, true, 7), ('4', 'closed', 'withdrawn', 'run 7', NULL, true, 7),
+        ('5', 'closed', 'delivered', 'import', NULL, true, 1),
+        ('20', 'closed', 'withdrawn', 'claim:bob', NULL, true, 1),
+        ('21', 'closed', 'delivered', 'claim:bob', NULL, true, 1)$$, 'whoever moves it closes it');
+
+-- Only what leaves white closes a case, and only its own.
+SELECT test.hear(test.heard('6', quantity => 3), 7);
+SELECT is((SELECT kind FROM iap.moves WHERE transaction_id = '6'), 'corrected', 'a correction');
+SELECT results_eq(
+    $$SELECT * FROM test.case_of('6') UNION ALL SELECT * FROM test.case_of('7')$$,
+    $$VALUES
+        ('open', NULL, NULL, NULL, NULL::boolean, 1::bigint, NULL::bigint),
+        ('open', NULL, NULL, NULL, NULL, 1, NULL)$$, 'leaves its case alone, and another case is another''s');
+SELECT test.claim('2', 'bob'), test.resolve('3', 'delivered');
+SELECT results_eq(
+    $$SELECT closed_as, closed_by FROM iap.cases WHERE transaction_id IN ('2', '3') ORDER BY transaction_id$$,
+    $$VALUES ('delivered', 'claim:bob'), ('refunded', 'run 7')$$, 'what moves nothing closes nothing anew');
+
+-- Owed again because Apple took its refund back: the next run judges it anew.
+SELECT test.hear(test.heard('3', verified_at => now() + interval '1 day'), 8);
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '3'), 'white', 'a refund is reversed');
+SELECT results_eq(
+    $$SELECT state, reopened_run_id FROM test.case_of('3')$$, $$VALUES ('closed', NULL::bigint)$$,
+    'which opens no case: that is for the run');
+
+-- What the support desk does for one environment is nothing to the other's case.
+SELECT test.admit('30', user_id => NULL), test.admit('30', environment => 'Sandbox', user_id => NULL);
+SELECT test.open_case('30', '{ann}');
+SELECT test.run_as('iap_support', $$SELECT iap.resolve('30', 'dismissed', 'sue', 'x', 'com.example.a', 'Sandbox')$$);
+SELECT is((SELECT state FROM test.case_of('30')), 'open', 'the other environment''s end is not this case''s');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes the schemas of a database to standard output, as sql/schema.sql holds them: without owners, and without what
+# Writes the schemas of a database to standard output, as Tests/SQL/schema.sql holds them: without owners, and without what
 # differs between versions of pg_dump.
 #
 #   PGHOST=... dump-schema.sh DATABASE

@@ -7,8 +7,8 @@ INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.exampl
 -- Unclaimed liability: by day, product and currency, at Apple's price or else the list's.
 SELECT test.admit('1', quantity => 2), test.admit('2'), test.admit('3'), test.admit('4', product_id => 'gift'),
     test.admit('5', environment => 'Sandbox'), test.admit('6', product_id => 'unheard.of'), test.admit('7');
-UPDATE iap.white SET price_milliunits = 7000, currency = 'CNY' WHERE transaction_id = '3';
-UPDATE iap.white SET is_trial = true WHERE transaction_id = '7';
+SELECT test.hear(test.heard('3', price_milliunits => 7000, currency => 'CNY')),
+    test.hear(test.heard('7', is_trial => true));
 SELECT results_eq(
     $$SELECT product_id, product_name, currency, price_source, transactions, units, amount
     FROM finance.unclaimed_liability ORDER BY 1, 4$$,
@@ -37,7 +37,8 @@ SELECT is(
 -- Deliveries and refunds.
 SELECT test.admit('8', quantity => 3), test.admit('9'), test.claim('8'), test.claim('9', 'ann', 'order-9');
 SELECT test.admit('10'), test.resolve('10', 'delivered');
-UPDATE iap.black SET refunded_at = now() - interval '1 hour', refund_reason = '1' WHERE transaction_id = '9';
+SELECT test.exclude('9', 'refunded');
+UPDATE iap.black SET refund_reason = '1' WHERE transaction_id = '9';
 SELECT results_eq(
     $$SELECT delivery_day, product_id, currency, delivered_by, transactions, units, amount
     FROM finance.deliveries ORDER BY delivered_by$$,

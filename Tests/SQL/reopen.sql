@@ -4,7 +4,7 @@ SELECT no_plan();
 
 CREATE FUNCTION test.white_row(transaction_id text) RETURNS jsonb
 LANGUAGE sql AS $$
-    SELECT to_jsonb(white) FROM iap.white WHERE transaction_id = $1
+    SELECT to_jsonb(white) - 'seal' FROM iap.white WHERE transaction_id = $1
 $$;
 
 -- What the job knows of a purchase beyond what a server admits.
@@ -14,19 +14,20 @@ LANGUAGE sql AS $$
     SET source = 'server_api', first_run_id = 3, nights_confirmed = 2, last_confirmed_at = now() - interval '1 hour',
         expires_at = now() + interval '30 days', app_account_token = 'a-token', web_order_line_item_id = '77',
         price_milliunits = 990, currency = 'USD', storefront = 'USA', is_trial = true
-    WHERE transaction_id = $1
+    WHERE transaction_id = $1;
+    UPDATE iap.transactions SET seal = audit.seal(transactions) WHERE transaction_id = $1
 $$;
 
 SELECT test.admit(id) FROM (VALUES ('1'), ('2'), ('3'), ('4'), ('5'), ('6')) AS ids (id);
 SELECT test.enrich('1'), test.enrich('2'), test.enrich('3');
 SELECT test.open_case('1', '{ann}'), test.open_case('2', '{ann}'), test.open_case('3', '{ann}');
-CREATE TABLE test.before AS SELECT transaction_id, to_jsonb(white) AS row FROM iap.white;
+CREATE TABLE test.before AS SELECT transaction_id, to_jsonb(white) - 'seal' AS row FROM iap.white;
 
 -- Each way to end a case, and back.
 SELECT is(test.resolve('1', 'delivered'), 'delivered', 'delivered by mistake');
 SELECT is(test.resolve('2', 'dismissed'), 'dismissed', 'dismissed by mistake');
 SELECT is(test.resolve('3', 'refunded'), 'refunded', 'called refunded by mistake');
-SELECT is(test.moved_tally(), test.white_tally(), 'the movements explain the white table without them');
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table without them');
 SELECT is(test.reopen('1'), 'reopened', 'what support called delivered is owed again');
 SELECT is(test.reopen('2'), 'reopened', 'what was dismissed too');
 SELECT is(test.reopen('3'), 'reopened', 'and what was called refunded');
@@ -34,7 +35,7 @@ SELECT is_empty('SELECT FROM iap.black', 'black holds none of them');
 SELECT is_empty('SELECT FROM iap.excluded', 'nor does excluded');
 SELECT is_empty(
     $$SELECT FROM test.before WHERE row <> test.white_row(transaction_id)$$, 'all that was known of them is there again');
-SELECT is(test.moved_tally(), test.white_tally(), 'and the movements explain the white table');
+SELECT is(test.moved_tally(), test.white_tally(), 'and the moves explain the white table');
 SELECT results_eq(
     $$SELECT transaction_id, state, closed_at, closed_as, closed_by, note FROM iap.cases ORDER BY 1$$,
     $$VALUES
@@ -42,11 +43,11 @@ SELECT results_eq(
         ('2', 'open', NULL, NULL, NULL, NULL), ('3', 'open', NULL, NULL, NULL, NULL)$$, 'their cases are open');
 SELECT results_eq(
     $$SELECT transaction_id, actor, details ->> 'was', details ->> 'note', details ->> 'login'
-    FROM iap.events WHERE kind = 'reopened' ORDER BY event_id$$,
+    FROM iap.moves WHERE kind = 'reopened' ORDER BY move_id$$,
     $$VALUES
         ('1' COLLATE "C", 'tom', 'delivered', 'a mistake', session_user::text COLLATE "default"),
         ('2', 'tom', 'dismissed', 'a mistake', session_user::text COLLATE "default"),
-        ('3', 'tom', 'refunded', 'a mistake', session_user::text)$$, 'who did it and why is in the audit trail');
+        ('3', 'tom', 'refunded', 'a mistake', session_user::text)$$, 'who did it and why is in the log');
 SELECT is(test.claim('1'), 'delivered', 'the client can claim it now');
 SELECT is(test.claim('1'), 'already_delivered', 'once');
 SELECT is(test.resolve('2', 'delivered'), 'delivered', 'support can end it again');
@@ -63,22 +64,19 @@ SELECT is(test.reopen('9'), 'not_verified', 'what nobody knows');
 SELECT test.exclude('7', 'sandbox'), test.exclude('8', 'refunded');
 SELECT is(test.reopen('7'), 'excluded', 'what the job excluded stays excluded');
 SELECT is(test.reopen('8'), 'refunded', 'and Apple''s refund a refund');
-INSERT INTO iap.black (
-    transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at, source,
-    first_seen_at, delivered_by, delivered_at)
-VALUES ('10', 'com.example.a', 'Production', '10', 'gems', 1, now(), 'app_server', now(), 'resolved', now());
-SELECT is(test.reopen('10'), 'already_delivered', 'without the event of a resolve nothing is known to go back to');
+SELECT is(test.import(test.heard('10')), 1::bigint, 'what was delivered before');
+SELECT is(test.reopen('10'), 'already_delivered', 'stays delivered');
 
 -- Apple refunded since.
 SELECT is(test.resolve('5', 'delivered'), 'delivered', 'delivered by hand');
-UPDATE iap.black SET refunded_at = now(), refund_run_id = 4 WHERE transaction_id = '5';
-SELECT is(test.reopen('5'), 'refunded', 'and refunded since: nothing is owed any more');
+SELECT is(test.exclude('5', 'refunded'), 'black', 'and refunded by Apple since');
+SELECT is(test.reopen('5'), 'refunded', 'nothing is owed any more');
 SELECT is(test.resolve('6', 'dismissed'), 'dismissed', 'dismissed');
-UPDATE iap.excluded SET refunded_at = now() WHERE transaction_id = '6';
-SELECT is(test.reopen('6'), 'refunded', 'and refunded since');
+SELECT is(test.exclude('6', 'refunded'), 'dismissed', 'and refunded since');
+SELECT is(test.reopen('6'), 'refunded', 'nothing is owed either');
 SELECT is((SELECT count(*) FROM iap.white WHERE transaction_id IN ('5', '6')), 0::bigint, 'neither is white');
 SELECT is(
-    (SELECT count(*) FROM iap.events WHERE kind = 'reopened'), 4::bigint, 'none of which is an event');
+    (SELECT count(*) FROM iap.moves WHERE kind = 'reopened'), 4::bigint, 'none of which is a move');
 
 -- A non-consumable and the transactions that restore it go and come together.
 SELECT test.admit('20', product_id => 'full'), test.admit('21', '20', 'full');
@@ -103,7 +101,11 @@ SELECT is((SELECT count(*) FROM iap.white WHERE transaction_id = '30'), 0::bigin
 SELECT test.submit('a receipt', transaction_id => '40') AS receipt_id \gset
 SELECT test.admit('40', receipt_id => :receipt_id);
 SELECT is(test.resolve('40', 'delivered'), 'delivered', 'delivered');
-UPDATE iap.receipts SET state = 'settled', next_attempt_at = NULL, verified_at = now(), last_attempt_at = now();
+UPDATE iap.receipts
+SET state = 'settled', next_attempt_at = NULL, verified_at = now(), last_attempt_at = now(),
+    seal = audit.receipt_seal(
+        bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, 'settled',
+        is_erased);
 SELECT is(test.reopen('40'), 'reopened', 'and reopened');
 SELECT results_eq(
     $$SELECT state, next_attempt_at FROM iap.receipts$$, $$VALUES ('watched', now())$$,
@@ -120,6 +122,7 @@ SELECT is(
 SELECT throws_ok($$SELECT test.reopen('50', '')$$, '22023', 'note is missing', 'no note');
 SELECT test.is_refused('iap_support', $$SELECT iap.reopen('50', NULL, 'x')$$, '22023', 'who is missing', 'nobody');
 
-SELECT is(test.moved_tally(), test.white_tally(), 'the movements explain the white table');
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();
 ROLLBACK;

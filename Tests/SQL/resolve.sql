@@ -39,17 +39,22 @@ SELECT results_eq(
         ('3', 'dismissed', 'sue', 'checked with Apple'), ('4', 'refunded', 'sue', 'checked with Apple')$$,
     'every case is closed, with who and why');
 SELECT results_eq(
-    $$SELECT transaction_id, kind, actor, details ->> 'as' FROM iap.events WHERE kind = 'resolved' ORDER BY event_id$$,
-    $$VALUES
-        ('1' COLLATE "C", 'resolved', 'sue', 'delivered'), ('2', 'resolved', 'sue', 'delivered'),
-        ('5', 'resolved', 'sue', 'delivered'), ('3', 'resolved', 'sue', 'dismissed'),
-        ('4', 'resolved', 'sue', 'refunded')$$, 'and is in the audit trail');
+    $$SELECT transaction_id, kind, actor, to_detail, details ->> 'as', details ->> 'note',
+        details ->> 'login' = session_user
+    FROM iap.moves WHERE kind = 'resolved' ORDER BY move_id$$,
+    $$SELECT id COLLATE "C", 'resolved', 'sue', detail, how, note, true
+    FROM (
+        VALUES
+            ('1', 'resolved', 'delivered', 'checked with Apple'), ('2', 'resolved', 'delivered', 'checked with Apple'),
+            ('5', 'resolved', 'delivered', 'by mail'), ('3', 'dismissed', 'dismissed', 'checked with Apple'),
+            ('4', 'refunded', 'refunded', 'checked with Apple')
+    ) AS resolved (id, detail, how, note)$$, 'and is in the log');
 
 -- Nothing to end.
 SELECT is(test.resolve('1', 'refunded'), 'already_delivered', 'what is delivered stays delivered');
 SELECT is(test.resolve('3', 'delivered'), 'excluded', 'what is excluded stays excluded');
 SELECT is(test.resolve('9', 'delivered'), 'not_verified', 'what nobody knows');
-SELECT is((SELECT count(*) FROM iap.events WHERE kind = 'resolved'), 5::bigint, 'none of which is an event');
+SELECT is((SELECT count(*) FROM iap.moves), 5::bigint, 'none of which is a move');
 SELECT results_eq(
     $$SELECT refunded_at FROM iap.black WHERE transaction_id = '1'$$, $$VALUES (NULL::timestamptz)$$, 'or a refund');
 
@@ -69,6 +74,8 @@ SELECT throws_ok($$SELECT test.resolve('6', 'delivered', '')$$, '22023', 'note i
 SELECT test.is_refused('iap_support', $$SELECT iap.resolve('6', 'delivered', NULL, 'x')$$,
     '22023', 'who is missing', 'nobody');
 
-SELECT is(test.moved_tally(), test.white_tally(), 'the movements explain the white table');
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();
 ROLLBACK;

@@ -1,9 +1,9 @@
 #!/bin/bash
 # The database's own tests: runs every Tests/SQL/*.sql by pg_prove in a database of its own, in a private cluster that
-# is stopped at the end, also when interrupted; and compares the schema after all migrations with sql/schema.sql.
+# is stopped at the end, also when interrupted; and compares the schema after all migrations with Tests/SQL/schema.sql.
 #
 #   Tests/SQL/run.sh [FILE.sql ...]     all tests, or these
-#   Tests/SQL/run.sh --record-schema    writes sql/schema.sql anew, to be looked at and committed
+#   Tests/SQL/run.sh --record-schema    writes Tests/SQL/schema.sql anew, to be looked at and committed
 #
 # Ends with 0 when all is well, 1 when a test fails, 69 when something that it needs is missing.
 set -euo pipefail
@@ -37,7 +37,8 @@ sql() { psql -X -q -v ON_ERROR_STOP=1 "$@"; }
 
 # Made by plain psql, so that the files are good without the program too. Runs roles.sql twice: it must bear that.
 createdb -T template0 iap
-for file in "$root"/sql/migrations/*.sql; do sql -1 -d iap -f - <"$file"; done
+while read -r file; do sql -1 -d iap -f - <"$file"; done \
+    < <(find "$root/sql/migrations" -name '*.sql' | LC_ALL=C sort)
 "$root/Tests/SQL/dump-schema.sh" iap >"$cluster.schema"
 for _ in 1 2; do sql -1 -d iap -f - <"$root/sql/roles.sql"; done
 for file in "$root"/Tests/SQL/setup/*.sql; do
@@ -45,20 +46,32 @@ for file in "$root"/Tests/SQL/setup/*.sql; do
 done
 
 if [ "${1:-}" = --record-schema ]; then
-    mv "$cluster.schema" "$root/sql/schema.sql"
-    echo "sql/schema.sql is written: look at it with git diff, and commit it."
+    mv "$cluster.schema" "$root/Tests/SQL/schema.sql"
+    # What iap-reconcile migrate writes beside each: the parts of a folder are joined by an empty line.
+    for migration in "$root"/sql/migrations/*; do
+        name=$(basename "$migration" .sql)
+        number=$((10#${name%%_*}))
+        if [ -d "$migration" ]; then parts=("$migration"/*.sql); else parts=("$migration"); fi
+        sum=$(for part in "${parts[@]}"; do [ "$part" = "${parts[0]}" ] || echo; cat "$part"; done | sha256sum | cut -d ' ' -f 1)
+        echo "$number ${name#*_} $sum"
+    done >"$root/Tests/SQL/migrations.sha256"
+    echo "Tests/SQL/schema.sql and migrations.sha256 are written: look at it with git diff, and commit it."
     exit 0
 fi
 
 failed=()
 major=$(sql -A -t -d iap -c "SELECT current_setting('server_version_num')::integer / 10000")
 if [ "$major" -ne 15 ]; then
-    echo "sql/schema.sql is PostgreSQL 15's word: not compared on PostgreSQL $major."
-elif ! diff -u "$root/sql/schema.sql" "$cluster.schema"; then
-    echo "The schema differs from sql/schema.sql: look, then run Tests/SQL/run.sh --record-schema." >&2
+    echo "Tests/SQL/schema.sql is PostgreSQL 15's word: not compared on PostgreSQL $major."
+elif ! diff -u "$root/Tests/SQL/schema.sql" "$cluster.schema"; then
+    echo "The schema differs from Tests/SQL/schema.sql: look, then run Tests/SQL/run.sh --record-schema." >&2
     failed+=(schema.sql)
 fi
-[ $# -gt 0 ] || set -- "$root"/Tests/SQL/*.sql
+if [ $# -eq 0 ]; then
+    for file in "$root"/Tests/SQL/*.sql; do
+        [ "${file##*/}" = schema.sql ] || set -- "$@" "$file"
+    done
+fi
 number=0
 for file in "$@"; do
     number=$((number + 1))

@@ -71,12 +71,8 @@ SELECT results_eq(
 -- What was never sold, or not then.
 SELECT test.bought('5', '2026-11-10 12:00+00', 'USA', environment => 'Sandbox');
 SELECT test.bought('6', '2026-11-10 12:00+00', 'USA', product_id => 'no_ads', original_transaction_id => 'before');
-INSERT INTO iap.excluded (
-    transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at, storefront,
-    source, verified_at, reason, found_bundle_id, excluded_at, run_id)
-SELECT
-    reason, 'com.example.a', 'Production', reason, 'gems', 1, '2026-11-10 12:00+00', 'USA', 'verify_receipt', now(),
-    reason, CASE reason WHEN 'foreign_bundle' THEN 'com.example.z' END, now(), 1
+SELECT test.hear(
+    test.heard(reason, exclusion => reason, purchased_at => '2026-11-10 12:00+00', storefront => 'USA'))
 FROM unnest(ARRAY[
     'sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored', 'upgraded', 'before_start']) AS reason;
 SELECT results_eq(
@@ -85,7 +81,8 @@ SELECT results_eq(
     'restored, shared, foreign and sandbox transactions were not sold; upgraded and earlier ones were');
 
 -- Refunds, on their day.
-UPDATE iap.black SET refunded_at = '2026-11-13 07:00+00', refund_reason = '0' WHERE transaction_id = '3';
+SELECT test.hear(test.heard('3', 'local', quantity => 2, exclusion => 'refunded',
+    purchased_at => '2026-11-11 07:59:59+00', refunded_at => '2026-11-13 07:00+00'));
 SELECT test.sold(test.report('2026-11-12'), -3, 'CHN');
 SELECT results_eq($$SELECT shown FROM test.shown() AS shown WHERE shown LIKE '11-12%'$$,
     ARRAY['11-12,gems,country,CHN,0,0,0,3,2'], 'refunds are compared on the day of the refund');
@@ -131,19 +128,20 @@ SELECT throws_like(
     '%"one_row_a_price"', 'one row a price');
 
 -- A condition on the day reaches the tables.
-INSERT INTO iap.black (
-    transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at, source,
-    first_seen_at, delivered_by, delivered_at)
+INSERT INTO iap.transactions (
+    transaction_id, bundle_id, environment, place, original_transaction_id, product_id, quantity, purchased_at,
+    is_trial, source, verified_at, booked_as, entry_id, first_seen_at, nights_confirmed, delivered_by, delivered_at)
 SELECT
-    'b' || n, 'com.example.a', 'Production', 'b' || n, 'gems', 1, '2020-01-01'::timestamptz + n * interval '1 minute',
-    'app_server', now(), 'import', now()
+    'b' || n, 'com.example.a', 'Production', 'black', 'b' || n, 'gems', 1,
+    '2020-01-01'::timestamptz + n * interval '1 minute', false, 'app_server', now(), 'unknown', nextval('iap.trail'),
+    now(), 0, 'import', now()
 FROM generate_series(1, 100000) AS n;
-ANALYZE iap.black;
+ANALYZE iap.transactions;
 CREATE FUNCTION test.plan(query text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN ' || query; END $$;
 SELECT isnt_empty(
     $$SELECT plan FROM test.plan('SELECT * FROM iap.sold_against_seen WHERE day >= ''2026-11-01''') AS plan
-    WHERE plan LIKE '%black_by_pacific_day%'$$, 'by index');
+    WHERE plan LIKE '%transactions_by_pacific_day%'$$, 'by index');
 
 SELECT is_empty(
     $$SELECT test.run_as('iap_finance', 'SELECT day FROM finance.sold_against_seen WHERE false')

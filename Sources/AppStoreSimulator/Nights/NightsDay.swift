@@ -65,7 +65,10 @@ struct NightsDay {
         try await connection.execute(
             """
             UPDATE iap.receipts r
-            SET submitted_at = d.at, next_attempt_at = d.at
+            SET submitted_at = d.at, next_attempt_at = d.at,
+                seal = audit.receipt_seal(
+                    r.bucket, r.receipt_id, r.bundle_id, r.user_id, r.payload_sha256, r.order_id, r.transaction_id,
+                    d.at, r.state, r.is_erased)
             FROM (SELECT receipt_id, min(at) AS at FROM day_uploads GROUP BY receipt_id) d
             WHERE r.bucket = (d.receipt_id & 63)::smallint AND r.receipt_id = d.receipt_id
                 AND NOT EXISTS (SELECT FROM world.uploads u WHERE u.receipt_id = d.receipt_id)
@@ -78,7 +81,10 @@ struct NightsDay {
         try await connection.execute(
             """
             UPDATE iap.uploads u
-            SET first_uploaded_at = w.first_at, last_uploaded_at = w.last_at
+            SET first_uploaded_at = w.first_at, last_uploaded_at = w.last_at,
+                seal = audit.seal(ROW(
+                    u.bucket, u.receipt_id, u.transaction_id, u.order_id, w.first_at, w.last_at, u.times,
+                    NULL)::iap.uploads)
             FROM (
                 SELECT receipt_id, transaction_id, order_id, min(at) AS first_at, max(at) AS last_at
                 FROM world.uploads
@@ -205,8 +211,8 @@ struct NightsDay {
         """
         UPDATE iap.claims c
         SET attempted_at = d.at,
-            seal = audit.claim_seal(
-                c.transaction_id, c.bundle_id, c.user_id, c.order_id, c.outcome, d.at)
+            seal = audit.seal(ROW(
+                c.claim_id, c.transaction_id, c.bundle_id, c.user_id, c.order_id, c.outcome, d.at, NULL)::iap.claims)
         FROM day_claims d
         WHERE c.transaction_id = d.transaction_id AND c.bundle_id = d.bundle_id AND c.user_id = d.user_id
             AND c.outcome = d.kind

@@ -49,6 +49,11 @@ public struct StoreRecords: Sendable {
         refunds[TransactionKey(environment: environment, transactionID: transactionID)] = refund
     }
 
+    /// Answers tell of no refund any more: the customer's dispute was lost, and Apple took the money again.
+    public mutating func reverseRefund(of transactionID: String, in environment: StoreEnvironment = .production) {
+        refunds[TransactionKey(environment: environment, transactionID: transactionID)] = nil
+    }
+
     /// Answers for any receipt that holds one of the subscription's periods tell those that have begun.
     public mutating func add(_ subscription: Subscription, in environment: StoreEnvironment = .production) {
         guard let first = subscription.periods.first else { return }

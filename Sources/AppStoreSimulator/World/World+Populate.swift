@@ -57,7 +57,7 @@ private struct WorldPlayer {
             """)
         try await connection.executeScript(unsafe: "ANALYZE world_uploads; ANALYZE iap.receipts; ANALYZE iap.uploads")
         try await expect("admitted", "white", try await connection.query(Self.admit))
-        try await connection.executeScript(unsafe: "ANALYZE iap.white; ANALYZE iap.sightings")
+        try await connection.executeScript(unsafe: "ANALYZE iap.transactions; ANALYZE iap.sightings")
         try await claimAndRollBack()
         try await expect("claimed", "delivered", try await connection.query(Self.claim))
         for statement in WorldTimes.statements { try await connection.execute(statement) }
@@ -205,30 +205,34 @@ private enum WorldTimes {
         """,
         """
         UPDATE iap.claims c
-        SET attempted_at = d.at,
-            seal = audit.claim_seal(
-                c.transaction_id, c.bundle_id, c.user_id, c.order_id, c.outcome, d.at)
+        SET attempted_at = d.at
         FROM world_deliveries d
         WHERE c.transaction_id = d.transaction_id AND c.bundle_id = d.bundle_id
         """,
         """
-        UPDATE iap.black b
-        SET first_seen_at = d.at, delivered_at = d.at,
-            seal = audit.black_seal(
-                b.transaction_id, b.bundle_id, b.environment, b.original_transaction_id, b.product_id, b.quantity,
-                b.purchased_at, b.price_milliunits, b.currency, b.user_id, b.order_id, b.delivered_by, d.at,
-                b.refunded_at)
+        UPDATE iap.transactions t
+        SET first_seen_at = d.at, verified_at = d.at,
+            delivered_at = CASE t.place WHEN 'black' THEN d.at END
         FROM world_deliveries d
-        WHERE b.transaction_id = d.transaction_id AND b.bundle_id = d.bundle_id AND b.environment = 'Production'
+        WHERE t.transaction_id = d.transaction_id AND t.bundle_id = d.bundle_id AND t.environment = 'Production'
         """,
         """
-        UPDATE iap.white v
-        SET first_seen_at = d.at, verified_at = d.at,
-            seal = audit.white_seal(
-                v.transaction_id, v.bundle_id, v.environment, v.original_transaction_id, v.product_id, v.quantity,
-                v.purchased_at, v.price_milliunits, v.currency, d.at)
+        UPDATE iap.moves m
+        SET moved_at = d.at,
+            to_day = CASE m.to_place WHEN 'black' THEN (d.at AT TIME ZONE 'UTC')::date ELSE m.to_day END
         FROM world_deliveries d
-        WHERE v.transaction_id = d.transaction_id AND v.bundle_id = d.bundle_id AND v.environment = 'Production'
+        WHERE m.transaction_id = d.transaction_id AND m.bundle_id = d.bundle_id AND m.environment = 'Production'
+        """,
+        "UPDATE iap.transactions t SET seal = audit.seal(t)",
+        "UPDATE iap.moves m SET seal = audit.seal(m)",
+        "UPDATE iap.claims c SET seal = audit.seal(c)",
+        "UPDATE iap.sightings s SET seal = audit.seal(s)",
+        "UPDATE iap.uploads u SET seal = audit.seal(u)",
+        """
+        UPDATE iap.receipts
+        SET seal = audit.receipt_seal(
+            bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
+            is_erased)
         """,
     ]
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Rows of binary COPY under way to the server. */
 typedef struct {
@@ -25,12 +24,6 @@ static void put(Rows *rows, const void *bytes, size_t count) {
 static void putCount(Rows *rows, uint32_t count) {
     count = htobe32(count);
     put(rows, &count, sizeof count);
-}
-
-static void putShort(Rows *rows, uint16_t value) {
-    value = htobe16(value);
-    putCount(rows, sizeof value);
-    put(rows, &value, sizeof value);
 }
 
 static void putInt(Rows *rows, uint32_t value) {
@@ -61,35 +54,33 @@ static void putNull(Rows *rows) {
     putCount(rows, UINT32_MAX);
 }
 
-static const char copy[] =
-    "COPY iap.verified (bucket, receipt_id, user_id, order_id, is_named, in_receipt, uploaded_at, is_best, exclusion,"
-    " transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,"
-    " purchased_at, original_purchased_at, expires_at, refunded_at, refund_reason, ownership, is_trial,"
-    " web_order_line_item_id, app_account_token, price_milliunits, currency, storefront, found_bundle_id, source,"
-    " verified_at) FROM STDIN (FORMAT binary)";
-enum { columns = 31, sendAfter = 65536 };
+/* The session's own tables in which a batch lies, as the types of the schema have them. */
+static const char staging[] =
+    "CREATE TEMPORARY TABLE heard OF iap.verified ON COMMIT DELETE ROWS;"
+    "CREATE TEMPORARY TABLE seen OF iap.sighted ON COMMIT DELETE ROWS";
+static const char copyHeard[] =
+    "COPY heard (transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,"
+    " purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,"
+    " price_milliunits, currency, storefront, found_bundle_id, refunded_at, refund_reason, source, verified_at,"
+    " exclusion, number) FROM STDIN (FORMAT binary)";
+static const char copySeen[] =
+    "COPY seen (number, receipt_id, user_id, order_id, is_named, in_receipt, uploaded_at) FROM STDIN (FORMAT binary)";
+enum { columnsOfHeard = 23, columnsOfSeen = 7, sendAfter = 65536 };
+static const int64_t day = 86400000000;
 
-/* Microseconds since 2000, as PostgreSQL counts. */
-static int64_t now(void) {
-    return ((int64_t)time(NULL) - 946684800) * 1000000;
+static void beginRow(Rows *rows, uint16_t columns) {
+    columns = htobe16(columns);
+    put(rows, &columns, sizeof columns);
 }
 
-static void putTransaction(Rows *rows, int16_t bucket, int64_t receipt, int transactionsOfReceipt, int index) {
-    char id[32], user[32];
-    snprintf(id, sizeof id, "%016lld", (long long)(1000000000000000 + receipt * transactionsOfReceipt + index));
-    snprintf(user, sizeof user, "u%lld", (long long)receipt);
-    int64_t verified = now(), uploaded = verified - 86400000000;
-    uint16_t count = htobe16(columns);
-    put(rows, &count, sizeof count);
-    putShort(rows, (uint16_t)bucket);
-    putLong(rows, receipt);
-    putText(rows, user);
-    putNull(rows);
-    putBool(rows, 0);
-    putBool(rows, 1);
-    putLong(rows, uploaded);
-    putBool(rows, 1);
-    putNull(rows);
+typedef void PutRow(Rows *rows, const CBaselines_Recording *recording, int64_t receipt, int index, uint32_t number);
+
+static void putHeard(Rows *rows, const CBaselines_Recording *recording, int64_t receipt, int index, uint32_t number) {
+    char id[32];
+    snprintf(
+        id, sizeof id, "%016lld",
+        (long long)(1000000000000000 + receipt * recording->transactionsOfReceipt + index));
+    beginRow(rows, columnsOfHeard);
     putText(rows, id);
     putText(rows, "com.example.game");
     putText(rows, "Production");
@@ -97,13 +88,29 @@ static void putTransaction(Rows *rows, int16_t bucket, int64_t receipt, int tran
     putText(rows, "gems.100");
     putText(rows, "consumable");
     putInt(rows, 1);
-    putLong(rows, uploaded);
-    putLong(rows, uploaded);
-    for (int empty = 0; empty < 4; empty++) putNull(rows);
+    putLong(rows, recording->submittedAt);
+    putLong(rows, recording->submittedAt);
+    putNull(rows);
     putBool(rows, 0);
-    for (int empty = 0; empty < 6; empty++) putNull(rows);
+    for (int empty = 0; empty < 8; empty++) putNull(rows);
     putText(rows, "verify_receipt");
-    putLong(rows, verified);
+    putLong(rows, recording->submittedAt + day);
+    putNull(rows);
+    putInt(rows, number);
+}
+
+static void putSeen(Rows *rows, const CBaselines_Recording *recording, int64_t receipt, int index, uint32_t number) {
+    (void)index;
+    char user[32];
+    snprintf(user, sizeof user, "u%lld", (long long)receipt >> 6);
+    beginRow(rows, columnsOfSeen);
+    putInt(rows, number);
+    putLong(rows, receipt);
+    putText(rows, user);
+    putNull(rows);
+    putBool(rows, 0);
+    putBool(rows, 1);
+    putLong(rows, recording->submittedAt);
 }
 
 static int sendRows(PGconn *connection, Rows *rows) {
@@ -112,15 +119,18 @@ static int sendRows(PGconn *connection, Rows *rows) {
     return sent;
 }
 
-static int copyBatch(PGconn *connection, const CBaselines_Batch *batch, int transactionsOfReceipt) {
+static int copyBatch(
+    PGconn *connection, const CBaselines_Recording *recording, const CBaselines_Batch *batch, const char *copy,
+    PutRow *putRow) {
     PGresult *result = PQexec(connection, copy);
     int going = PQresultStatus(result) == PGRES_COPY_IN;
     PQclear(result);
     Rows rows = {0};
+    uint32_t number = 0;
     put(&rows, "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
     for (size_t receipt = 0; going && receipt < batch->count; receipt++) {
-        for (int index = 0; index < transactionsOfReceipt; index++) {
-            putTransaction(&rows, batch->bucket, batch->receiptIDs[receipt], transactionsOfReceipt, index);
+        for (int index = 0; index < recording->transactionsOfReceipt; index++) {
+            putRow(&rows, recording, batch->receiptIDs[receipt], index, number++);
         }
         if (rows.count >= sendAfter) going = sendRows(connection, &rows);
     }
@@ -134,35 +144,41 @@ static int copyBatch(PGconn *connection, const CBaselines_Batch *batch, int tran
     return going;
 }
 
-static int execute(PGconn *connection, const char *statement, const char *bucket) {
-    int takesBucket = bucket != NULL && strstr(statement, "$1") != NULL;
-    PGresult *result = PQexecParams(connection, statement, takesBucket, NULL, &bucket, NULL, NULL, 1);
+static int isDone(PGresult *result) {
     ExecStatusType status = PQresultStatus(result);
     PQclear(result);
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-static int recordBatch(
-    PGconn *connection, const CBaselines_Batch *batch, int transactionsOfReceipt, const char *const *statements,
-    size_t statementCount) {
-    char bucket[8];
-    snprintf(bucket, sizeof bucket, "%d", batch->bucket);
-    int going = execute(connection, "BEGIN", NULL) && copyBatch(connection, batch, transactionsOfReceipt);
-    for (size_t index = 0; going && index < statementCount; index++) {
-        going = execute(connection, statements[index], bucket);
+static int execute(
+    PGconn *connection, const CBaselines_Recording *recording, const CBaselines_Batch *batch, const char *statement) {
+    enum { int8 = 20, int2 = 21, timestamptz = 1184 };
+    uint64_t run = htobe64((uint64_t)recording->runID), now = htobe64((uint64_t)recording->now);
+    uint16_t bucket = htobe16((uint16_t)batch->bucket);
+    const Oid types[] = {int8, timestamptz, int2};
+    const char *const values[] = {(const char *)&run, (const char *)&now, (const char *)&bucket};
+    const int lengths[] = {sizeof run, sizeof now, sizeof bucket}, formats[] = {1, 1, 1};
+    return isDone(PQexecParams(connection, statement, 3, types, values, lengths, formats, 1));
+}
+
+static int recordBatch(PGconn *connection, const CBaselines_Recording *recording, const CBaselines_Batch *batch) {
+    int going = isDone(PQexec(connection, "BEGIN")) && copyBatch(connection, recording, batch, copyHeard, putHeard);
+    if (recording->isSighting) going = going && copyBatch(connection, recording, batch, copySeen, putSeen);
+    for (size_t index = 0; going && index < recording->statementCount; index++) {
+        going = execute(connection, recording, batch, recording->statements[index]);
     }
-    return going && execute(connection, "COMMIT", NULL);
+    return going && isDone(PQexec(connection, "COMMIT"));
 }
 
 long CBaselines_record(
-    const char *conninfo, const CBaselines_Batch *batches, size_t count, int transactionsOfReceipt,
-    const char *const *statements, size_t statementCount, char *error, size_t errorSize) {
+    const char *conninfo, const CBaselines_Recording *recording, const CBaselines_Batch *batches, size_t count,
+    char *error, size_t errorSize) {
     PGconn *connection = PQconnectdb(conninfo);
-    int going = PQstatus(connection) == CONNECTION_OK;
+    int going = PQstatus(connection) == CONNECTION_OK && isDone(PQexec(connection, staging));
     long recorded = 0;
     for (size_t index = 0; going && index < count; index++) {
-        going = recordBatch(connection, &batches[index], transactionsOfReceipt, statements, statementCount);
-        recorded += (long)batches[index].count * transactionsOfReceipt;
+        going = recordBatch(connection, recording, &batches[index]);
+        recorded += (long)batches[index].count * recording->transactionsOfReceipt;
     }
     if (!going) snprintf(error, errorSize, "%s", PQerrorMessage(connection));
     PQfinish(connection);

@@ -52,7 +52,7 @@ enum Neighbours {
                 let reader = try await stage.connect()
                 defer { reader.close() }
                 try await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
-                _ = try await reader.query("SELECT count(*) FROM iap.receipts, iap.white, iap.black")
+                _ = try await reader.query("SELECT count(*) FROM iap.receipts, iap.transactions")
                 try await stage.run(stage.job, expecting: [0])
                 try await stage.compare()
             },
@@ -115,7 +115,7 @@ enum Neighbours {
         child?.send(signal: SIGCONT)
         try await migration.transaction {
             try await migration.execute(
-                "LOCK TABLE iap.receipts, iap.white, iap.black, iap.excluded, iap.cases, iap.runs, iap.verified")
+                "LOCK TABLE iap.receipts, iap.transactions, iap.moves, iap.cases, iap.runs")
             try await body()
         }
     }

@@ -9,13 +9,13 @@ struct Snapshot: Sendable {
     /// Which run wrote something down: after a disturbance it is another.
     private static let runs = [
         "first_run_id", "run_id", "refund_run_id", "opened_run_id", "assessed_run_id", "reopened_run_id",
+        // A sum over those too, and over the order in which things were written; `verify` looks whether it is right.
+        "seal",
     ]
     /// How often and when Apple was asked: where a receipt waited for the next night, once less and a day later.
     private static let nights = [
         "nights_confirmed", "first_seen_at", "last_confirmed_at", "verified_at", "excluded_at", "opened_at",
         "assessed_at", "last_attempt_at", "next_attempt_at", "attempts", "first_verified_at", "last_verified_at",
-        // A sum over those times too; `verify` looks whether it is right.
-        "seal",
     ]
     /// What a report says of its run: how many of the receipts it was that verified, and what it was the first to find.
     private static let head = ["run", "totals"]

@@ -146,7 +146,7 @@ struct Stage: Sendable {
         let connection = try await connect()
         defer { connection.close() }
         var prints: [String] = []
-        for table in ["receipts", "white", "black", "excluded", "sightings", "cases", "movements", "runs", "events"] {
+        for table in ["receipts", "transactions", "moves", "sightings", "cases", "books", "runs", "events"] {
             let rows = try await connection.query(
                 """
                 SELECT md5(coalesce(string_agg(content::text, ',' ORDER BY content::text), '')) AS hash

@@ -27,7 +27,8 @@ enum Help {
               --by WHO           who decides
               --note TEXT        why
               --app BUNDLE       in this app, --environment production or sandbox, where several know ID
-          verify                 look at what must always hold of the tables, the audit trail's chain included
+          verify                 look at what must always hold of the tables, the trail's chain included
+              --since END        and that the chain continues an end that was kept
               --json             as JSON
           purge                  take away payloads and devices that [retention] keeps no longer
               --dry-run          only say how many

@@ -24,7 +24,7 @@ enum Command: Sendable {
     case doctor(isTelling: Bool)
     case check(String, asJSON: Bool)
     case resolve(Resolution)
-    case verify(asJSON: Bool)
+    case verify(asJSON: Bool, since: String?)
     case purge(isDryRun: Bool)
     case erase(Erasure)
     /// Needs no configuration; `-` among the files is standard input.
@@ -66,7 +66,7 @@ extension Invocation {
         "doctor": [LongOption(name: "tell", takesValue: false)],
         "check": [LongOption(name: "json", takesValue: false)],
         "resolve": Command.resolveOptions,
-        "verify": [LongOption(name: "json", takesValue: false)],
+        "verify": [LongOption(name: "json", takesValue: false), LongOption(name: "since", takesValue: true)],
         "purge": [LongOption(name: "dry-run", takesValue: false)],
         "erase": Command.eraseOptions,
         "inspect": [LongOption(name: "trust-root", takesValue: true)],
@@ -134,7 +134,7 @@ extension Invocation {
         case "resolve":
             return try .resolve(operands, options)
         case "verify":
-            return .verify(asJSON: options.has("json"))
+            return .verify(asJSON: options.has("json"), since: try options.text("since"))
         case "purge":
             return .purge(isDryRun: options.has("dry-run"))
         case "erase":

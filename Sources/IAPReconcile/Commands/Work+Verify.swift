@@ -5,16 +5,18 @@ import Reporting
 
 extension Work {
     /// Looks at what must always hold of the tables; what does not ends with the code of an internal error.
-    func verify(asJSON: Bool) async throws -> ExitCode {
+    func verify(asJSON: Bool, since end: String?) async throws -> ExitCode {
         var findings: [IntegrityFinding] = []
-        let trail = try await IntegrityAudit(settings: configuration.settings).verify { finding in
-            findings.append(finding)
-            if !asJSON { StandardOutput.write(VerificationText.line(finding)) }
+        let (trail, isContinued) = try await IntegrityAudit(settings: configuration.settings).verify(since: end) {
+            findings.append($0)
+            if !asJSON { StandardOutput.write(VerificationText.line($0)) }
         }
+        let isSince = end == nil ? nil : isContinued
         StandardOutput.write(
             asJSON
-                ? try VerificationText.json(findings, trail) + "\n" : VerificationText.summary(findings, trail))
-        return findings.allSatisfy(\.isFine) ? .done : .software
+                ? try VerificationText.json(findings, trail, isSince) + "\n"
+                : VerificationText.summary(findings, trail, isSince))
+        return findings.allSatisfy(\.isFine) && isContinued ? .done : .software
     }
 }
 
@@ -27,13 +29,20 @@ enum VerificationText {
             + "       \(Printable.line(finding.examples.joined(separator: ", ")))\(more)\n"
     }
 
-    static func summary(_ findings: [IntegrityFinding], _ trail: AuditTrail) -> String {
+    /// - Parameter isContinued: whether the trail continues the end that was asked about; `nil` where none was.
+    static func summary(_ findings: [IntegrityFinding], _ trail: AuditTrail, _ isContinued: Bool?) -> String {
         let wrong = findings.count { !$0.isFine }
-        let end = trail.events == 0 ? "" : ", its end \(trail.end)"
-        return "\n\(findings.count) checks, \(wrong) not fine; audit trail: \(trail.events) sealed events\(end)\n"
+        let end = trail.end.isEmpty ? "" : ", its end \(trail.end)"
+        let since =
+            switch isContinued {
+            case true?: "fine   the trail continues the end that was kept\n"
+            case false?: "wrong  no link of the trail is the end that was kept: it was written anew, or is another's\n"
+            case nil: ""
+            }
+        return "\(since)\n\(findings.count) checks, \(wrong) not fine; trail: \(trail.entries) entries\(end)\n"
     }
 
-    static func json(_ findings: [IntegrityFinding], _ trail: AuditTrail) throws -> String {
+    static func json(_ findings: [IntegrityFinding], _ trail: AuditTrail, _ isContinued: Bool?) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let report = VerificationReport(
@@ -41,7 +50,8 @@ enum VerificationText {
                 VerificationReport.Check(
                     name: $0.check.rawValue, holds: $0.isFine, violations: $0.count, examples: $0.examples)
             },
-            auditTrail: VerificationReport.Trail(sealedEvents: trail.events, end: trail.end))
+            auditTrail: VerificationReport.Trail(
+                entries: trail.entries, end: trail.end, continuesSince: isContinued))
         return Printable.json(String(decoding: try encoder.encode(report), as: UTF8.self))
     }
 }
@@ -55,12 +65,14 @@ private struct VerificationReport: Encodable {
     }
 
     struct Trail: Encodable {
-        let sealedEvents: Int
+        let entries: Int
         let end: String
+        /// Whether it continues the end that was asked about.
+        let continuesSince: Bool?
 
         enum CodingKeys: String, CodingKey {
-            case sealedEvents = "sealed_events"
-            case end
+            case entries, end
+            case continuesSince = "continues_since"
         }
     }
 

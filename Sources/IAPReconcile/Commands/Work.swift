@@ -32,7 +32,7 @@ struct Work {
         case .doctor(let isTelling): await doctor(isTelling: isTelling)
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)
-        case .verify(let asJSON): try await verify(asJSON: asJSON)
+        case .verify(let asJSON, let end): try await verify(asJSON: asJSON, since: end)
         case .purge(let isDryRun): try await purge(isDryRun: isDryRun)
         case .erase(let erasure): try await erase(erasure)
         case .inspect, .help, .version: .done

@@ -9,7 +9,21 @@ extension LedgerSession {
     ) async throws(LedgerError) {
         let since = now.addingTimeInterval(-Self.listing)
         try await forEachReceipt(
-            with: ReceiptProblem.allCases.filter { !$0.mayPass }, where: "submitted_at >= \(since)", body)
+            with: ReceiptProblem.allCases.filter { !$0.mayPass },
+            where: """
+                submitted_at >= \(since) AND (
+                    error_code <> \(ReceiptProblem.transactionMissing.rawValue)
+                    OR (
+                        attempts >= \(Int32(Patience.nightsWithoutNamed))
+                        -- Unless another receipt brought it since.
+                        AND EXISTS (
+                            SELECT FROM uploads
+                            WHERE uploads.bucket = receipts.bucket AND uploads.receipt_id = receipts.receipt_id
+                                AND uploads.transaction_id IS NOT NULL AND NOT EXISTS (
+                                    SELECT FROM transactions
+                                    WHERE transactions.transaction_id = uploads.transaction_id
+                                        AND transactions.bundle_id = receipts.bundle_id))))
+                """, body)
     }
 
     /// Receipts that could not be verified yet, the latest first.

@@ -180,12 +180,12 @@ extension LedgerSession {
                     GROUP BY transaction_id, bundle_id, environment
                     HAVING count(DISTINCT user_id) >= 3
                 ) AS shared
+                -- One by one: few are shared, and a join might read the whole of the ledger.
                 CROSS JOIN LATERAL (
-                    \(Self.product(in: "white"))
-                    UNION ALL
-                    \(Self.product(in: "black"))
-                    UNION ALL
-                    \(Self.product(in: "excluded"))
+                    SELECT product_id
+                    FROM transactions AS held
+                    WHERE held.transaction_id = shared.transaction_id AND held.bundle_id = shared.bundle_id
+                        AND held.environment = shared.environment
                     LIMIT 1
                 ) AS known
                 ORDER BY first_seen_at, transaction_id, bundle_id
@@ -195,17 +195,6 @@ extension LedgerSession {
                 try body(try Suspicion(row, .manyUsers, detail: "\(users) users presented it"))
             }
         }
-    }
-
-    /// Looks up a shared transaction's product: few are shared, and a join might read the whole of black.
-    private static func product(in table: String) -> SQL {
-        """
-        SELECT product_id
-        FROM \(identifier: table) AS held
-        WHERE held.transaction_id = shared.transaction_id
-            AND held.bundle_id = shared.bundle_id
-            AND held.environment = shared.environment
-        """
     }
 
     /// The users who presented a transaction of the table, the first first.

@@ -34,11 +34,10 @@ extension LedgerSession {
     /// Writes into the audit trail that a file was imported, by the database's login.
     public func noteImport(of kind: ImportKind, file: String, taken: Int, refused: Int) async throws(LedgerError) {
         try await translating {
-            _ = try await connection.execute(
+            _ = try await connection.query(
                 """
-                INSERT INTO events (kind, actor, details)
-                VALUES (
-                    'imported', session_user,
+                SELECT note(
+                    'imported', session_user, NULL, now(),
                     jsonb_build_object(
                         'what', \(kind.rawValue), 'file', \(file), 'taken', \(taken), 'refused', \(refused)))
                 """)

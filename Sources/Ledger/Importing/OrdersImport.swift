@@ -17,12 +17,14 @@ struct OrdersImport {
     private func take() async throws -> Int {
         try await connection.execute(
             """
-            INSERT INTO orders (
-                bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
-            SELECT DISTINCT ON (bundle_id, order_id)
-                bundle_id, order_id, user_id, product_id, quantity, app_account_token, coalesce(created_at, now())
-            FROM incoming
-            ORDER BY bundle_id, order_id, line
+            INSERT INTO orders
+            SELECT taken.*, audit.seal(ROW(taken.*, NULL)::iap.orders)
+            FROM (
+                SELECT DISTINCT ON (bundle_id, order_id)
+                    bundle_id, order_id, user_id, product_id, quantity, app_account_token, coalesce(created_at, now())
+                FROM incoming
+                ORDER BY bundle_id, order_id, line
+            ) AS taken
             ON CONFLICT (bundle_id, order_id) DO NOTHING
             """)
     }
@@ -31,7 +33,10 @@ struct OrdersImport {
         try await connection.execute(
             """
             UPDATE orders
-            SET app_account_token = incoming.app_account_token
+            SET app_account_token = incoming.app_account_token,
+                seal = audit.seal(ROW(
+                    orders.bundle_id, orders.order_id, orders.user_id, orders.product_id, orders.quantity,
+                    incoming.app_account_token, orders.created_at, NULL)::iap.orders)
             FROM incoming
             WHERE incoming.app_account_token IS NOT NULL
                 AND orders.bundle_id = incoming.bundle_id AND orders.order_id = incoming.order_id

@@ -37,19 +37,22 @@ struct ReceiptsImport {
             """
             INSERT INTO receipts AS known (
                 bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
-                submitted_at, next_attempt_at)
+                submitted_at, next_attempt_at, seal)
             SELECT
-                bucket, nextval('receipt_number') * 64 + bucket, bundle_id, receipt.user_id, incoming.payload,
-                payload_sha256, receipt.order_id, receipt.transaction_id, receipt.device,
-                coalesce(receipt.submitted_at, now()), coalesce(receipt.submitted_at, now())
+                bucket, receipt_id, bundle_id, receipt.user_id, incoming.payload, payload_sha256, receipt.order_id,
+                receipt.transaction_id, receipt.device, receipt.submitted_at, receipt.submitted_at,
+                audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, receipt.user_id, payload_sha256, receipt.order_id,
+                    receipt.transaction_id, receipt.submitted_at, 'waiting', false)
             FROM (
                 SELECT
                     bucket, payload_sha256, bundle_id, user_id, min(line) AS line,
+                    nextval('receipt_number') * 64 + bucket AS receipt_id,
                     (array_agg(order_id ORDER BY line) FILTER (WHERE order_id IS NOT NULL))[1] AS order_id,
                     (array_agg(transaction_id ORDER BY line) FILTER (WHERE transaction_id IS NOT NULL))[1]
                         AS transaction_id,
                     (array_agg(device ORDER BY line) FILTER (WHERE device IS NOT NULL))[1] AS device,
-                    min(submitted_at) AS submitted_at
+                    coalesce(min(submitted_at), now()) AS submitted_at
                 FROM incoming
                 JOIN incoming_keys USING (line)
                 GROUP BY bucket, payload_sha256, bundle_id, user_id
@@ -60,7 +63,12 @@ struct ReceiptsImport {
             SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
                 transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
                 device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
-                submitted_at = least(known.submitted_at, EXCLUDED.submitted_at)
+                submitted_at = least(known.submitted_at, EXCLUDED.submitted_at),
+                seal = audit.receipt_seal(
+                    known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                    coalesce(known.order_id, EXCLUDED.order_id),
+                    coalesce(known.transaction_id, EXCLUDED.transaction_id),
+                    least(known.submitted_at, EXCLUDED.submitted_at), known.state, known.is_erased)
             WHERE (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
                 OR (known.transaction_id IS NULL AND EXCLUDED.transaction_id IS NOT NULL)
                 OR (known.device IS NULL AND EXCLUDED.device IS NOT NULL AND known.device_purged_at IS NULL)
@@ -71,16 +79,18 @@ struct ReceiptsImport {
     private func takeUploads() async throws -> Int {
         try await connection.execute(
             """
-            INSERT INTO uploads (
-                bucket, receipt_id, transaction_id, order_id, first_uploaded_at, last_uploaded_at)
-            SELECT
-                receipts.bucket, receipts.receipt_id, incoming.transaction_id, incoming.order_id,
-                min(coalesce(incoming.submitted_at, now())), max(coalesce(incoming.submitted_at, now()))
-            FROM incoming
-            JOIN incoming_keys USING (line)
-            JOIN receipts USING (bucket, payload_sha256, bundle_id)
-            WHERE receipts.user_id IS NOT DISTINCT FROM incoming.user_id
-            GROUP BY 1, 2, 3, 4
+            INSERT INTO uploads
+            SELECT upload.*, audit.seal(ROW(upload.*, NULL)::iap.uploads)
+            FROM (
+                SELECT
+                    receipts.bucket, receipts.receipt_id, incoming.transaction_id, incoming.order_id,
+                    min(coalesce(incoming.submitted_at, now())), max(coalesce(incoming.submitted_at, now())), 1
+                FROM incoming
+                JOIN incoming_keys USING (line)
+                JOIN receipts USING (bucket, payload_sha256, bundle_id)
+                WHERE receipts.user_id IS NOT DISTINCT FROM incoming.user_id
+                GROUP BY 1, 2, 3, 4
+            ) AS upload
             ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO NOTHING
             """)
     }

@@ -1,93 +1,64 @@
-import Foundation
 import PostgreSQL
 import Reconciliation
 
 extension IntegrityCheck {
     /// A query whose rows are what does not hold, each with its id in the column `example`.
     ///
-    /// - Parameter since: where it is given, only deliveries from then on are looked at.
-    func violations(since: Date? = nil) -> SQL {
+    /// - Parameter isNightly: whether only what moved since the run before is looked at.
+    func violations(isNightly: Bool = false) -> SQL {
         switch self {
-        case .whiteAndBlack: Self.both("white", "black")
-        case .whiteAndExcluded: Self.both("white", "excluded")
-        case .blackAndExcluded: Self.both("excluded", "black")
-        case .deliveredClaims: Self.claimsWithoutDelivery(since: since)
+        case .latestMoves: Self.misplaced(isNightly: isNightly)
+        case .movesInSequence: Self.movesOutOfSequence
+        case .deliveredClaims: Self.claimsWithoutDelivery
         case .claimsOfDeliveries: Self.deliveriesWithoutClaim
-        case .eventsOfDeliveries: Self.deliveriesWithoutEvent
+        case .deliveredOriginals: Self.deliveriesWithoutOriginal
         case .openCases: Self.casesWithoutWhite
         case .receiptsWithOutcome: Self.receiptsWithoutSighting
-        case .sightedTransactions: Self.sightingsOfNothing
+        case .receiptsDue: Self.receiptsPutOff
+        case .sightedTransactions: "SELECT transaction_id AS example FROM finance.differences"
         case .controlTotals: Self.unbalancedRuns
-        case .movements: Self.runsUnlikeMovements
+        case .runTotals: Self.runsUnlikeMoves
         case .whiteTotals: Self.whiteUnlikeBooks
-        case .whiteSeals: Self.misfits(.white)
-        case .blackSeals: Self.misfits(.black)
-        case .excludedSeals: Self.misfits(.excluded)
-        case .claimSeals: Self.misfits(.claim)
-        case .events: Self.changedEvents
-        case .eventsInOrder: Self.slippedInEvents
-        case .chain: Self.brokenLinks
+        case .journal: "SELECT concat_ws(' ', account, bundle_id, product_id) AS example FROM finance.unexplained"
+        case .transactionSeals: Self.misfits("transactions", "transaction_id")
+        case .moveSeals: Self.misfits("moves", "transaction_id")
+        case .claimSeals: Self.misfits("claims", "transaction_id")
+        case .sightingSeals: Self.misfits("sightings", "transaction_id")
+        case .orderSeals: Self.misfits("orders", "order_id")
+        case .uploadSeals: Self.misfits("uploads", "'receipt ' || receipt_id")
+        case .receiptSeals: Self.receiptMisfits
+        case .payloads: Self.payloadMisfits
+        case .eventSeals: Self.eventMisfits
+        case .chain: "SELECT broken AS example FROM audit.broken_links() AS broken"
+        case .erasures: "SELECT 'number ' || wrong AS example FROM audit.wrong_erasures() AS wrong"
         }
     }
 
-    /// Looks each transaction of the smaller table up in the larger, which a join might read as a whole: each night would
-    /// take longer than the one before.
-    private static func both(_ smaller: String, _ larger: String) -> SQL {
-        """
-        SELECT few.transaction_id AS example
-        FROM \(identifier: smaller) AS few
-        CROSS JOIN LATERAL (
-            SELECT
-            FROM \(identifier: larger) AS many
-            WHERE many.transaction_id = few.transaction_id
-                AND many.bundle_id = few.bundle_id
-                AND many.environment = few.environment
-            LIMIT 1
-        ) AS found
-        """
+    // MARK: Seals
+
+    private static func misfits(_ table: SQL, _ example: SQL) -> SQL {
+        "SELECT \(example) AS example FROM \(table) AS held WHERE seal IS DISTINCT FROM audit.seal(held)"
     }
 
-    private static func misfits(_ seal: Seal) -> SQL {
-        """
-        SELECT transaction_id AS example
-        FROM \(identifier: seal.table)
-        WHERE seal IS DISTINCT FROM \(seal.ofRow())
-        """
-    }
-
-    // MARK: Deliveries
-
-    private static func claimsWithoutDelivery(since: Date?) -> SQL {
-        let period: SQL = since.map { "AND claims.attempted_at >= \($0)" } ?? ""
-        return """
-            SELECT claims.transaction_id AS example
-            FROM claims
-            LEFT JOIN black
-                ON black.transaction_id = claims.transaction_id AND black.bundle_id = claims.bundle_id
-                    AND black.user_id = claims.user_id AND black.delivered_by IN ('claim', 'import')
-            WHERE claims.outcome = 'delivered' \(period)
-            GROUP BY claims.transaction_id, claims.bundle_id
-            HAVING count(DISTINCT claims.claim_id) <> count(DISTINCT black.environment)
-            """
-    }
-
-    private static let deliveriesWithoutClaim: SQL = """
-        SELECT transaction_id AS example
-        FROM black
-        WHERE delivered_by = 'claim' AND NOT EXISTS (
-            SELECT FROM claims
-            WHERE claims.transaction_id = black.transaction_id AND claims.bundle_id = black.bundle_id
-                AND claims.user_id = black.user_id AND claims.outcome = 'delivered')
+    private static let receiptMisfits: SQL = """
+        SELECT 'receipt ' || receipt_id AS example
+        FROM receipts
+        WHERE seal IS DISTINCT FROM audit.receipt_seal(
+            bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
+            is_erased)
         """
 
-    private static let deliveriesWithoutEvent: SQL = """
-        SELECT transaction_id AS example
-        FROM black
-        WHERE delivered_by IN ('claim', 'resolved') AND NOT EXISTS (
-            SELECT FROM events
-            WHERE events.transaction_id = black.transaction_id AND events.bundle_id = black.bundle_id
-                AND events.environment = black.environment
-                AND events.kind = CASE black.delivered_by WHEN 'claim' THEN 'claimed' ELSE 'resolved' END)
+    private static let payloadMisfits: SQL = """
+        SELECT 'receipt ' || receipt_id AS example
+        FROM receipts
+        WHERE payload IS NOT NULL AND payload_sha256 <> sha256(convert_to(payload, 'UTF8'))
+        """
+
+    private static let eventMisfits: SQL = """
+        SELECT 'event ' || event_id AS example
+        FROM events
+        WHERE seal IS DISTINCT FROM audit.event_seal(
+            happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
         """
 
     // MARK: Cases and receipts
@@ -107,12 +78,9 @@ extension IntegrityCheck {
             WHERE sightings.receipt_id = receipts.receipt_id AND sightings.bucket = receipts.bucket)
         """
 
-    private static let sightingsOfNothing: SQL = """
-        SELECT DISTINCT transaction_id AS example
-        FROM sightings
-        LEFT JOIN white USING (transaction_id, bundle_id, environment)
-        LEFT JOIN black USING (transaction_id, bundle_id, environment)
-        LEFT JOIN excluded USING (transaction_id, bundle_id, environment)
-        WHERE num_nonnulls(white.purchased_at, black.purchased_at, excluded.purchased_at) = 0
+    private static let receiptsPutOff: SQL = """
+        SELECT 'receipt ' || receipt_id AS example
+        FROM receipts
+        WHERE next_attempt_at - greatest(last_attempt_at, submitted_at) > '1 day'
         """
 }

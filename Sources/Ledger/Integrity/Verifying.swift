@@ -1,45 +1,57 @@
-public import Foundation
 import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
     /// Looks at everything that must always hold of the tables, all of one snapshot.
     ///
-    /// - Parameter body: is told of each check as soon as it is done.
-    public func verify(_ body: (IntegrityFinding) -> Void) async throws(LedgerError) -> AuditTrail {
+    /// - Parameters:
+    ///   - end: an end of the chain that was kept outside of the database.
+    ///   - body: is told of each check as soon as it is done.
+    /// - Returns: how far the chain reaches, and whether it continues that end.
+    public func verify(
+        since end: String? = nil, _ body: (IntegrityFinding) -> Void
+    ) async throws(LedgerError) -> (trail: AuditTrail, isContinued: Bool) {
         try await translating {
             try await connection.transaction(.repeatableRead) {
                 for check in IntegrityCheck.allCases {
                     body(try await find(check))
                 }
-                let row = try await connection.only(
-                    """
-                    SELECT
-                        count(*) AS events,
-                        (SELECT encode(link, 'hex') FROM audit.seals ORDER BY position DESC LIMIT 1) AS link
-                    FROM audit.seals
-                    """)
-                return AuditTrail(
-                    events: try row.decode("events"), end: try row.decode("link", as: String?.self) ?? "")
+                return (try await trail(), try await continues(end))
             }
         }
     }
 
-    /// Looks at what every run looks at: the whole white table, and the deliveries since the run before.
+    /// How far the chain reaches.
+    public func auditTrail() async throws(LedgerError) -> AuditTrail {
+        try await translating { try await trail() }
+    }
+
+    private func trail() async throws -> AuditTrail {
+        let row = try await connection.only(
+            """
+            SELECT
+                coalesce(sum(entries), 0)::bigint AS entries,
+                (SELECT encode(link, 'hex') FROM audit.links ORDER BY position DESC LIMIT 1) AS link
+            FROM audit.links
+            """)
+        return AuditTrail(entries: try row.decode("entries"), end: try row.decode("link", as: String?.self) ?? "")
+    }
+
+    private func continues(_ end: String?) async throws -> Bool {
+        guard let end else { return true }
+        return try await connection.only(
+            "SELECT EXISTS (SELECT FROM audit.links WHERE encode(link, 'hex') = \(end)) AS is_there"
+        ).decode("is_there", as: Bool.self)
+    }
+
+    /// Looks at what every run looks at: what moved since the run before.
     ///
     /// - Throws: `LedgerError.violated` with what does not hold.
-    public func checkNight(startedAt: Date) async throws(LedgerError) {
+    public func checkNight() async throws(LedgerError) {
         let findings: [IntegrityFinding] = try await translating {
-            let before = try await connection.only(
-                """
-                SELECT max(started_at) AS started_at
-                FROM runs
-                WHERE closing_number IS NOT NULL AND started_at < \(startedAt)
-                """
-            ).decode("started_at", as: Date?.self)
             var findings: [IntegrityFinding] = []
             for check in IntegrityCheck.everyNight {
-                findings.append(try await find(check, since: before))
+                findings.append(try await find(check, isNightly: true))
             }
             return findings
         }
@@ -47,22 +59,14 @@ extension LedgerSession {
         guard violated.isEmpty else { throw .violated(violated) }
     }
 
-    private func find(_ check: IntegrityCheck, since: Date? = nil) async throws -> IntegrityFinding {
+    private func find(_ check: IntegrityCheck, isNightly: Bool = false) async throws -> IntegrityFinding {
         let row = try await connection.only(
             """
             SELECT count(*) AS violations, (array_agg(example))[1:\(Int32(IntegrityFinding.mostExamples))] AS examples
-            FROM (\(check.violations(since: since))) AS violation
+            FROM (\(check.violations(isNightly: isNightly))) AS violation
             """)
         return IntegrityFinding(
             check, count: try row.decode("violations"),
             examples: try row.decode("examples", as: [String]?.self) ?? [])
-    }
-
-    /// Continues the audit trail's chain over what was written since it was continued last.
-    public func sealEvents(of runID: Int64) async throws(LedgerError) {
-        guard !isShadowed else { return }
-        try await translating {
-            _ = try await connection.query("SELECT audit.seal_events(\(runID))")
-        }
     }
 }

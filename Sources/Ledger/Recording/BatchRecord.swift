@@ -9,31 +9,20 @@ public struct BatchRecord: Sendable {
     public let now: Date
     public let sightings: [SightedTransaction]
     public let receipts: [TriedReceipt]
-    /// Whether excluded may hold what today's settings let through; only then it is looked for.
-    let isReleasing: Bool
-    /// Of each transaction, which of the sightings tells the most of it.
-    let best: Set<Int>
-    /// How many transactions are owed, new or known.
-    let owed: Int
-    let holdsRefunds: Bool
+    /// Of each transaction, which of the sightings tells the most of it; in the order of their keys, in which rows are
+    /// locked.
+    let best: [Int]
 
     public init(
-        runID: Int64, bucket: Int, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt],
-        isReleasing: Bool = false
+        runID: Int64, bucket: Int, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt]
     ) {
         self.runID = runID
         self.bucket = bucket
         self.now = now
         self.sightings = sightings
         self.receipts = receipts
-        self.isReleasing = isReleasing
-        let best = sightings.bestSightings()
-        self.best = best
-        self.owed = best.count { sightings[$0].exclusion == nil }
-        self.holdsRefunds = best.contains { sightings[$0].transaction.refundedAt != nil }
+        self.best = sightings.bestSightings().sorted { sightings[$0].key < sightings[$1].key }
     }
-
-    var holdsExcluded: Bool { owed < best.count }
 
     /// A night lasts twenty hours: a cron job that starts somewhat early still finds last night's receipts due.
     static let night: TimeInterval = 20 * 3600
@@ -49,12 +38,18 @@ public struct TriedReceipt: Sendable {
     public let signature: OfflineSignature?
     /// When the receipt says that it was made; only of one that holds all that the client has not finished.
     public let madeAt: Date?
+    /// The transactions that it was uploaded for and does not hold.
+    public let missing: [String]
 
-    public init(id: Int64, outcome: ReceiptOutcome, signature: OfflineSignature? = nil, madeAt: Date? = nil) {
+    public init(
+        id: Int64, outcome: ReceiptOutcome, signature: OfflineSignature? = nil, madeAt: Date? = nil,
+        missing: [String] = []
+    ) {
         self.id = id
         self.outcome = outcome
         self.signature = signature
         self.madeAt = madeAt
+        self.missing = missing
     }
 }
 
@@ -66,6 +61,10 @@ public struct BatchTotals: Sendable {
     public var alreadyBlack = Tally()
     public var excluded = Tally()
     public var receipts = ReceiptCounts()
+    /// The transactions that another session had locked; their receipts are due as before.
+    public var locked: [TransactionID] = []
+    /// How many receipts hold one of these.
+    public var receiptsHeld = 0
 
     public init() {}
 }

@@ -3,75 +3,77 @@ import PostgreSQL
 import Reconciliation
 
 extension LedgerSession {
-    /// Records a batch in one database transaction: staging, merge, the receipts' new states, the control totals.
+    /// Records a batch in one database transaction: staging, the ledger, the receipts' new states, the control totals.
     /// A crash before the commit leaves the receipts as they were; recording the same batch again gives the same
-    /// tables.
+    /// tables. What another session has locked is left out, and the receipts that hold it stay due.
     ///
-    /// - Throws: `LedgerError.conflict` when another session's lock was in the way and the batch should be recorded
-    ///   again; `LedgerError.unbalanced` when the batch's totals don't balance.
+    /// - Throws: `LedgerError.conflict` when another session's lock was in the way of all of it and the batch should be
+    ///   recorded again; `LedgerError.unbalanced` when the batch's totals don't balance.
     public func record(_ record: BatchRecord) async throws(LedgerError) -> BatchTotals {
         try await translating {
             try await connection.transaction {
                 try await stage(record)
                 checkpoint(.transactionsStaged)
                 try await pullShadows(for: record)
-                let totals = try await merge(record)
+                let recorded = try await take(record)
+                checkpoint(.transactionsMerged)
+                var totals = try BatchTotals(recorded, staged: record.best.count)
+                totals.receipts = try await settle(record, recorded)
+                totals.receiptsHeld = record.receipts.count - totals.receipts.tried
+                checkpoint(.receiptsSettled)
+                try await count(totals, runID: record.runID)
                 checkpoint(.recordCommitting)
                 return totals
             }
         }
     }
 
-    /// A statement that would find nothing in the batch is left out: to plan it takes as long as to merge many rows.
-    private func merge(_ record: BatchRecord) async throws -> BatchTotals {
-        let merge = Merge(connection: connection, record: record)
-        if record.holdsRefunds { try await merge.refundDelivered() }
-        let withdrawn = record.holdsExcluded ? try await merge.withdraw() : (refunded: Tally(), resolved: Tally())
-        if record.isReleasing { try await merge.release() }
-        if record.holdsExcluded { try await merge.exclude() }
-        let admitted = try await merge.admit()
-        if admitted.transactions < record.owed { try await merge.confirm() }
-        let delivered = try await merge.withdrawDelivered()
-        try await merge.sight()
-
-        checkpoint(.transactionsMerged)
-
-        let new = admitted - delivered.new
-        let places = try await merge.places()
-        let totals = try BatchTotals(places: places.tallies, new: new, staged: record.best.count)
-        try await move(
-            [
-                .new: new, .claimed: delivered.old, .refunded: withdrawn.refunded, .resolved: withdrawn.resolved,
-            ], runID: record.runID, at: record.now)
-        let counts = try await settle(record, watched: places.watched)
-        checkpoint(.receiptsSettled)
-        try await merge.clear()
-        return try await add(totals, counts, to: record.runID)
+    private func take(_ record: BatchRecord) async throws -> Recorded {
+        try Recorded(
+            try await connection.only(
+                """
+                SELECT newly_white, already_white, already_black, excluded, watched, held, locked
+                FROM iap.record(\(record.runID), \(record.now), \(Int16(record.bucket)))
+                """))
     }
+}
 
-    private func add(_ totals: BatchTotals, _ counts: ReceiptCounts, to runID: Int64) async throws -> BatchTotals {
-        var totals = totals
-        totals.receipts = counts
-        try await count(totals, runID: runID)
-        return totals
+/// What `iap.record` says of a batch.
+struct Recorded {
+    let newlyWhite: Tally
+    let alreadyWhite: Tally
+    let alreadyBlack: Tally
+    let excluded: Tally
+    /// The receipts that hold a white transaction: they are asked again each night, so that a refund is noticed.
+    let watched: Set<Int64>
+    /// The receipts that hold a transaction which another session has locked.
+    let held: Set<Int64>
+    let locked: [TransactionID]
+
+    init(_ row: Row) throws {
+        newlyWhite = try row.tally("newly_white")
+        alreadyWhite = try row.tally("already_white")
+        alreadyBlack = try row.tally("already_black")
+        excluded = try row.tally("excluded")
+        watched = Set(try row.decode("watched", as: [Int64].self))
+        held = Set(try row.decode("held", as: [Int64].self))
+        locked = try (row.decode("locked", as: [String]?.self) ?? []).compactMap(TransactionID.init)
     }
 }
 
 extension BatchTotals {
-    /// The totals of a batch from where its transactions are.
-    ///
-    /// - Throws: `LedgerError.unbalanced` when a transaction is nowhere, or not all that was staged is there.
-    fileprivate init(places: [Merge.Place: Tally], new: Tally, staged: Int) throws {
+    /// - Throws: `LedgerError.unbalanced` when not all that was staged is somewhere.
+    fileprivate init(_ recorded: Recorded, staged: Int) throws {
         self.init()
-        verified = places.values.reduce(Tally(), +)
-        newlyWhite = new
-        alreadyWhite = (places[.white] ?? Tally()) - new
-        alreadyBlack = places[.black] ?? Tally()
-        excluded = places[.excluded] ?? Tally()
-        let outcomes = newlyWhite + alreadyWhite + alreadyBlack + excluded
-        guard outcomes == verified, verified.transactions == staged, alreadyWhite.transactions >= 0 else {
-            let expected = Tally(transactions: staged, units: verified.units, hash: verified.hash)
-            throw LedgerError.unbalanced([Imbalance(equation: .verified, left: expected, right: outcomes)])
+        newlyWhite = recorded.newlyWhite
+        alreadyWhite = recorded.alreadyWhite
+        alreadyBlack = recorded.alreadyBlack
+        excluded = recorded.excluded
+        verified = newlyWhite + alreadyWhite + alreadyBlack + excluded
+        locked = recorded.locked
+        guard verified.transactions + locked.count == staged else {
+            let expected = Tally(transactions: staged - locked.count, units: verified.units, hash: verified.hash)
+            throw LedgerError.unbalanced([Imbalance(equation: .verified, left: expected, right: verified)])
         }
     }
 }

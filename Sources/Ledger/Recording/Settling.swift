@@ -3,65 +3,96 @@ import PostgreSQL
 import Reconciliation
 
 extension LedgerSession {
-    /// Writes what becomes of the batch's receipts, and counts them. `watched` are those that hold a white
-    /// transaction: they are asked again each night, so that a refund is noticed.
-    func settle(_ record: BatchRecord, watched: Set<Int64>) async throws -> ReceiptCounts {
+    /// Writes what becomes of the batch's receipts, and counts them. One that holds what another session has locked
+    /// stays as it is, and due.
+    func settle(_ record: BatchRecord, _ recorded: Recorded) async throws -> ReceiptCounts {
+        let lacking = try await lacking(record)
+        let attempts = try await hold(record)
         var counts = ReceiptCounts()
-        var states: [String] = []
-        var codes: [String?] = []
-        var texts: [String?] = []
-        for receipt in record.receipts {
+        var tried: [SettledReceipt] = []
+        for receipt in record.receipts where !recorded.held.contains(receipt.id) {
+            guard let attempts = attempts[receipt.id] else { continue }
             switch receipt.outcome {
-            case .verified:
-                counts.verified += 1
-                states.append(watched.contains(receipt.id) ? "watched" : "settled")
-                codes.append(nil)
-                texts.append(nil)
-            case .tryAgain(let problem, let detail):
-                counts.tryAgain += 1
-                states.append("waiting")
-                codes.append(problem.rawValue)
-                texts.append(detail)
-            case .unusable(let problem, let detail):
-                counts.unusable += 1
-                states.append("unusable")
-                codes.append(problem.rawValue)
-                texts.append(detail)
+            case .verified: counts.verified += 1
+            case .tryAgain: counts.tryAgain += 1
+            case .unusable: counts.unusable += 1
             }
+            tried.append(
+                SettledReceipt(
+                    receipt, attempts: attempts, isWatched: recorded.watched.contains(receipt.id),
+                    lacks: lacking[receipt.id]))
         }
         try await connection.execute(
             """
             UPDATE receipts
-            SET state = tried.state,
-                attempts = CASE WHEN tried.error_code IS NULL THEN 0 ELSE receipts.attempts + 1 END,
-                next_attempt_at =
-                    CASE WHEN tried.state IN ('waiting', 'watched') THEN \(record.nextNight) END,
+            SET state = settled.state,
+                attempts = settled.attempts,
+                next_attempt_at = CASE WHEN settled.state IN ('waiting', 'watched') THEN \(record.nextNight) END,
                 last_attempt_at = \(record.now),
-                verified_at = CASE WHEN tried.error_code IS NULL THEN \(record.now) ELSE receipts.verified_at END,
-                error_code = tried.error_code,
-                error_text = tried.error_text,
-                signature = coalesce(tried.signature, receipts.signature),
-                made_at = coalesce(tried.made_at, receipts.made_at)
+                verified_at = CASE WHEN settled.is_verified THEN \(record.now) ELSE receipts.verified_at END,
+                error_code = settled.error_code,
+                error_text = settled.error_text,
+                signature = coalesce(settled.signature, receipts.signature),
+                made_at = coalesce(settled.made_at, receipts.made_at),
+                -- A seal that does not fit stays, for its row was changed by hand.
+                seal = CASE
+                    WHEN receipts.seal = audit.receipt_seal(
+                        receipts.bucket, receipts.receipt_id, receipts.bundle_id, receipts.user_id,
+                        receipts.payload_sha256, receipts.order_id, receipts.transaction_id, receipts.submitted_at,
+                        receipts.state, receipts.is_erased)
+                    THEN audit.receipt_seal(
+                        receipts.bucket, receipts.receipt_id, receipts.bundle_id, receipts.user_id,
+                        receipts.payload_sha256, receipts.order_id, receipts.transaction_id, receipts.submitted_at,
+                        settled.state, receipts.is_erased)
+                    ELSE receipts.seal
+                END
             FROM unnest(
-                \(record.receipts.map(\.id)), \(states), \(codes), \(texts),
-                \(record.receipts.map { $0.signature?.rawValue }), \(record.receipts.map(\.madeAt))
-            ) AS tried (receipt_id, state, error_code, error_text, signature, made_at)
-            WHERE receipts.bucket = \(Int16(record.bucket)) AND receipts.receipt_id = tried.receipt_id
+                \(tried.map(\.id)), \(tried.map(\.state)), \(tried.map(\.attempts)), \(tried.map(\.isVerified)),
+                \(tried.map(\.problem?.rawValue)), \(tried.map(\.detail)), \(tried.map(\.signature?.rawValue)),
+                \(tried.map(\.madeAt))
+            ) AS settled (
+                receipt_id, state, attempts, is_verified, error_code, error_text, signature, made_at)
+            WHERE receipts.bucket = \(Int16(record.bucket)) AND receipts.receipt_id = settled.receipt_id
             """)
         return counts
     }
 
-    /// Journals what entered and left the white table, for the books.
-    func move(_ movements: [Movement: Tally], runID: Int64, at now: Date) async throws {
-        for (kind, tally) in movements where tally.transactions > 0 {
-            try await connection.execute(
-                """
-                INSERT INTO movements (kind, transactions, units, hash, moved_at, run_id)
-                VALUES (
-                    \(kind.rawValue), \(Int64(tally.transactions)), \(Int64(tally.units)), \(tally.hash),
-                    \(now), \(runID))
-                """)
-        }
+    /// Locks the batch's receipts, and gives the nights on which each was tried in vain. What another session has in hand
+    /// is not among them.
+    private func hold(_ record: BatchRecord) async throws -> [Int64: Int32] {
+        let rows = try await connection.query(
+            """
+            SELECT receipt_id, attempts
+            FROM receipts
+            WHERE bucket = \(Int16(record.bucket)) AND receipt_id = ANY (\(record.receipts.map(\.id)))
+            ORDER BY receipt_id
+            FOR UPDATE SKIP LOCKED
+            """)
+        return try Dictionary(
+            rows.map { (try $0.decode("receipt_id", as: Int64.self), try $0.decode("attempts", as: Int32.self)) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// For each receipt, a transaction that it was uploaded for, that it does not hold, and that nothing else brought.
+    private func lacking(_ record: BatchRecord) async throws -> [Int64: String] {
+        let missing = record.receipts.flatMap { receipt in receipt.missing.map { (receipt.id, $0) } }
+        guard !missing.isEmpty else { return [:] }
+        let rows = try await connection.query(
+            """
+            SELECT named.receipt_id, min(named.transaction_id) AS transaction_id
+            FROM unnest(\(missing.map(\.0)), \(missing.map(\.1))) AS named (receipt_id, transaction_id)
+            JOIN receipts ON receipts.bucket = \(Int16(record.bucket)) AND receipts.receipt_id = named.receipt_id
+            WHERE NOT EXISTS (
+                SELECT FROM transactions
+                WHERE transactions.transaction_id = named.transaction_id
+                    AND transactions.bundle_id = receipts.bundle_id)
+            GROUP BY named.receipt_id
+            """)
+        return try Dictionary(
+            rows.map {
+                (try $0.decode("receipt_id", as: Int64.self), try $0.decode("transaction_id", as: String.self))
+            },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// Adds a batch to the run's figures, in the batch's own transaction.
@@ -93,7 +124,36 @@ extension LedgerSession {
     }
 }
 
-/// How a transaction enters or leaves the white table.
-enum Movement: String {
-    case new, claimed, resolved, refunded
+/// What a receipt's row shall say.
+private struct SettledReceipt {
+    let id: Int64
+    let state: String
+    /// Nights on which it was tried in vain, this one included.
+    let attempts: Int32
+    let isVerified: Bool
+    let problem: ReceiptProblem?
+    let detail: String?
+    let signature: OfflineSignature?
+    let madeAt: Date?
+
+    /// - Parameters:
+    ///   - attempts: nights on which it was tried in vain before.
+    ///   - lacks: what it was uploaded for and nothing brought: that may come, and after some nights it is only listed.
+    init(_ receipt: TriedReceipt, attempts: Int32, isWatched: Bool, lacks: String?) {
+        id = receipt.id
+        signature = receipt.signature
+        madeAt = receipt.madeAt
+        switch receipt.outcome {
+        case .verified:
+            let isAwaited = lacks != nil && attempts + 1 < Int32(Patience.nightsWithoutNamed)
+            (state, isVerified) = (isWatched || isAwaited ? "watched" : "settled", true)
+            problem = lacks == nil ? nil : .transactionMissing
+            detail = lacks.map { "it was uploaded for transaction \($0), which it does not hold" }
+        case .tryAgain(let problem, let detail):
+            (state, isVerified, self.problem, self.detail) = ("waiting", false, problem, detail)
+        case .unusable(let problem, let detail):
+            (state, isVerified, self.problem, self.detail) = ("unusable", false, problem, detail)
+        }
+        self.attempts = problem == nil ? 0 : attempts + 1
+    }
 }

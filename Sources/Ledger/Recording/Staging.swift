@@ -1,42 +1,57 @@
 import PostgreSQL
 import Reconciliation
 
-extension CopyTarget {
-    static let verified = CopyTarget(
-        table: "verified",
+/// The session's own tables in which a batch lies until `record` takes it, as the types of the schema have them. They
+/// are empty again when the transaction ends.
+enum Staging {
+    static let definition = """
+        CREATE TEMPORARY TABLE IF NOT EXISTS heard OF iap.verified ON COMMIT DELETE ROWS;
+        CREATE TEMPORARY TABLE IF NOT EXISTS seen OF iap.sighted ON COMMIT DELETE ROWS;
+        """
+
+    /// What is said of each transaction.
+    static let heard = CopyTarget(
+        table: "heard",
         columns: [
-            "bucket", "receipt_id", "user_id", "order_id", "is_named", "in_receipt", "uploaded_at", "is_best",
-            "exclusion",
             "transaction_id", "bundle_id", "environment", "original_transaction_id", "product_id", "product_type",
-            "quantity", "purchased_at", "original_purchased_at", "expires_at", "refunded_at", "refund_reason",
-            "ownership", "is_trial", "web_order_line_item_id", "app_account_token", "price_milliunits", "currency",
-            "storefront", "found_bundle_id", "source", "verified_at",
+            "quantity", "purchased_at", "original_purchased_at", "expires_at", "is_trial", "web_order_line_item_id",
+            "app_account_token", "price_milliunits", "currency", "storefront", "found_bundle_id", "refunded_at",
+            "refund_reason", "source", "verified_at", "exclusion", "number",
         ])
+
+    /// In which receipts each was seen.
+    static let seen = CopyTarget(
+        table: "seen",
+        columns: ["number", "receipt_id", "user_id", "order_id", "is_named", "in_receipt", "uploaded_at"])
 }
 
 extension LedgerSession {
-    /// Copies the batch's sightings into the staging table.
+    /// Copies the batch into the session's staging tables.
     func stage(_ record: BatchRecord) async throws {
-        let copied = try await connection.copyIn(into: .verified, rows: record.sightings.enumerated()) { item, row in
-            row.append(Int16(record.bucket))
-            item.element.append(to: &row, isBest: record.best.contains(item.offset))
+        if !isStaging {
+            try await connection.executeScript(unsafe: Staging.definition)
+            isStaging = true
         }
-        guard copied == record.sightings.count else {
-            throw LedgerError.failed("staged \(copied) of \(record.sightings.count) transactions")
+        var numbers: [TransactionKey: Int32] = [:]
+        for (number, index) in record.best.enumerated() {
+            numbers[record.sightings[index].key] = Int32(truncatingIfNeeded: number)
+        }
+        let heard = try await connection.copyIn(into: Staging.heard, rows: record.best.enumerated()) { item, row in
+            record.sightings[item.element].append(to: &row)
+            row.append(Int32(truncatingIfNeeded: item.offset))
+        }
+        let seen = try await connection.copyIn(into: Staging.seen, rows: record.sightings) { sighting, row in
+            row.append(numbers[sighting.key] ?? -1)
+            sighting.appendReceipt(to: &row)
+        }
+        guard heard == record.best.count, seen == record.sightings.count else {
+            throw LedgerError.failed("staged \(heard) of \(record.best.count) transactions")
         }
     }
 }
 
 extension SightedTransaction {
-    fileprivate func append(to row: inout CopyRow, isBest: Bool) {
-        row.append(receiptID)
-        row.append(userID)
-        row.append(orderID)
-        row.append(isNamed)
-        row.append(isInReceipt)
-        row.append(uploadedAt)
-        row.append(isBest)
-        row.append(exclusion?.rawValue)
+    fileprivate func append(to row: inout CopyRow) {
         row.append(key.id.text)
         row.append(key.bundleID.text)
         row.append(key.environment.rawValue)
@@ -47,9 +62,6 @@ extension SightedTransaction {
         row.append(transaction.purchasedAt)
         row.append(transaction.originalPurchasedAt)
         row.append(transaction.expiresAt)
-        row.append(transaction.refundedAt)
-        row.append(transaction.refundReason)
-        row.append(transaction.ownership)
         row.append(transaction.isTrial)
         row.append(transaction.webOrderLineItemID)
         row.append(transaction.appAccountToken)
@@ -57,7 +69,19 @@ extension SightedTransaction {
         row.append(transaction.price?.currency.text)
         row.append(transaction.storefront)
         row.append(foundBundleID?.text)
+        row.append(transaction.refundedAt)
+        row.append(transaction.refundReason)
         row.append(source.rawValue)
         row.append(verifiedAt)
+        row.append(exclusion?.rawValue)
+    }
+
+    fileprivate func appendReceipt(to row: inout CopyRow) {
+        row.append(receiptID)
+        row.append(userID)
+        row.append(orderID)
+        row.append(isNamed)
+        row.append(isInReceipt)
+        row.append(uploadedAt)
     }
 }

@@ -36,13 +36,9 @@ extension LedgerSession {
     /// Writes into the audit trail what was purged; by a run, or by the command.
     public func notePurge(_ purged: Purged, runID: Int64?, now: Date) async throws(LedgerError) {
         try await translating {
-            _ = try await connection.execute(
-                """
-                INSERT INTO events (happened_at, kind, actor, run_id, details)
-                VALUES (
-                    \(now), 'purged', 'iap-reconcile', \(runID as Int64?),
-                    jsonb_build_object('payloads', \(Int64(purged.payloads)), 'devices', \(Int64(purged.devices))))
-                """)
+            try await note(
+                "purged", runID: runID, at: now,
+                details: ["payloads": String(purged.payloads), "devices": String(purged.devices)])
         }
     }
 }

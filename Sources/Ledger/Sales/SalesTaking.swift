@@ -7,8 +7,8 @@ extension LedgerSession {
     public func take(_ staged: StagedSales) async throws(LedgerError) -> SalesOutcome {
         let outcome: SalesOutcome = try await translating {
             try await connection.transaction {
-                let (job, number) = LedgerLock.sales
-                _ = try await connection.query("SELECT pg_advisory_xact_lock(\(job), \(number))")
+                let (space, number) = (try await lockSpace(), LedgerLock.sales.number)
+                _ = try await connection.query("SELECT pg_advisory_xact_lock(\(space), \(number))")
                 return try await SalesTaking(connection: connection, staged: staged).take()
             }
         }

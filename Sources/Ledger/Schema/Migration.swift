@@ -1,4 +1,4 @@
-/// One step of the schema, as a file of sql/migrations holds it.
+/// One step of the schema, as a file or a folder of sql/migrations holds it.
 public struct Migration: Sendable, Hashable {
     public let number: Int
     public let name: String
@@ -6,24 +6,31 @@ public struct Migration: Sendable, Hashable {
 
     /// Every migration that this program knows, in the order in which they are applied.
     public static let all: [Migration] = [
-        Migration(number: 1, name: "tables", bytes: PackageResources._001_tables_sql),
-        Migration(number: 2, name: "functions", bytes: PackageResources._002_functions_sql),
-        Migration(number: 3, name: "finance", bytes: PackageResources._003_finance_sql),
-        Migration(number: 4, name: "case_life", bytes: PackageResources._004_case_life_sql),
-        Migration(number: 5, name: "audit_trail", bytes: PackageResources._005_audit_trail_sql),
-        Migration(number: 6, name: "sales", bytes: PackageResources._006_sales_sql),
-        Migration(number: 7, name: "retention", bytes: PackageResources._007_retention_sql),
+        Migration(
+            number: 1, name: "ledger",
+            parts: [
+                PackageResources._1_inbox_sql, PackageResources._2_ledger_sql, PackageResources._3_seals_sql,
+                PackageResources._4_places_sql, PackageResources._5_app_server_sql,
+                PackageResources._6_support_desk_sql, PackageResources._7_night_sql, PackageResources._8_books_sql,
+                PackageResources._9_finance_sql, PackageResources._0_sales_sql, PackageResources._1_retention_sql,
+            ])
     ]
 
-    private init(number: Int, name: String, bytes: [UInt8]) {
+    init(number: Int, name: String, sql: String) {
         self.number = number
         self.name = name
-        self.sql = String(decoding: bytes, as: UTF8.self)
+        self.sql = sql
     }
 
-    /// As the file is called.
+    private init(number: Int, name: String, parts: [[UInt8]]) {
+        self.init(
+            number: number, name: name,
+            sql: parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
+    }
+
+    /// As the file or folder is called.
     public var fileName: String {
         let digits = String(number)
-        return String(repeating: "0", count: 4 - digits.count) + "\(digits)_\(name).sql"
+        return String(repeating: "0", count: 4 - digits.count) + "\(digits)_\(name)"
     }
 }

@@ -3,52 +3,21 @@ import PostgreSQL
 import Reconciliation
 
 extension LedgerSession {
-    /// Where the transactions are, the latest purchase first. One that is in two places, as while a claim is under way,
-    /// is where it counts: delivered before excluded before white.
+    /// Where the transactions are, the latest purchase first.
     func knownTransactions(_ lookup: Lookup) async throws -> [KnownTransaction] {
         try await connection.query(
             """
             SELECT
-                known.*, coalesce(known.product_type, products.type) AS type, products.name AS product_name,
+                known.*, known.source::text AS source_name, coalesce(known.product_type, products.type) AS type,
+                products.name AS product_name,
                 products.list_price_milliunits * known.quantity AS list_price_milliunits,
                 products.currency AS list_currency
-            FROM (\(placed(lookup.ids))) AS known
+            FROM transactions AS known
             LEFT JOIN products USING (bundle_id, product_id)
+            WHERE known.transaction_id = ANY (\(lookup.ids))
             ORDER BY purchased_at DESC, transaction_id, bundle_id, environment
             """
         ).map(KnownTransaction.init).filter { lookup.names($0.key.id.text, of: $0.key.bundleID.text) }
-    }
-
-    private func placed(_ ids: [String]) -> SQL {
-        let common: SQL =
-            """
-            transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity,
-            purchased_at, price_milliunits, currency, source::text AS source
-            """
-        return """
-            SELECT DISTINCT ON (transaction_id, bundle_id, environment) *
-            FROM (
-                SELECT
-                    'black' AS place, \(common), delivered_at AS placed_at, NULL::timestamptz AS verified_at,
-                    0 AS nights_confirmed, user_id, order_id, delivered_by AS how, refunded_at,
-                    NULL::text AS found_bundle_id
-                FROM black
-                WHERE transaction_id = ANY (\(ids))
-                UNION ALL
-                SELECT
-                    'excluded', \(common), excluded_at, verified_at, 0, NULL, NULL, reason, refunded_at,
-                    found_bundle_id
-                FROM excluded
-                WHERE transaction_id = ANY (\(ids))
-                UNION ALL
-                SELECT
-                    'white', \(common), first_seen_at, verified_at, nights_confirmed, admitted_user_id, NULL, NULL,
-                    NULL, NULL
-                FROM white
-                WHERE transaction_id = ANY (\(ids))
-            ) AS anywhere
-            ORDER BY transaction_id, bundle_id, environment, place
-            """
     }
 
     func addCases(_ lookup: Lookup, to transactions: inout [KnownTransaction]) async throws {
@@ -70,14 +39,21 @@ extension LedgerSession {
             SELECT
                 transaction_id, bundle_id, environment, happened_at, kind, actor, run_id,
                 (
-                    -- Without the rows of white that a resolve keeps: they are for iap.reopen.
-                    SELECT jsonb_object_agg(key, value)
-                    FROM jsonb_each_text(details - 'taken')
-                    WHERE value IS NOT NULL
+                    SELECT jsonb_object_agg(key, value) FROM jsonb_each_text(details) WHERE value IS NOT NULL
                 )::text AS details
-            FROM events
-            WHERE transaction_id = ANY (\(lookup.ids)) AND bundle_id IS NOT NULL AND environment IS NOT NULL
-            ORDER BY event_id
+            FROM (
+                SELECT
+                    event_id AS number, transaction_id, bundle_id, environment, happened_at, kind, actor, run_id,
+                    details
+                FROM events
+                WHERE transaction_id = ANY (\(lookup.ids)) AND bundle_id IS NOT NULL AND environment IS NOT NULL
+                UNION ALL
+                SELECT
+                    move_id, transaction_id, bundle_id, environment, moved_at, kind, actor, run_id, details
+                FROM moves
+                WHERE transaction_id = ANY (\(lookup.ids))
+            ) AS told
+            ORDER BY number
             """)
         for row in rows { try transactions.change(TransactionKey(row)) { $0.events.append(try KnownEvent(row)) } }
     }
@@ -104,7 +80,7 @@ extension KnownTransaction {
             purchasedAt: try row.decode("purchased_at"),
             price: paid ?? listed,
             isListPrice: paid == nil && listed != nil,
-            source: Source(rawValue: try row.decode("source")) ?? .appServer,
+            source: Source(rawValue: try row.decode("source_name")) ?? .appServer,
             place: try Place(row))
     }
 }
@@ -113,14 +89,14 @@ extension KnownTransaction.Place {
     fileprivate init(_ row: Row) throws {
         let place = try row.decode("place", as: String.self)
         switch place {
-        case "black": self = .black(try Delivery(row, at: "placed_at", by: "how"))
+        case "black": self = .black(try Delivery(row, at: "delivered_at", by: "delivered_by"))
         case "excluded": self = .excluded(try NotOwed(row))
         default:
             self = .white(
                 Owed(
-                    firstSeenAt: try row.decode("placed_at"), verifiedAt: try row.decode("verified_at"),
+                    firstSeenAt: try row.decode("first_seen_at"), verifiedAt: try row.decode("verified_at"),
                     nightsConfirmed: Int(try row.decode("nights_confirmed", as: Int32.self)),
-                    admittedFor: try row.decode("user_id", as: String?.self)))
+                    admittedFor: try row.decode("admitted_user_id", as: String?.self)))
         }
     }
 }
@@ -136,14 +112,15 @@ extension Delivery {
 
 extension NotOwed {
     fileprivate init(_ row: Row) throws {
-        let reason = try row.decode("how", as: String.self)
+        let reason = try row.decode("reason", as: String.self)
         guard let cause = reason == "dismissed" ? .dismissed : Exclusion(rawValue: reason).map(Cause.rule) else {
             throw LedgerError.failed("nothing is excluded as \(reason), as far as this program knows")
         }
         self.init(
-            cause: cause, excludedAt: try row.decode("placed_at"),
+            cause: cause, excludedAt: try row.decode("excluded_at"),
             refundedAt: try row.decode("refunded_at", as: Date?.self),
-            foundBundleID: try row.decode("found_bundle_id", as: String?.self))
+            foundBundleID: reason == Exclusion.foreignBundle.rawValue
+                ? try row.decode("found_bundle_id", as: String?.self) : nil)
     }
 }
 

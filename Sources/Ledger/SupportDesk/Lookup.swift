@@ -89,15 +89,9 @@ extension LedgerSession {
             )
             UNION
             (
-                SELECT transaction_id, bundle_id FROM white
-                WHERE original_transaction_id = \(id)
-                ORDER BY purchased_at DESC
-                LIMIT \(some)
-            )
-            UNION
-            (
-                SELECT transaction_id, bundle_id FROM black
-                WHERE original_transaction_id = \(id)
+                SELECT transaction_id, bundle_id FROM transactions
+                WHERE iap.is_of_original(transaction_id, original_transaction_id, \(id))
+                    AND place IN ('white', 'black')
                 ORDER BY purchased_at DESC
                 LIMIT \(some)
             )

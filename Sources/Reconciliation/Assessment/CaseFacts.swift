@@ -142,4 +142,6 @@ public enum ClaimOutcome: String, Hashable, Sendable, Codable, CaseIterable {
     case notVerified = "not_verified"
     case wrongUser = "wrong_user"
     case excluded
+    /// The support desk has to say.
+    case undecided
 }

@@ -1,69 +1,84 @@
 /// Something that must always hold of the tables, whatever was killed, restarted or claimed meanwhile.
 public enum IntegrityCheck: String, Sendable, CaseIterable {
-    /// No transaction is owed and delivered.
-    case whiteAndBlack = "white_and_black"
-    /// No transaction is owed and excluded.
-    case whiteAndExcluded = "white_and_excluded"
-    /// No transaction is delivered and excluded.
-    case blackAndExcluded = "black_and_excluded"
-    /// Every claim that got the goods is the delivery that the black table tells of, and the only one.
+    /// Every transaction is where its latest move took it, and is worth what that says.
+    case latestMoves = "latest_moves"
+    /// Every move begins where the one before it ended.
+    case movesInSequence = "moves_in_sequence"
+    /// Every claim that got the goods is the delivery that the black table tells of.
     case deliveredClaims = "delivered_claims"
     /// Every delivery by a claim has its claim.
     case claimsOfDeliveries = "claims_of_deliveries"
-    /// Every delivery by a claim or by the support desk is in the audit trail.
-    case eventsOfDeliveries = "events_of_deliveries"
+    /// Every non-consumable that was delivered keeps its original purchase from being delivered again.
+    case deliveredOriginals = "delivered_originals"
     /// Every open case is of a transaction that is owed.
     case openCases = "open_cases"
     /// No receipt left the inbox without a transaction to show for it.
     case receiptsWithOutcome = "receipts_with_outcome"
-    /// Every transaction that was seen in a receipt is white, black or excluded.
+    /// No receipt that waits is put off for longer than a night.
+    case receiptsDue = "receipts_due"
+    /// Every transaction that was seen in a receipt is in the ledger.
     case sightedTransactions = "sighted_transactions"
     /// The control totals of every run balance, and each run opens with what the one before closed with.
     case controlTotals = "control_totals"
-    /// What the runs closed over is what was journalled.
-    case movements
-    /// The white table holds what the last books and the movements since say.
+    /// What the runs closed over is what entered and moved.
+    case runTotals = "run_totals"
+    /// The white table holds what the last books and what moved since say.
     case whiteTotals = "white_totals"
-    /// No row of the white table was changed by hand.
-    case whiteSeals = "white_seals"
-    /// No row of the black table was changed by hand.
-    case blackSeals = "black_seals"
-    /// No excluded row was changed by hand.
-    case excludedSeals = "excluded_seals"
+    /// Finance's journal explains what the ledger holds.
+    case journal
+    /// No transaction was changed by hand.
+    case transactionSeals = "transaction_seals"
+    /// No move was changed by hand.
+    case moveSeals = "move_seals"
     /// No attempt to claim was changed by hand.
     case claimSeals = "claim_seals"
-    /// No event of the audit trail was changed or removed since it was sealed.
-    case events
-    /// No event was slipped in among those that were sealed long ago.
-    case eventsInOrder = "events_in_order"
-    /// The audit trail's chain has no broken link, and ends where it ended when it was last continued.
+    /// Nobody changed by hand who handed in what.
+    case sightingSeals = "sighting_seals"
+    /// No order was changed by hand.
+    case orderSeals = "order_seals"
+    /// No receipt was changed by hand.
+    case receiptSeals = "receipt_seals"
+    /// Nobody changed by hand for what a receipt was uploaded.
+    case uploadSeals = "upload_seals"
+    /// No payload was changed by hand.
+    case payloads
+    /// No event of the audit trail was changed by hand.
+    case eventSeals = "event_seals"
+    /// The trail's chain has no broken link.
     case chain
+    /// What an erasure left of the trail is what stands there.
+    case erasures
 
     /// What cost so little that every run looks at it.
-    public static let everyNight: [IntegrityCheck] = [.whiteAndBlack, .whiteAndExcluded, .deliveredClaims]
+    public static let everyNight: [IntegrityCheck] = [.latestMoves]
 
     /// What should hold, in words.
     public var text: String {
         switch self {
-        case .whiteAndBlack: "no transaction is both white and black"
-        case .whiteAndExcluded: "no transaction is both white and excluded"
-        case .blackAndExcluded: "no transaction is both black and excluded"
+        case .latestMoves: "each transaction is where its latest move took it"
+        case .movesInSequence: "each move begins where the one before it ended"
         case .deliveredClaims: "each claim that got the goods is the one delivery of its transaction"
         case .claimsOfDeliveries: "each delivery by a claim has its claim"
-        case .eventsOfDeliveries: "each delivery is in the audit trail"
+        case .deliveredOriginals: "each delivered non-consumable keeps its original purchase"
         case .openCases: "each open case is of a white transaction"
         case .receiptsWithOutcome: "each verified receipt led to transactions"
+        case .receiptsDue: "no receipt is put off for longer than a night"
         case .sightedTransactions: "each transaction seen in a receipt is white, black or excluded"
         case .controlTotals: "the control totals of each run balance"
-        case .movements: "each run closed its books over what was journalled"
+        case .runTotals: "each run closed its books over what entered and moved"
         case .whiteTotals: "the white table is what the books say"
-        case .whiteSeals: "no white row was changed by hand"
-        case .blackSeals: "no black row was changed by hand"
-        case .excludedSeals: "no excluded row was changed by hand"
+        case .journal: "finance's journal explains the ledger"
+        case .transactionSeals: "no transaction was changed by hand"
+        case .moveSeals: "no move was changed by hand"
         case .claimSeals: "no claim was changed by hand"
-        case .events: "no sealed event was changed or removed"
-        case .eventsInOrder: "no event was slipped in among sealed ones"
-        case .chain: "the audit trail's chain is unbroken"
+        case .sightingSeals: "no sighting was changed by hand"
+        case .orderSeals: "no order was changed by hand"
+        case .receiptSeals: "no receipt was changed by hand"
+        case .uploadSeals: "no upload was changed by hand"
+        case .payloads: "no payload was changed by hand"
+        case .eventSeals: "no event was changed by hand"
+        case .chain: "the trail's chain is unbroken"
+        case .erasures: "each erased event and move is what the erasure left"
         }
     }
 }
@@ -94,16 +109,16 @@ public struct IntegrityFinding: Sendable, CustomStringConvertible {
     }
 }
 
-/// How far the audit trail's chain reaches.
-public struct AuditTrail: Sendable {
-    /// Sealed events.
-    public let events: Int
+/// How far the trail's chain reaches.
+public struct AuditTrail: Hashable, Sendable {
+    /// The entries, moves and events that it covers.
+    public let entries: Int
     /// The last link in hexadecimal. Kept outside of the database, it shows later whether the trail before it was
     /// written anew.
     public let end: String
 
-    public init(events: Int, end: String) {
-        self.events = events
+    public init(entries: Int, end: String) {
+        self.entries = entries
         self.end = end
     }
 }

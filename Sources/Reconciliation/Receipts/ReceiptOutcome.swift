@@ -14,6 +14,8 @@ public enum Patience {
     public static let nightsOfMalformed = 3
     /// An empty `in_app` may fill when Apple records the purchase late; after a week it will not.
     public static let nightsWithoutTransactions = 7
+    /// A purchase that a receipt was uploaded for and that it does not hold may come with Apple's next answer.
+    public static let nightsWithoutNamed = 3
 
     /// What becomes of a receipt with this verdict, which was tried in vain on `attempts` nights before this one;
     /// nothing for a receipt that was not tried.
@@ -45,6 +47,7 @@ extension ReceiptProblem {
         switch self {
         case .empty, .notGenuine, .accountGone: 1
         case .malformed, .contradicted: Patience.nightsOfMalformed
+        case .transactionMissing: Patience.nightsWithoutNamed
         case .noTransactions: Patience.nightsWithoutTransactions
         case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp: .max
         }

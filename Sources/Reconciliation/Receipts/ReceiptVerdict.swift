@@ -10,6 +10,15 @@ public enum ReceiptVerdict: Hashable, Sendable {
 }
 
 extension ReceiptVerdict {
+    /// The transactions that a receipt was uploaded for and that Apple's answer does not hold. An id that can't be one of
+    /// Apple's is not looked for.
+    public func missing(of receipt: InboxReceipt) -> [String] {
+        guard case .verified(let verified) = self, !verified.transactions.isEmpty else { return [] }
+        let held = Set(verified.transactions.flatMap { [$0.transaction.id.text, $0.transaction.originalID.text] })
+        return Set(receipt.purposes.compactMap(\.transactionID))
+            .filter { !held.contains($0) && TransactionID($0) != nil }.sorted()
+    }
+
     /// When a verified receipt says that it was made.
     public var madeAt: Date? {
         if case .verified(let receipt) = self { receipt.madeAt } else { nil }

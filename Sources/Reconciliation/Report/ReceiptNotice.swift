@@ -45,6 +45,8 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     case accountGone = "account_gone"
     /// Apple says it is not genuine, and Apple's own signature holds.
     case contradicted
+    /// It is genuine, and does not hold the purchase that it was uploaded for.
+    case transactionMissing = "transaction_missing"
     // Not verified yet.
     case tryAgain = "try_again"
     case appleUnreachable = "apple_unreachable"
@@ -55,7 +57,7 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     /// Whether asking again may still make the receipt usable.
     public var mayPass: Bool {
         switch self {
-        case .empty, .malformed, .notGenuine, .noTransactions, .accountGone, .contradicted: false
+        case .empty, .malformed, .notGenuine, .noTransactions, .accountGone, .contradicted, .transactionMissing: false
         case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp: true
         }
     }

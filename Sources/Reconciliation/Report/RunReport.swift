@@ -25,6 +25,10 @@ public struct RunReport: Hashable, Sendable {
     public var purged = Purged()
     /// What Apple's sales reports of the last thirty days come to; nothing where none was read.
     public var sales: SalesFigures?
+    /// How far the trail's chain reached when this run closed its books; `nil` where it did not, as in a dry run.
+    public var trail: AuditTrail?
+    /// What other sessions had locked.
+    public var leftOut = LeftOut()
 
     public init(
         runID: Int64?, startedAt: Date, finishedAt: Date, now: Date, timeZone: TimeZone, outcome: RunOutcome,
@@ -86,8 +90,11 @@ public struct ReceiptCounts: Hashable, Sendable {
         self.unusable = unusable
     }
 
+    /// Tried in this run.
+    public var tried: Int { verified + tryAgain + unusable }
+
     /// Not tried in this run.
-    public var left: Int { max(0, due - verified - tryAgain - unusable) }
+    public var left: Int { max(0, due - tried) }
 }
 
 /// How a case ended.

@@ -12,6 +12,17 @@ enum JSONReport {
         let reason: String?
         let receipts: [String: Int]
         let stages: [Stage]
+        /// The last link of the trail's chain, in hexadecimal.
+        let trailEnd: String?
+        let leftOut: LeftOut?
+    }
+
+    /// What other sessions had locked.
+    struct LeftOut: Encodable {
+        let transactions: [String]
+        let receipts: Int
+        let buckets: [Int]
+        let heldBy: [String]
     }
 
     struct Stage: Encodable {
@@ -192,7 +203,16 @@ extension JSONReport.Run {
                 "due": receipts.due, "verified": receipts.verified, "try_again": receipts.tryAgain,
                 "unusable": receipts.unusable, "left": receipts.left,
             ],
-            stages: run.stages.map { JSONReport.Stage(name: $0.name, seconds: $0.seconds, items: $0.items) })
+            stages: run.stages.map { JSONReport.Stage(name: $0.name, seconds: $0.seconds, items: $0.items) },
+            trailEnd: run.trail?.end, leftOut: run.leftOut.isEmpty ? nil : JSONReport.LeftOut(run.leftOut))
+    }
+}
+
+extension JSONReport.LeftOut {
+    fileprivate init(_ leftOut: LeftOut) {
+        self.init(
+            transactions: leftOut.transactions.sorted().map(\.text), receipts: leftOut.receipts,
+            buckets: leftOut.buckets.sorted(), heldBy: leftOut.holders.map(\.description))
     }
 }
 

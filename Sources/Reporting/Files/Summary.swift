@@ -35,7 +35,7 @@ struct Summary {
             row("outcome", outcome),
             row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
         ]
-        lines += receipts + purged + [""] + cases + [""] + totals + ["", row("report", location)]
+        lines += receipts + purged + [""] + cases + [""] + totals + trail + ["", row("report", location)]
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -129,6 +129,11 @@ struct Summary {
                     + "\(totals.refunded.transactions) = closing white \(totals.closingWhite.transactions): \(verdict(.white))"
             ),
         ]
+    }
+
+    /// Kept with the mail, outside of the database, it shows later whether the trail before it was written anew.
+    private var trail: [String] {
+        run.trail.map { [row("trail", "\($0.entries) entries, its end \($0.end)")] } ?? []
     }
 
     private func row(_ name: String, _ value: String) -> String { "\(Self.padded(name, 18))  \(value)" }

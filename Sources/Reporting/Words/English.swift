@@ -47,6 +47,7 @@ struct English: Wording {
         case .malformed: "Apple could not read it, on several nights."
         case .notGenuine: "Apple says it is not genuine."
         case .noTransactions: "It is genuine, but holds no purchase."
+        case .transactionMissing: "It is genuine, but does not hold the purchase that it was uploaded for."
         case .accountGone: "The customer's account at Apple is gone."
         case .contradicted: "Apple says it is not genuine, though Apple's own signature holds."
         case .tryAgain: "Apple asked to try again."
@@ -59,7 +60,8 @@ struct English: Wording {
 
     func action(_ problem: ReceiptProblem) -> String {
         switch problem {
-        case .empty, .malformed, .noTransactions: "Ask the user to open the app and refresh the receipt."
+        case .empty, .malformed, .noTransactions, .transactionMissing:
+            "Ask the user to open the app and refresh the receipt."
         case .notGenuine, .contradicted: "Look out for fraud; ask the user for Apple's invoice."
         case .accountGone: "Nothing can be verified any more; ask the user for Apple's invoice."
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "Wait: it is tried again each night."
@@ -95,6 +97,7 @@ struct English: Wording {
         case .notVerified: "not verified yet"
         case .wrongUser: "another user's"
         case .excluded: "excluded"
+        case .undecided: "for support to decide"
         }
     }
 

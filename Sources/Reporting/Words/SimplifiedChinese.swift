@@ -51,6 +51,7 @@ struct SimplifiedChinese: Wording {
         case .malformed: "连续多晚 Apple 都无法读取。"
         case .notGenuine: "Apple 判定票据不是真的。"
         case .noTransactions: "票据是真的，但没有任何购买。"
+        case .transactionMissing: "票据是真的，但没有上传时所指的那笔购买。"
         case .accountGone: "该顾客的 Apple 账户已不存在。"
         case .contradicted: "Apple 判定票据不是真的，但 Apple 自己的签名有效。"
         case .tryAgain: "Apple 要求稍后再试。"
@@ -63,7 +64,7 @@ struct SimplifiedChinese: Wording {
 
     func action(_ problem: ReceiptProblem) -> String {
         switch problem {
-        case .empty, .malformed, .noTransactions: "请用户打开应用并刷新票据。"
+        case .empty, .malformed, .noTransactions, .transactionMissing: "请用户打开应用并刷新票据。"
         case .notGenuine, .contradicted: "留意欺诈；请用户提供 Apple 的收据邮件。"
         case .accountGone: "已无法再验证；请用户提供 Apple 的收据邮件。"
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "等待：每晚会自动重试。"
@@ -99,6 +100,7 @@ struct SimplifiedChinese: Wording {
         case .notVerified: "尚未验证"
         case .wrongUser: "属于其他用户"
         case .excluded: "已排除"
+        case .undecided: "需客服决定"
         }
     }
 

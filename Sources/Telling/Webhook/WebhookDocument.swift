@@ -14,6 +14,8 @@ struct WebhookDocument: Encodable {
         let timeZone: String?
         let host, programVersion: String
         let receipts: [String: Int]?
+        /// The last link of the trail's chain, in hexadecimal.
+        let trailEnd: String?
     }
 
     struct Figures: Encodable {
@@ -70,7 +72,7 @@ extension WebhookDocument.Run {
                     "due": receipts.due, "verified": receipts.verified, "try_again": receipts.tryAgain,
                     "unusable": receipts.unusable, "left": receipts.left,
                 ]
-            })
+            }, trailEnd: news.findings?.trail?.end)
     }
 }
 

@@ -96,25 +96,170 @@ LANGUAGE sql AS $$
         $1, 'com.example.a', 'Production', 'high', '{never_claimed}', 'deliver', $2, now(), 1, now(), 1)
 $$;
 
--- As the nightly job would exclude what it verified.
-CREATE FUNCTION test.exclude(transaction_id text, reason text) RETURNS void
-LANGUAGE sql AS $$
-    INSERT INTO iap.excluded (
-        transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at, source,
-        verified_at, reason, refunded_at, excluded_at, run_id)
-    VALUES (
-        $1, 'com.example.a', 'Production', $1, 'gems', 1, now(), 'verify_receipt', now(), $2,
-        CASE $2 WHEN 'refunded' THEN now() END, now(), 1)
+-- What Apple says of a purchase of ann's app: bought now and asked now, unless said otherwise.
+CREATE FUNCTION test.heard(
+    transaction_id text, source iap.source DEFAULT 'verify_receipt', product_id text DEFAULT 'gems',
+    quantity integer DEFAULT 1, exclusion text DEFAULT NULL, refunded_at timestamptz DEFAULT NULL,
+    verified_at timestamptz DEFAULT now(), purchased_at timestamptz DEFAULT now(),
+    original_transaction_id text DEFAULT NULL, environment text DEFAULT 'Production',
+    price_milliunits bigint DEFAULT NULL,
+    currency text DEFAULT 'USD', product_type text DEFAULT NULL, app_account_token text DEFAULT NULL,
+    storefront text DEFAULT NULL, is_trial boolean DEFAULT false
+) RETURNS iap.verified
+LANGUAGE plpgsql AS $$
+DECLARE
+    v iap.verified;
+BEGIN
+    v.transaction_id := heard.transaction_id;
+    v.bundle_id := 'com.example.a';
+    v.environment := heard.environment;
+    v.original_transaction_id := coalesce(heard.original_transaction_id, heard.transaction_id);
+    v.product_id := heard.product_id;
+    v.product_type := heard.product_type;
+    v.quantity := heard.quantity;
+    v.purchased_at := heard.purchased_at;
+    v.is_trial := heard.is_trial;
+    v.app_account_token := heard.app_account_token;
+    v.price_milliunits := heard.price_milliunits;
+    v.currency := CASE WHEN heard.price_milliunits IS NOT NULL THEN heard.currency END;
+    v.storefront := heard.storefront;
+    v.found_bundle_id := CASE heard.exclusion WHEN 'foreign_bundle' THEN 'com.example.z' END;
+    v.refunded_at := heard.refunded_at;
+    v.source := heard.source;
+    v.verified_at := heard.verified_at;
+    v.exclusion := heard.exclusion;
+    RETURN v;
+END
 $$;
 
--- What the movements make of the white table: transactions, units, hash. The same as test.white_tally(), always.
-CREATE FUNCTION test.moved_tally() RETURNS bigint[]
+-- A receipt of bucket 0 in which a purchase is seen: it is the first of its batch, unless said otherwise.
+CREATE FUNCTION test.seen(
+    receipt_id bigint, user_id text DEFAULT 'ann', order_id text DEFAULT NULL, is_named boolean DEFAULT true,
+    uploaded_at timestamptz DEFAULT now(), number integer DEFAULT 1
+) RETURNS iap.sighted
 LANGUAGE sql AS $$
+    SELECT ROW(number, receipt_id, user_id, order_id, is_named, true, uploaded_at)::iap.sighted
+$$;
+
+-- A batch, recorded as the nightly job does.
+CREATE FUNCTION test.record(
+    purchases iap.verified[], sightings iap.sighted[] DEFAULT '{}', run bigint DEFAULT 1,
+    at timestamptz DEFAULT iap.present()
+) RETURNS iap.recorded
+LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    recorded iap.recorded;
+BEGIN
+    FOR number IN 1 .. cardinality(purchases) LOOP
+        purchases[number].number := number;
+    END LOOP;
+    SET LOCAL ROLE iap_job;
+    CREATE TEMPORARY TABLE heard OF iap.verified;
+    CREATE TEMPORARY TABLE seen OF iap.sighted;
+    INSERT INTO heard SELECT * FROM unnest(purchases);
+    INSERT INTO seen SELECT * FROM unnest(sightings);
+    SELECT * INTO recorded FROM iap.record(run, at, 0::smallint);
+    DROP TABLE heard, seen;
+    RESET ROLE;
+    RETURN recorded;
+END
+$$;
+
+-- Of one purchase: where it is afterwards, and if it is excluded why.
+CREATE FUNCTION test.hear(purchase iap.verified, run bigint DEFAULT 1) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    became text;
+BEGIN
+    PERFORM test.record(ARRAY[purchase], run => run);
+    SELECT coalesce(reason, place) INTO became
+    FROM iap.transactions AS t
+    WHERE t.transaction_id = purchase.transaction_id AND t.bundle_id = purchase.bundle_id
+        AND t.environment = purchase.environment;
+    RETURN became;
+END
+$$;
+
+-- As the nightly job would exclude what it verified.
+CREATE FUNCTION test.exclude(transaction_id text, reason text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard($1, exclusion => $2, refunded_at => CASE $2 WHEN 'refunded' THEN now() END))
+$$;
+
+-- What was delivered before, as an import takes it over: how many are black since.
+CREATE FUNCTION test.import(purchase iap.verified, user_id text DEFAULT 'ann') RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    imported bigint;
+BEGIN
+    purchase.user_id := import.user_id;
+    purchase.source := 'app_server';
+    purchase.delivered_at := purchase.purchased_at;
+    SET LOCAL ROLE iap_import;
+    imported := iap.import_deliveries(ARRAY[purchase]);
+    RESET ROLE;
+    RETURN imported;
+END
+$$;
+
+-- The log of a transaction: why it moved, from where, and to where.
+CREATE FUNCTION test.moves(transaction_id text) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT concat_ws(
+        ' ', kind, coalesce(from_detail, from_place), '>', coalesce(to_detail, to_place))
+    FROM iap.moves
+    WHERE moves.transaction_id = $1
+    ORDER BY move_id
+$$;
+
+-- As the nightly job closes its books: the number of its run.
+CREATE FUNCTION test.close_books(moment timestamptz DEFAULT now()) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    run bigint;
+BEGIN
+    INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
+    VALUES (moment, moment, 'h', 1, '1')
+    RETURNING run_id INTO run;
+    PERFORM test.run_as('iap_job', format('SELECT iap.close_books(%s)', run));
+    RETURN run;
+END
+$$;
+
+-- The rows that don't fit their seals.
+CREATE VIEW test.misfits AS
+SELECT 'transactions' AS relation, transaction_id AS row FROM iap.transactions AS t
+WHERE seal IS DISTINCT FROM audit.seal(t)
+UNION ALL
+SELECT 'moves', transaction_id FROM iap.moves AS m WHERE seal IS DISTINCT FROM audit.seal(m)
+UNION ALL
+SELECT 'sightings', transaction_id FROM iap.sightings AS s WHERE seal IS DISTINCT FROM audit.seal(s)
+UNION ALL
+SELECT 'claims', transaction_id FROM iap.claims AS c WHERE seal IS DISTINCT FROM audit.seal(c)
+UNION ALL
+SELECT 'orders', order_id FROM iap.orders AS o WHERE seal IS DISTINCT FROM audit.seal(o)
+UNION ALL
+SELECT 'uploads', receipt_id::text FROM iap.uploads AS u WHERE seal IS DISTINCT FROM audit.seal(u)
+UNION ALL
+SELECT 'receipts', receipt_id::text FROM iap.receipts
+WHERE seal IS DISTINCT FROM audit.receipt_seal(
+    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state, is_erased)
+UNION ALL
+SELECT 'events', event_id::text FROM iap.events
+WHERE seal IS DISTINCT FROM audit.event_seal(
+    happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
+UNION ALL
+-- Whose latest move is gone.
+SELECT 'moved', transaction_id FROM iap.transactions
+WHERE move_id NOT IN (SELECT move_id FROM iap.moves);
+
+-- What entries and moves make of the white table: transactions, units, hash. The same as test.white_tally(), always.
+CREATE FUNCTION test.moved_tally() RETURNS bigint[]
+LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
     SELECT ARRAY[
-        coalesce(sum(CASE kind WHEN 'new' THEN transactions ELSE -transactions END), 0),
-        coalesce(sum(CASE kind WHEN 'new' THEN units ELSE -units END), 0),
-        coalesce(bit_xor(hash), 0)]
-    FROM iap.movements
+        new[1] - claimed[1] - resolved[1] - refunded[1], new[2] - claimed[2] - resolved[2] - refunded[2],
+        new[3] # claimed[3] # resolved[3] # refunded[3]]
+    FROM iap.white_totals(ROW(true, 0, '{}', now(), '0')::audit.frontier, (SELECT last_value FROM iap.trail), '{}')
 $$;
 
 CREATE FUNCTION test.white_tally() RETURNS bigint[]

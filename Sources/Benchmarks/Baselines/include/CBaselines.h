@@ -26,18 +26,31 @@ CBaselines_Signatures *CBaselines_prepareSignatures(const CBaselines_Text *trans
 size_t CBaselines_verifySignatures(const CBaselines_Signatures *signatures);
 void CBaselines_freeSignatures(CBaselines_Signatures *signatures);
 
-/* A batch of receipts of one bucket. */
+/* A batch of receipts of one bucket, in the order of their ids. */
 typedef struct {
     int16_t bucket;
     const int64_t *receiptIDs;
     size_t count;
 } CBaselines_Batch;
 
-/* Records batches as the job does, each in a database transaction: binary COPY of so many transactions a receipt into
-   iap.verified, then the statements, in which $1 stands for the bucket. Returns how many transactions were copied, or
-   -1 with the reason in `error`. */
+/* How batches are recorded. Moments are microseconds since 2000, as PostgreSQL counts. */
+typedef struct {
+    int64_t runID;
+    int64_t now;
+    /* When each receipt was handed in, and all that it holds was bought; a day before it was verified. */
+    int64_t submittedAt;
+    int transactionsOfReceipt;
+    /* Whether it is staged in which receipt each transaction was seen. */
+    int isSighting;
+    /* What is done with a staged batch. $1 stands for the run, $2 for the present, $3 for the bucket. */
+    const char *const *statements;
+    size_t statementCount;
+} CBaselines_Recording;
+
+/* Records batches as the job does, each in a database transaction: binary COPY into temporary tables `heard` and
+   `seen`, then the statements. Returns how many transactions were copied, or -1 with the reason in `error`. */
 long CBaselines_record(
-    const char *conninfo, const CBaselines_Batch *batches, size_t count, int transactionsOfReceipt,
-    const char *const *statements, size_t statementCount, char *error, size_t errorSize);
+    const char *conninfo, const CBaselines_Recording *recording, const CBaselines_Batch *batches, size_t count,
+    char *error, size_t errorSize);
 
 #endif

@@ -8,225 +8,6 @@ CREATE SCHEMA finance;
 COMMENT ON SCHEMA finance IS
     'Views and functions for finance, without personal data beyond the user id. Days are days of UTC.';
 
--- What a purchase is counted as --------------------------------------------------------------------------------------
-
-CREATE FUNCTION iap.value_purchase() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    listed record;
-BEGIN
-    SELECT list_price_milliunits AS price, currency INTO listed
-    FROM iap.products
-    WHERE bundle_id = NEW.bundle_id AND product_id = NEW.product_id;
-    NEW.booked_milliunits := NEW.price_milliunits;
-    NEW.booked_currency := NEW.currency;
-    NEW.booked_as := 'apple';
-    IF NEW.price_milliunits IS NULL THEN
-        NEW.booked_milliunits := listed.price * NEW.quantity;
-        NEW.booked_currency := listed.currency;
-        NEW.booked_as := CASE WHEN listed.price IS NULL THEN 'unknown' ELSE 'list' END;
-        IF tg_table_name = 'white' THEN
-            IF NEW.is_trial THEN
-                NEW.booked_milliunits := 0;
-                NEW.booked_as := 'trial';
-            END IF;
-        END IF;
-    END IF;
-    RETURN NEW;
-END
-$$;
-COMMENT ON FUNCTION iap.value_purchase IS
-    'Fixes what finance counts a purchase as, where whoever wrote the row has not done so.';
-
-CREATE TRIGGER valued BEFORE INSERT ON iap.white
-    FOR EACH ROW WHEN (NEW.booked_as IS NULL) EXECUTE FUNCTION iap.value_purchase();
-CREATE TRIGGER valued BEFORE INSERT ON iap.black
-    FOR EACH ROW WHEN (NEW.booked_as IS NULL) EXECUTE FUNCTION iap.value_purchase();
-CREATE TRIGGER valued BEFORE INSERT ON iap.excluded
-    FOR EACH ROW WHEN (NEW.booked_as IS NULL) EXECUTE FUNCTION iap.value_purchase();
-CREATE TRIGGER valued_anew BEFORE UPDATE ON iap.white
-    FOR EACH ROW WHEN (
-        (OLD.price_milliunits, OLD.currency, OLD.is_trial)
-        IS DISTINCT FROM (NEW.price_milliunits, NEW.currency, NEW.is_trial))
-    EXECUTE FUNCTION iap.value_purchase();
-
--- The journal --------------------------------------------------------------------------------------------------------
---
--- Whatever enters or leaves white, black and excluded is posted by triggers, so that no way of changing them goes by
--- unseen; for whole statements, so that a batch costs a few rows. A change is posted as the old taken back and the new
--- added. When a run closes its books, the postings become a few rows of iap.books for each day, and the days before
--- the run's own are closed for good: what turns up for them later is booked on the first day that is still open.
-
-CREATE TABLE iap.postings (
-    booked_on    date NOT NULL,
-    account      text NOT NULL CHECK (account IN ('owed', 'delivered', 'excluded', 'refunded')),
-    day          date NOT NULL,
-    bundle_id    text COLLATE "C" NOT NULL,
-    product_id   text COLLATE "C" NOT NULL,
-    currency     text,
-    price_source text NOT NULL,
-    detail       text,
-    transactions bigint NOT NULL,
-    units        bigint NOT NULL,
-    milliunits   numeric
-);
-COMMENT ON TABLE iap.postings IS
-    'What was posted since a run last closed its books: the open end of the journal. Written by triggers alone.';
-COMMENT ON COLUMN iap.postings.day IS
-    'owed: of the purchase; delivered: of the delivery; excluded: of the exclusion or the refund; refunded: of the '
-    'refund.';
-COMMENT ON COLUMN iap.postings.detail IS 'delivered: by what; excluded: the reason.';
-
-CREATE TABLE iap.books (
-    run_id       bigint NOT NULL,
-    booked_on    date NOT NULL,
-    account      text NOT NULL CHECK (account IN ('owed', 'delivered', 'excluded', 'refunded')),
-    day          date NOT NULL,
-    bundle_id    text COLLATE "C" NOT NULL,
-    product_id   text COLLATE "C" NOT NULL,
-    currency     text,
-    price_source text NOT NULL,
-    detail       text,
-    transactions bigint NOT NULL,
-    units        bigint NOT NULL,
-    milliunits   numeric,
-    CONSTRAINT one_row_a_run_and_figure UNIQUE NULLS NOT DISTINCT (
-        account, booked_on, run_id, day, bundle_id, product_id, currency, price_source, detail)
-);
-COMMENT ON TABLE iap.books IS
-    'The closed journal: what each run that closed its books found posted. Rows are added, and never changed or taken '
-    'away.';
-
-CREATE TRIGGER books_are_kept BEFORE UPDATE OR DELETE ON iap.books
-    FOR EACH ROW EXECUTE FUNCTION iap.refuse_change();
-CREATE TRIGGER books_are_not_truncated BEFORE TRUNCATE ON iap.books
-    FOR EACH STATEMENT EXECUTE FUNCTION iap.refuse_change();
-
-CREATE FUNCTION iap.post() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    sign  integer := tg_argv[0];
-    today date := (iap.present() AT TIME ZONE 'UTC')::date;
-BEGIN
-    IF tg_table_name = 'white' THEN
-        INSERT INTO iap.postings
-        SELECT
-            today, 'owed', (purchased_at AT TIME ZONE 'UTC')::date, bundle_id, product_id, booked_currency, booked_as,
-            NULL, sign * count(*), sign * sum(quantity), sign * sum(booked_milliunits)
-        FROM changed
-        WHERE environment = 'Production'
-        GROUP BY 3, bundle_id, product_id, booked_currency, booked_as;
-    ELSIF tg_table_name = 'black' THEN
-        INSERT INTO iap.postings
-        SELECT
-            today, account, (moment AT TIME ZONE 'UTC')::date, bundle_id, product_id, booked_currency, booked_as,
-            detail, sign * count(*), sign * sum(quantity), sign * sum(booked_milliunits)
-        FROM changed
-        CROSS JOIN LATERAL (
-            VALUES ('delivered', delivered_at, delivered_by), ('refunded', refunded_at, NULL)
-        ) AS line (account, moment, detail)
-        WHERE environment = 'Production' AND moment IS NOT NULL
-        GROUP BY account, 3, bundle_id, product_id, booked_currency, booked_as, detail;
-    ELSE
-        INSERT INTO iap.postings
-        SELECT
-            today, 'excluded',
-            (CASE reason WHEN 'refunded' THEN refunded_at ELSE excluded_at END AT TIME ZONE 'UTC')::date, bundle_id,
-            product_id, booked_currency, booked_as, reason, sign * count(*), sign * sum(quantity),
-            sign * sum(booked_milliunits)
-        FROM changed
-        WHERE environment = 'Production'
-        GROUP BY 3, bundle_id, product_id, booked_currency, booked_as, reason;
-    END IF;
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION iap.post IS 'Posts what a statement added to a table of the ledger (1), or took from it (-1).';
-
-CREATE TRIGGER posted_new AFTER INSERT ON iap.white
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
-CREATE TRIGGER posted_old AFTER DELETE ON iap.white
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
-CREATE TRIGGER posted_new AFTER INSERT ON iap.black
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
-CREATE TRIGGER posted_old AFTER DELETE ON iap.black
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
-CREATE TRIGGER posted_change_new AFTER UPDATE ON iap.black
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
-CREATE TRIGGER posted_change_old AFTER UPDATE ON iap.black
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
-CREATE TRIGGER posted_new AFTER INSERT ON iap.excluded
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
-CREATE TRIGGER posted_old AFTER DELETE ON iap.excluded
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
-CREATE TRIGGER posted_change_new AFTER UPDATE ON iap.excluded
-    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('1');
-CREATE TRIGGER posted_change_old AFTER UPDATE ON iap.excluded
-    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION iap.post('-1');
-
-CREATE FUNCTION iap.post_change_of_white() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    INSERT INTO iap.postings
-    SELECT
-        (iap.present() AT TIME ZONE 'UTC')::date, 'owed', (purchased_at AT TIME ZONE 'UTC')::date, bundle_id,
-        product_id, currency, price_source, NULL, sign, sign * quantity, sign * milliunits
-    FROM (
-        VALUES
-            (-1, OLD.environment, OLD.purchased_at, OLD.bundle_id, OLD.product_id, OLD.booked_currency, OLD.booked_as,
-             OLD.quantity, OLD.booked_milliunits),
-            (1, NEW.environment, NEW.purchased_at, NEW.bundle_id, NEW.product_id, NEW.booked_currency, NEW.booked_as,
-             NEW.quantity, NEW.booked_milliunits)
-    ) AS line (
-        sign, environment, purchased_at, bundle_id, product_id, currency, price_source, quantity, milliunits)
-    WHERE environment = 'Production';
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION iap.post_change_of_white IS
-    'Posts that a white transaction is counted as something else. A row at a time: it is rare, and the nightly '
-    'confirmation of all that is white shall cost nothing.';
-
-CREATE TRIGGER posted_change AFTER UPDATE ON iap.white
-    FOR EACH ROW WHEN (
-        (OLD.environment, OLD.purchased_at, OLD.bundle_id, OLD.product_id, OLD.booked_currency, OLD.booked_as,
-         OLD.quantity, OLD.booked_milliunits)
-        IS DISTINCT FROM (
-            NEW.environment, NEW.purchased_at, NEW.bundle_id, NEW.product_id, NEW.booked_currency, NEW.booked_as,
-            NEW.quantity, NEW.booked_milliunits))
-    EXECUTE FUNCTION iap.post_change_of_white();
-
-CREATE FUNCTION iap.close_postings(run_id bigint) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-#variable_conflict use_column
-DECLARE
-    closed date := (SELECT max(closed_through) FROM iap.runs);
-BEGIN
-    WITH taken AS (
-        DELETE FROM iap.postings
-        RETURNING *
-    )
-    INSERT INTO iap.books
-    SELECT
-        close_postings.run_id, greatest(booked_on, closed + 1), account, day, bundle_id, product_id, currency,
-        price_source, detail, sum(transactions), sum(units), sum(milliunits)
-    FROM taken
-    GROUP BY 2, account, day, bundle_id, product_id, currency, price_source, detail
-    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
-
-    UPDATE iap.runs
-    SET closed_through = greatest(closed, (as_of AT TIME ZONE 'UTC')::date - 1)
-    WHERE run_id = close_postings.run_id;
-END
-$$;
-COMMENT ON FUNCTION iap.close_postings IS
-    'Moves what is posted into the closed journal, in the transaction in which a run closes its books, and closes the '
-    'days before the run''s own for good.';
-
-REVOKE ALL ON FUNCTION
-    iap.value_purchase, iap.post, iap.post_change_of_white, iap.close_postings
-    FROM PUBLIC;
-
 -- Unclaimed liability ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION finance.ageing(age_days integer) RETURNS text
@@ -275,17 +56,8 @@ FROM (
 COMMENT ON VIEW finance.unclaimed_liability IS
     'What customers paid and did not get, as of now: the white table by day of purchase, product and currency.';
 COMMENT ON COLUMN finance.unclaimed_liability.purchase_day IS 'The day of the purchase.';
-COMMENT ON COLUMN finance.unclaimed_liability.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.unclaimed_liability.product_id IS 'The product.';
-COMMENT ON COLUMN finance.unclaimed_liability.product_name IS 'Its name; NULL if the products do not list it.';
-COMMENT ON COLUMN finance.unclaimed_liability.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.unclaimed_liability.price_source IS
-    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 COMMENT ON COLUMN finance.unclaimed_liability.age_days IS 'Whole days from the day of purchase to today.';
 COMMENT ON COLUMN finance.unclaimed_liability.ageing IS 'The age in days: 0-1, 2-7, 8-30, 31-90 or over 90.';
-COMMENT ON COLUMN finance.unclaimed_liability.transactions IS 'How many purchases.';
-COMMENT ON COLUMN finance.unclaimed_liability.units IS 'The sum of their quantities.';
-COMMENT ON COLUMN finance.unclaimed_liability.amount IS 'In units of the currency; NULL where no price is known.';
 
 -- Deliveries ---------------------------------------------------------------------------------------------------------
 
@@ -308,18 +80,8 @@ GROUP BY 1, 2, 3, 4, 5, 6, 7;
 
 COMMENT ON VIEW finance.deliveries IS
     'What was delivered: the black table by day of delivery, product and currency. Refunded later or not.';
-COMMENT ON COLUMN finance.deliveries.delivery_day IS 'The day on which the goods were credited.';
-COMMENT ON COLUMN finance.deliveries.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.deliveries.product_id IS 'The product.';
-COMMENT ON COLUMN finance.deliveries.product_name IS 'Its name; NULL if the products do not list it.';
-COMMENT ON COLUMN finance.deliveries.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.deliveries.price_source IS
-    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 COMMENT ON COLUMN finance.deliveries.delivered_by IS
     'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there.';
-COMMENT ON COLUMN finance.deliveries.transactions IS 'How many purchases.';
-COMMENT ON COLUMN finance.deliveries.units IS 'The sum of their quantities.';
-COMMENT ON COLUMN finance.deliveries.amount IS 'In units of the currency; NULL where no price is known.';
 
 -- Refunds ------------------------------------------------------------------------------------------------------------
 
@@ -346,22 +108,9 @@ WHERE black.environment = 'Production' AND black.refunded_at IS NOT NULL;
 
 COMMENT ON VIEW finance.refunds_after_delivery IS
     'What was delivered and is refunded by Apple: the customer has the goods and the money.';
-COMMENT ON COLUMN finance.refunds_after_delivery.refund_day IS 'The day of the refund.';
-COMMENT ON COLUMN finance.refunds_after_delivery.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.refunds_after_delivery.product_id IS 'The product.';
-COMMENT ON COLUMN finance.refunds_after_delivery.product_name IS 'Its name; NULL if the products do not list it.';
-COMMENT ON COLUMN finance.refunds_after_delivery.transaction_id IS 'Apple''s id of the purchase.';
 COMMENT ON COLUMN finance.refunds_after_delivery.user_id IS 'The user who got the goods; NULL if support did not say.';
-COMMENT ON COLUMN finance.refunds_after_delivery.order_id IS 'The app''s own order, if one was named.';
 COMMENT ON COLUMN finance.refunds_after_delivery.units IS 'The quantity.';
-COMMENT ON COLUMN finance.refunds_after_delivery.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS
-    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
-COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'In units of the currency; NULL where no price is known.';
-COMMENT ON COLUMN finance.refunds_after_delivery.purchased_at IS 'When it was bought.';
-COMMENT ON COLUMN finance.refunds_after_delivery.delivered_at IS 'When the goods were credited.';
 COMMENT ON COLUMN finance.refunds_after_delivery.refunded_at IS 'When Apple refunded it.';
-COMMENT ON COLUMN finance.refunds_after_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
 
 CREATE VIEW finance.refunds_before_delivery AS
 SELECT
@@ -384,20 +133,9 @@ WHERE excluded.environment = 'Production' AND excluded.reason = 'refunded';
 
 COMMENT ON VIEW finance.refunds_before_delivery IS
     'What was never delivered and is refunded: the customer has the money back, and nothing is owed.';
-COMMENT ON COLUMN finance.refunds_before_delivery.refund_day IS 'The day of the refund.';
-COMMENT ON COLUMN finance.refunds_before_delivery.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.refunds_before_delivery.product_id IS 'The product.';
-COMMENT ON COLUMN finance.refunds_before_delivery.product_name IS 'Its name; NULL if the products do not list it.';
-COMMENT ON COLUMN finance.refunds_before_delivery.transaction_id IS 'Apple''s id of the purchase.';
 COMMENT ON COLUMN finance.refunds_before_delivery.units IS 'The quantity.';
-COMMENT ON COLUMN finance.refunds_before_delivery.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS
-    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
-COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'In units of the currency; NULL where no price is known.';
-COMMENT ON COLUMN finance.refunds_before_delivery.purchased_at IS 'When it was bought.';
 COMMENT ON COLUMN finance.refunds_before_delivery.refunded_at IS
     'When Apple refunded it; where the support desk said so, when it did.';
-COMMENT ON COLUMN finance.refunds_before_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
 COMMENT ON COLUMN finance.refunds_before_delivery.is_by_support IS 'Whether it is the support desk that said so.';
 
 CREATE VIEW finance.refunds AS
@@ -417,17 +155,7 @@ FROM (
 GROUP BY refund_day, bundle_id, product_id, product_name, moment, currency, price_source;
 
 COMMENT ON VIEW finance.refunds IS 'What was refunded, by day of refund, product and currency.';
-COMMENT ON COLUMN finance.refunds.refund_day IS 'The day of the refund.';
-COMMENT ON COLUMN finance.refunds.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.refunds.product_id IS 'The product.';
-COMMENT ON COLUMN finance.refunds.product_name IS 'Its name; NULL if the products do not list it.';
 COMMENT ON COLUMN finance.refunds.refunded IS 'before delivery, or after delivery.';
-COMMENT ON COLUMN finance.refunds.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.refunds.price_source IS
-    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
-COMMENT ON COLUMN finance.refunds.transactions IS 'How many purchases.';
-COMMENT ON COLUMN finance.refunds.units IS 'The sum of their quantities.';
-COMMENT ON COLUMN finance.refunds.amount IS 'In units of the currency; NULL where no price is known.';
 
 -- Misdeliveries ------------------------------------------------------------------------------------------------------
 
@@ -467,23 +195,11 @@ WHERE black.environment = 'Production' AND black.delivered_by = 'claim'
 COMMENT ON VIEW finance.misdeliveries IS
     'What was delivered to one user although another''s order was named, or another uploaded it first: the one who '
     'paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
-COMMENT ON COLUMN finance.misdeliveries.delivery_day IS 'The day on which the goods were credited.';
-COMMENT ON COLUMN finance.misdeliveries.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.misdeliveries.product_id IS 'The product.';
-COMMENT ON COLUMN finance.misdeliveries.product_name IS 'Its name; NULL if the products do not list it.';
-COMMENT ON COLUMN finance.misdeliveries.transaction_id IS 'Apple''s id of the purchase.';
-COMMENT ON COLUMN finance.misdeliveries.order_id IS 'The app''s own order, if one was named.';
 COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
 COMMENT ON COLUMN finance.misdeliveries.evidence IS
     'order: the order that was named is theirs; upload: they uploaded it first.';
 COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity.';
-COMMENT ON COLUMN finance.misdeliveries.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.misdeliveries.price_source IS
-    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
-COMMENT ON COLUMN finance.misdeliveries.amount IS 'In units of the currency; NULL where no price is known.';
-COMMENT ON COLUMN finance.misdeliveries.purchased_at IS 'When it was bought.';
-COMMENT ON COLUMN finance.misdeliveries.delivered_at IS 'When the goods were credited.';
 COMMENT ON COLUMN finance.misdeliveries.refunded_at IS 'When Apple refunded it; NULL if it did not.';
 
 -- Control totals -----------------------------------------------------------------------------------------------------
@@ -532,7 +248,6 @@ COMMENT ON VIEW finance.control_totals IS
     'What each run counted, eleven rows a run. Verified transactions are newly white, already white, already black or '
     'excluded; opening white and new, less claimed, resolved and refunded, is closing white; and each run opens with '
     'what the one before closed with.';
-COMMENT ON COLUMN finance.control_totals.run_id IS 'The run.';
 COMMENT ON COLUMN finance.control_totals.day IS 'The day of the moment that the run took for the present.';
 COMMENT ON COLUMN finance.control_totals.started_at IS 'When it started.';
 COMMENT ON COLUMN finance.control_totals.state IS
@@ -540,7 +255,6 @@ COMMENT ON COLUMN finance.control_totals.state IS
 COMMENT ON COLUMN finance.control_totals.position IS 'The row''s place among the eleven.';
 COMMENT ON COLUMN finance.control_totals.total IS 'What is counted.';
 COMMENT ON COLUMN finance.control_totals.transactions IS 'How many; NULL where the run did not close its books.';
-COMMENT ON COLUMN finance.control_totals.units IS 'The sum of their quantities.';
 COMMENT ON COLUMN finance.control_totals.hash IS
     'The exclusive or of a hash of each transaction id: shows one transaction in another''s place.';
 COMMENT ON COLUMN finance.control_totals.balances IS
@@ -574,7 +288,6 @@ COMMENT ON COLUMN finance.control_totals_by_day.day IS 'The day of the moment th
 COMMENT ON COLUMN finance.control_totals_by_day.runs IS 'How many runs ended, well or not.';
 COMMENT ON COLUMN finance.control_totals_by_day.received IS
     'Transactions that Apple vouched for in those runs; one that two runs received counts twice.';
-COMMENT ON COLUMN finance.control_totals_by_day.units IS 'The sum of their quantities.';
 COMMENT ON COLUMN finance.control_totals_by_day.white IS 'Of these: paid, and not claimed.';
 COMMENT ON COLUMN finance.control_totals_by_day.newly_white IS 'Of the white: for the first time.';
 COMMENT ON COLUMN finance.control_totals_by_day.black IS 'Of these: delivered.';
@@ -584,72 +297,30 @@ COMMENT ON COLUMN finance.control_totals_by_day.balances IS
     'Whether all totals of all those runs balance; NULL where a run did not close its books and nothing else is wrong.';
 
 CREATE VIEW finance.differences AS
-WITH nowhere AS (
-    SELECT transaction_id, bundle_id, environment
-    FROM iap.sightings
-    WHERE first_run_id IS NOT NULL
-        AND NOT EXISTS (
-            SELECT FROM iap.white
-            WHERE white.transaction_id = sightings.transaction_id AND white.bundle_id = sightings.bundle_id
-                AND white.environment = sightings.environment)
-        AND NOT EXISTS (
-            SELECT FROM iap.black
-            WHERE black.transaction_id = sightings.transaction_id AND black.bundle_id = sightings.bundle_id
-                AND black.environment = sightings.environment)
-        AND NOT EXISTS (
-            SELECT FROM iap.excluded
-            WHERE excluded.transaction_id = sightings.transaction_id AND excluded.bundle_id = sightings.bundle_id
-                AND excluded.environment = sightings.environment)
-), doubled AS (
-    SELECT transaction_id, bundle_id, environment
-    FROM iap.white
-    JOIN iap.black USING (transaction_id, bundle_id, environment)
-    UNION
-    SELECT transaction_id, bundle_id, environment
-    FROM iap.white
-    JOIN iap.excluded USING (transaction_id, bundle_id, environment)
-    UNION
-    SELECT transaction_id, bundle_id, environment
-    FROM iap.black
-    JOIN iap.excluded USING (transaction_id, bundle_id, environment)
-)
 SELECT
-    transaction_id,
-    bundle_id,
-    environment,
-    difference,
-    (
-        SELECT min(first_run_id) FROM iap.sightings
-        WHERE sightings.transaction_id = found.transaction_id AND sightings.bundle_id = found.bundle_id
-            AND sightings.environment = found.environment
-    ) AS run_id,
-    EXISTS (
-        SELECT FROM iap.white
-        WHERE white.transaction_id = found.transaction_id AND white.bundle_id = found.bundle_id
-            AND white.environment = found.environment) AS is_white,
-    EXISTS (
-        SELECT FROM iap.black
-        WHERE black.transaction_id = found.transaction_id AND black.bundle_id = found.bundle_id
-            AND black.environment = found.environment) AS is_black,
-    EXISTS (
-        SELECT FROM iap.excluded
-        WHERE excluded.transaction_id = found.transaction_id AND excluded.bundle_id = found.bundle_id
-            AND excluded.environment = found.environment) AS is_excluded
-FROM (
-    SELECT transaction_id, bundle_id, environment, 'nowhere' AS difference FROM nowhere
-    UNION
-    SELECT transaction_id, bundle_id, environment, 'doubled' FROM doubled
-) AS found;
+    found.transaction_id,
+    found.bundle_id,
+    found.environment,
+    'nowhere' AS difference,
+    min(found.first_run_id) AS run_id,
+    false AS is_white,
+    false AS is_black,
+    false AS is_excluded
+FROM iap.sightings AS found
+WHERE found.first_run_id IS NOT NULL
+    AND NOT EXISTS (
+        SELECT FROM iap.transactions
+        WHERE transactions.transaction_id = found.transaction_id AND transactions.bundle_id = found.bundle_id
+            AND transactions.environment = found.environment)
+GROUP BY found.transaction_id, found.bundle_id, found.environment;
 
 COMMENT ON VIEW finance.differences IS
-    'Each transaction by which received is not white, black and excluded together. None, when all is well. Looks at '
-    'the whole ledger, unless a transaction_id is asked for.';
-COMMENT ON COLUMN finance.differences.transaction_id IS 'Apple''s id of the purchase.';
-COMMENT ON COLUMN finance.differences.bundle_id IS 'The app.';
+    'Each transaction by which received is not white, black and excluded together. None, when all is well: a row of the '
+    'ledger is in one place, so this finds only what somebody removed by hand. Looks at the whole ledger, unless a '
+    'transaction_id is asked for.';
 COMMENT ON COLUMN finance.differences.environment IS 'Production, or Sandbox.';
-COMMENT ON COLUMN finance.differences.difference IS
-    'nowhere: a run received it, and it is in none of the three; doubled: it is in more than one.';
-COMMENT ON COLUMN finance.differences.run_id IS 'The run that received it first; NULL if none did.';
+COMMENT ON COLUMN finance.differences.difference IS 'nowhere: a run received it, and it is in none of the three.';
+COMMENT ON COLUMN finance.differences.run_id IS 'The run that received it first.';
 COMMENT ON COLUMN finance.differences.is_white IS 'Whether it is in white.';
 COMMENT ON COLUMN finance.differences.is_black IS 'Whether it is in black.';
 COMMENT ON COLUMN finance.differences.is_excluded IS 'Whether it is excluded.';
@@ -662,7 +333,6 @@ FROM iap.runs
 WHERE closed_through IS NOT NULL;
 
 COMMENT ON VIEW finance.closings IS 'The runs that closed their books, and the days that are closed since.';
-COMMENT ON COLUMN finance.closings.run_id IS 'The run.';
 COMMENT ON COLUMN finance.closings.as_of IS 'The moment that it took for the present.';
 COMMENT ON COLUMN finance.closings.closed_through IS
     'The last day that is closed for good: what turns up for it later is booked on a later day.';
@@ -684,35 +354,27 @@ COMMENT ON COLUMN finance.journal.account IS
 COMMENT ON COLUMN finance.journal.day IS
     'owed: of the purchase; delivered: of the delivery; excluded: of the exclusion or the refund; refunded: of the '
     'refund.';
-COMMENT ON COLUMN finance.journal.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.journal.product_id IS 'The product.';
-COMMENT ON COLUMN finance.journal.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.journal.price_source IS
-    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 COMMENT ON COLUMN finance.journal.detail IS
     'delivered: claim, resolved or import; excluded: the reason; else NULL.';
-COMMENT ON COLUMN finance.journal.transactions IS 'How many purchases.';
-COMMENT ON COLUMN finance.journal.units IS 'The sum of their quantities.';
-COMMENT ON COLUMN finance.journal.amount IS 'In units of the currency; NULL where no price is known.';
 
 CREATE VIEW finance.unexplained AS
-WITH posted AS (
+WITH booked AS (
     SELECT account, bundle_id, product_id, currency, transactions, units, milliunits FROM iap.books
     UNION ALL
-    SELECT account, bundle_id, product_id, currency, transactions, units, milliunits FROM iap.postings
+    -- What no run has closed its books over yet.
+    SELECT account, bundle_id, product_id, currency, transactions, units, milliunits
+    FROM iap.journal_lines
+    CROSS JOIN audit.frontier
+    WHERE iap.is_beyond(number, upto, gaps)
 ), held AS (
-    SELECT 'owed' AS account, bundle_id, product_id, booked_currency AS currency, quantity, booked_milliunits
-    FROM iap.white
-    WHERE environment = 'Production'
-    UNION ALL
-    SELECT account, bundle_id, product_id, booked_currency, quantity, booked_milliunits
-    FROM iap.black
-    CROSS JOIN LATERAL (VALUES ('delivered', delivered_at), ('refunded', refunded_at)) AS line (account, moment)
-    WHERE environment = 'Production' AND moment IS NOT NULL
-    UNION ALL
-    SELECT 'excluded', bundle_id, product_id, booked_currency, quantity, booked_milliunits
-    FROM iap.excluded
-    WHERE environment = 'Production'
+    SELECT account, bundle_id, product_id, booked_currency AS currency, quantity, booked_milliunits
+    FROM iap.transactions
+    CROSS JOIN LATERAL (
+        VALUES
+            (CASE place WHEN 'white' THEN 'owed' WHEN 'black' THEN 'delivered' ELSE 'excluded' END, true),
+            ('refunded', place = 'black' AND refunded_at IS NOT NULL)
+    ) AS line (account, is_held)
+    WHERE environment = 'Production' AND is_held
 )
 SELECT
     account, bundle_id, product_id, currency, sum(transactions)::bigint AS transactions, sum(units)::bigint AS units,
@@ -723,18 +385,15 @@ FROM (
     FROM held
     UNION ALL
     SELECT account, bundle_id, product_id, currency, -transactions, -units, -coalesce(milliunits, 0)
-    FROM posted
+    FROM booked
 ) AS line
 GROUP BY account, bundle_id, product_id, currency
 HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
 
 COMMENT ON VIEW finance.unexplained IS
-    'What the tables hold beyond what the journal and the postings since say. Nothing, when all is well. Looks at the '
+    'What the ledger holds beyond what the journal and the moves since say. Nothing, when all is well. Looks at the '
     'whole ledger.';
 COMMENT ON COLUMN finance.unexplained.account IS 'As in the journal.';
-COMMENT ON COLUMN finance.unexplained.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.unexplained.product_id IS 'The product.';
-COMMENT ON COLUMN finance.unexplained.currency IS 'Of the amount; NULL where no price is known.';
 COMMENT ON COLUMN finance.unexplained.transactions IS 'How many purchases more are in the table.';
 COMMENT ON COLUMN finance.unexplained.units IS 'How many units more.';
 COMMENT ON COLUMN finance.unexplained.amount IS 'How much more, in units of the currency.';
@@ -844,5 +503,4 @@ COMMENT ON FUNCTION finance.balances_as_of IS
     'Each app''s accounts at the end of a day that is closed, by currency: all that was ever received is owed, '
     'delivered or excluded. The same answer for ever.';
 
-REVOKE ALL ON SCHEMA finance FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA finance FROM PUBLIC;

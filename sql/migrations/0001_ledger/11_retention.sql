@@ -94,13 +94,6 @@ $$;
 COMMENT ON FUNCTION iap.without_user(text, text, text) IS
     'What a person wrote, with a user id replaced wherever it stands as a word of its own.';
 
-CREATE FUNCTION iap.without_tokens(rows jsonb) RETURNS jsonb
-LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-    SELECT coalesce(jsonb_agg(element - 'app_account_token' ORDER BY place), '[]')
-    FROM jsonb_array_elements(rows) WITH ORDINALITY AS item (element, place)
-$$;
-COMMENT ON FUNCTION iap.without_tokens IS 'The white rows that a resolve keeps, without the tokens of accounts.';
-
 CREATE FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -122,8 +115,6 @@ BEGIN
                             THEN to_jsonb(pseudonym)
                         WHEN key = 'note' AND jsonb_typeof(value) = 'string'
                             THEN to_jsonb(iap.without_user(value #>> '{}', user_id, pseudonym))
-                        WHEN key = 'taken' AND details -> 'user_id' = to_jsonb(user_id)
-                            THEN iap.without_user(iap.without_tokens(value), user_id, pseudonym)
                         WHEN jsonb_typeof(value) IN ('array', 'object')
                             THEN iap.without_user(value, user_id, pseudonym)
                         ELSE value
@@ -135,33 +126,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.without_user(jsonb, text, text) IS
-    'An event''s details or a case''s candidates with a user id replaced, and without the user''s tokens. Lists hold '
-    'user ids, or objects.';
-
-CREATE FUNCTION iap.refuse_change_of_events() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    user_id   text := current_setting('iap.erased_user', true);
-    pseudonym text := current_setting('iap.pseudonym', true);
-    expected  iap.events := OLD;
-BEGIN
-    IF tg_op = 'UPDATE' AND user_id <> '' THEN
-        expected.actor := iap.without_user(OLD.actor, user_id, pseudonym);
-        expected.details := iap.without_user(OLD.details, user_id, pseudonym);
-        IF NEW IS NOT DISTINCT FROM expected THEN
-            RETURN NEW;
-        END IF;
-    END IF;
-    RAISE EXCEPTION 'iap.events is append-only: % is refused', tg_op
-        USING ERRCODE = 'insufficient_privilege', HINT = 'Write a further event that corrects the earlier one.';
-END
-$$;
-COMMENT ON FUNCTION iap.refuse_change_of_events IS
-    'Keeps iap.events append-only, for its owner too. An erasure alone may replace the user id, and nothing else.';
-
-DROP TRIGGER events_are_kept ON iap.events;
-CREATE TRIGGER events_are_kept BEFORE UPDATE OR DELETE ON iap.events
-    FOR EACH ROW EXECUTE FUNCTION iap.refuse_change_of_events();
+    'The details of an event or a move, or a case''s candidates, with a user id replaced. Lists hold user ids, or '
+    'objects.';
 
 CREATE FUNCTION iap.open_transactions_of(user_id text) RETURNS SETOF iap.white
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -181,71 +147,190 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION iap.open_transactions_of IS 'What is paid and not delivered, and may be owed to a user.';
 
+CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) RETURNS iap.transactions
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- A token is the user's who ordered with it, or alone handed the purchase in.
+    IF EXISTS (
+        SELECT FROM iap.orders WHERE orders.user_id = erased.user_id AND orders.app_account_token = t.app_account_token)
+        OR NOT EXISTS (
+            SELECT FROM iap.sightings
+            WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
+                AND sightings.environment = t.environment AND sightings.user_id <> erased.user_id)
+    THEN
+        t.app_account_token := NULL;
+    END IF;
+    t.user_id := CASE t.user_id WHEN erased.user_id THEN pseudonym ELSE t.user_id END;
+    t.admitted_user_id := CASE t.admitted_user_id WHEN erased.user_id THEN pseudonym ELSE t.admitted_user_id END;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.erased IS 'A transaction without a user''s id and tokens.';
+
+CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS t
+        WHERE t.user_id = erase_from_transactions.user_id OR t.admitted_user_id = erase_from_transactions.user_id
+            OR (t.transaction_id, t.bundle_id, t.environment) IN (
+                SELECT transaction_id, bundle_id, environment
+                FROM iap.open_transactions_of(erase_from_transactions.user_id))
+        ORDER BY t.transaction_id, t.bundle_id, t.environment
+        FOR UPDATE
+    ) AS t;
+    IF changes IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM iap.move(changes, 'corrected', session_user, NULL, iap.present());
+    RETURN cardinality(changes);
+END
+$$;
+COMMENT ON FUNCTION iap.erase_from_transactions IS
+    'Replaces a user id in the ledger, and says in how many transactions. No place and no amount is another.';
+
+CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
+LANGUAGE plpgsql SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
+DECLARE
+    needle text := trim(BOTH '"' FROM to_jsonb(erase_from_trail.user_id)::text);
+    rows   bigint;
+    total  bigint;
+BEGIN
+    -- The chain keeps what it covered; beside it stands what is left, unless the row did not fit before.
+    WITH affected AS MATERIALIZED (
+        SELECT move_id, audit.digest(moves) AS digest, seal = audit.seal(moves) AS fits
+        FROM iap.moves
+        WHERE (strpos(actor, erase_from_trail.user_id) > 0 OR strpos(details::text, needle) > 0)
+            AND (
+                actor <> iap.without_user(actor, erase_from_trail.user_id, pseudonym)
+                OR details <> iap.without_user(details, erase_from_trail.user_id, pseudonym))
+    ), changed AS (
+        UPDATE iap.moves
+        SET actor = iap.without_user(actor, erase_from_trail.user_id, pseudonym),
+            details = iap.without_user(details, erase_from_trail.user_id, pseudonym)
+        FROM affected
+        WHERE moves.move_id = affected.move_id
+        RETURNING moves.move_id, affected.digest, audit.digest(moves) AS left_as, fits
+    )
+    INSERT INTO audit.erasures (number, event_id, digest, left_as)
+    SELECT move_id, erasure, digest, left_as FROM changed WHERE fits
+    ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as;
+    GET DIAGNOSTICS total = ROW_COUNT;
+    UPDATE iap.moves
+    SET seal = audit.seal(moves)
+    FROM audit.erasures
+    WHERE erasures.event_id = erasure AND moves.move_id = erasures.number;
+
+    WITH affected AS MATERIALIZED (
+        SELECT event_id, audit.digest(events) AS digest,
+            seal = audit.event_seal(
+                happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details) AS fits
+        FROM iap.events
+        WHERE (strpos(actor, erase_from_trail.user_id) > 0 OR strpos(details::text, needle) > 0)
+            AND (
+                actor <> iap.without_user(actor, erase_from_trail.user_id, pseudonym)
+                OR details <> iap.without_user(details, erase_from_trail.user_id, pseudonym))
+    ), changed AS (
+        UPDATE iap.events
+        SET actor = iap.without_user(actor, erase_from_trail.user_id, pseudonym),
+            details = iap.without_user(details, erase_from_trail.user_id, pseudonym)
+        FROM affected
+        WHERE events.event_id = affected.event_id
+        RETURNING events.event_id, affected.digest, audit.digest(events) AS left_as, fits
+    )
+    INSERT INTO audit.erasures (number, event_id, digest, left_as)
+    SELECT event_id, erasure, digest, left_as FROM changed WHERE fits
+    ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    UPDATE iap.events
+    SET seal = audit.event_seal(
+        happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
+    FROM audit.erasures
+    WHERE erasures.event_id = erasure AND events.event_id = erasures.number;
+    RETURN total + rows;
+END
+$$;
+COMMENT ON FUNCTION iap.erase_from_trail IS
+    'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it.';
+
+CREATE FUNCTION audit.wrong_erasures() RETURNS SETOF bigint
+LANGUAGE sql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
+    SELECT erasures.number
+    FROM audit.erasures
+    LEFT JOIN iap.moves ON moves.move_id = erasures.number
+    LEFT JOIN iap.events ON events.event_id = erasures.number
+    LEFT JOIN iap.events AS erasure ON erasure.event_id = erasures.event_id AND erasure.kind = 'erased'
+    WHERE erasure.event_id IS NULL
+        OR erasures.left_as IS DISTINCT FROM
+            CASE WHEN moves.move_id IS NOT NULL THEN audit.digest(moves) ELSE audit.digest(events) END
+$$;
+COMMENT ON FUNCTION audit.wrong_erasures IS
+    'The moves and events that are not what an erasure left, or of whose erasure no event tells.';
+
 CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) RETURNS jsonb
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     needle text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
     rows   bigint;
     counts jsonb := '{}';
 BEGIN
-    -- White first: what is the user's there is known by sightings and cases.
-    -- A token is the user's who ordered with it, or alone handed the purchase in.
-    UPDATE iap.white
-    SET admitted_user_id = CASE WHEN admitted_user_id = replace_user.user_id THEN pseudonym ELSE admitted_user_id END,
-        app_account_token = CASE
-            WHEN app_account_token IN (
-                    SELECT app_account_token FROM iap.orders
-                    WHERE user_id = replace_user.user_id AND app_account_token IS NOT NULL)
-                OR NOT EXISTS (
-                    SELECT FROM iap.sightings
-                    WHERE sightings.transaction_id = white.transaction_id AND sightings.bundle_id = white.bundle_id
-                        AND sightings.environment = white.environment
-                        AND sightings.user_id <> replace_user.user_id) THEN NULL
-            ELSE app_account_token
-        END
-    WHERE (transaction_id, bundle_id, environment) IN (
-        SELECT transaction_id, bundle_id, environment FROM iap.open_transactions_of(replace_user.user_id));
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('white', rows);
+    -- The ledger first: what is the user's there is known by sightings, orders and cases.
+    counts := counts || jsonb_build_object(
+        'transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
 
     UPDATE iap.receipts
     SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, now()),
         payload = CASE WHEN next_attempt_at IS NOT NULL THEN payload END,
-        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, now()) END
-    WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('receipts', rows);
-
-    UPDATE iap.orders SET user_id = pseudonym, app_account_token = NULL WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('orders', rows);
-
-    -- A seal that does not fit stays, for its row was changed by hand.
-    UPDATE iap.black
-    SET user_id = pseudonym,
+        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, now()) END,
         seal = CASE
-            WHEN seal = audit.black_seal(
-                transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
-                price_milliunits, currency, user_id, order_id, delivered_by, delivered_at, refunded_at)
-            THEN audit.black_seal(
-                transaction_id, bundle_id, environment, original_transaction_id, product_id, quantity, purchased_at,
-                price_milliunits, currency, pseudonym, order_id, delivered_by, delivered_at, refunded_at)
+            WHEN seal = audit.receipt_seal(
+                bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
+                is_erased)
+            THEN audit.receipt_seal(
+                bucket, receipt_id, bundle_id, pseudonym, payload_sha256, order_id, transaction_id, submitted_at,
+                state, true)
             ELSE seal
         END
     WHERE user_id = replace_user.user_id;
     GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('black', rows);
+    counts := counts || jsonb_build_object('receipts', rows);
 
-    UPDATE iap.sightings SET user_id = pseudonym WHERE user_id = replace_user.user_id;
+    UPDATE iap.orders
+    SET user_id = pseudonym, app_account_token = NULL,
+        seal = CASE
+            WHEN seal = audit.seal(orders)
+            THEN audit.seal(ROW(
+                bundle_id, order_id, pseudonym, product_id, quantity, NULL, created_at, NULL)::iap.orders)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('orders', rows);
+
+    UPDATE iap.sightings
+    SET user_id = pseudonym,
+        seal = CASE
+            WHEN seal = audit.seal(sightings)
+            THEN audit.seal(ROW(
+                transaction_id, bundle_id, environment, bucket, receipt_id, pseudonym, order_id, is_named, in_receipt,
+                uploaded_at, first_run_id, NULL)::iap.sightings)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('sightings', rows);
 
     UPDATE iap.claims
     SET user_id = pseudonym,
         seal = CASE
-            WHEN seal = audit.claim_seal(transaction_id, bundle_id, user_id, order_id, outcome, attempted_at)
-            THEN audit.claim_seal(transaction_id, bundle_id, pseudonym, order_id, outcome, attempted_at)
+            WHEN seal = audit.seal(claims)
+            THEN audit.seal(ROW(
+                claim_id, transaction_id, bundle_id, pseudonym, order_id, outcome, attempted_at, NULL)::iap.claims)
             ELSE seal
         END
     WHERE user_id = replace_user.user_id;
@@ -269,37 +354,14 @@ BEGIN
             AND note <> iap.without_user(note, replace_user.user_id, pseudonym));
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('cases', rows);
-
-    -- The chain keeps what it sealed; beside it stands what is left, unless the event did not fit before.
-    WITH affected AS MATERIALIZED (
-        SELECT event_id, audit.event_digest(events) = coalesce(erased_digest, digest) AS fits
-        FROM iap.events
-        LEFT JOIN audit.seals USING (event_id)
-        WHERE (strpos(actor, replace_user.user_id) > 0 OR strpos(details::text, needle) > 0)
-            AND (
-                actor <> iap.without_user(actor, replace_user.user_id, pseudonym)
-                OR details <> iap.without_user(details, replace_user.user_id, pseudonym))
-    ), changed AS (
-        UPDATE iap.events
-        SET actor = iap.without_user(actor, replace_user.user_id, pseudonym),
-            details = iap.without_user(details, replace_user.user_id, pseudonym)
-        FROM affected
-        WHERE events.event_id = affected.event_id
-        RETURNING events.event_id, audit.event_digest(events) AS digest, fits
-    ), sealed AS (
-        UPDATE audit.seals
-        SET erased_event_id = erasure, erased_digest = changed.digest
-        FROM changed
-        WHERE seals.event_id = changed.event_id AND fits
-    )
-    SELECT count(*) INTO rows FROM changed;
-    RETURN counts || jsonb_build_object('events', rows);
+    RETURN counts || jsonb_build_object(
+        'trail', iap.erase_from_trail(replace_user.user_id, pseudonym, erasure));
 END
 $$;
 COMMENT ON FUNCTION iap.replace_user IS
     'Replaces a user id by a pseudonym wherever it is, takes away what only tells of the person, and gives the number '
-    'of rows by table; erasure is the event that will tell of it. Claims, cases and events are read from end to end: '
-    'it is asked rarely.';
+    'of rows by table; erasure is the event that will tell of it. Most tables are read from end to end: it is asked '
+    'rarely.';
 
 CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
@@ -309,12 +371,14 @@ DECLARE
     open      text[];
     waiting   bigint;
     rows      jsonb;
-    erasure   bigint := nextval(pg_get_serial_sequence('iap.events', 'event_id'));
+    erasure   bigint := nextval('iap.trail');
+    at        timestamptz := now();
+    details   jsonb;
 BEGIN
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);
     -- The lock of the nightly job: a run that is under way would write the user down again.
-    IF NOT pg_try_advisory_xact_lock(4800848, 1000) THEN
+    IF NOT pg_try_advisory_xact_lock((SELECT space FROM iap.lock_space), 1000) THEN
         RAISE EXCEPTION 'a run is under way' USING
             ERRCODE = 'lock_not_available', HINT = 'Erase when it has ended: what it has read it would write again.';
     END IF;
@@ -325,19 +389,16 @@ BEGIN
         RETURN jsonb_build_object('outcome', 'open', 'open', open, 'waiting', waiting);
     END IF;
 
-    PERFORM set_config('iap.erased_user', erase_user.user_id, true), set_config('iap.pseudonym', pseudonym, true);
     rows := iap.replace_user(erase_user.user_id, pseudonym, erasure);
-    PERFORM set_config('iap.erased_user', '', true), set_config('iap.pseudonym', '', true);
     IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
         RETURN jsonb_build_object('outcome', 'unknown');
     END IF;
-    INSERT INTO iap.events (event_id, kind, actor, details)
-    OVERRIDING SYSTEM VALUE
+    details := jsonb_build_object(
+        'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user);
+    INSERT INTO iap.events (event_id, happened_at, kind, actor, details, seal)
     VALUES (
-        erasure, 'erased', erase_user.who,
-        jsonb_build_object(
-            'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting,
-            'login', session_user));
+        erasure, at, 'erased', erase_user.who, details,
+        audit.event_seal(at, 'erased', erase_user.who, NULL, NULL, NULL, NULL, details));
     RETURN jsonb_build_object(
         'outcome', 'erased', 'pseudonym', pseudonym, 'rows', rows, 'open', open, 'waiting', waiting);
 END
@@ -348,4 +409,6 @@ COMMENT ON FUNCTION iap.erase_user IS
     'open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: '
     'then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym.';
 
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap FROM PUBLIC;
+-- Nothing of all this is for everyone: roles.sql says who may call what.
+REVOKE ALL ON SCHEMA iap, finance, audit FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap, finance, audit FROM PUBLIC;

@@ -43,11 +43,9 @@ CREATE TABLE iap.sales (
 );
 
 -- What was bought and refunded on a day of Apple's. A BRIN index costs a claim next to nothing.
-CREATE INDEX black_by_pacific_day ON iap.black
+CREATE INDEX transactions_by_pacific_day ON iap.transactions
     USING brin (((purchased_at AT TIME ZONE 'America/Los_Angeles')::date));
-CREATE INDEX excluded_by_pacific_day ON iap.excluded
-    USING brin (((purchased_at AT TIME ZONE 'America/Los_Angeles')::date));
-CREATE INDEX black_by_refund ON iap.black (((refunded_at AT TIME ZONE 'America/Los_Angeles')::date))
+CREATE INDEX transactions_by_refund ON iap.transactions (((refunded_at AT TIME ZONE 'America/Los_Angeles')::date))
     WHERE refunded_at IS NOT NULL;
 
 -- A condition on `day` reaches every table below: nothing stands in its way but groups and windows of one day.
@@ -55,22 +53,11 @@ CREATE VIEW iap.sold_against_seen AS
 WITH seen AS NOT MATERIALIZED (
     SELECT
         transaction_id, original_transaction_id, bundle_id, product_id, product_type, storefront, quantity,
-        purchased_at, NULL::timestamptz AS refunded_at
-    FROM iap.white
-    WHERE environment = 'Production'
-    UNION ALL
-    SELECT
-        transaction_id, original_transaction_id, bundle_id, product_id, product_type, storefront, quantity,
         purchased_at, refunded_at
-    FROM iap.black
+    FROM iap.transactions
     WHERE environment = 'Production'
-    UNION ALL
-    SELECT
-        transaction_id, original_transaction_id, bundle_id, product_id, product_type, storefront, quantity,
-        purchased_at, refunded_at
-    FROM iap.excluded
-    WHERE environment = 'Production'
-        AND reason NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored')
+        AND coalesce(reason, '')
+            NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored')
 ), counted AS (
     SELECT
         sales_reports.day, sales.bundle_id, sales.product_id, sales.storefront, sales.currency,
@@ -184,9 +171,6 @@ COMMENT ON VIEW finance.sold_against_seen IS
     'the server of. Only days whose sales report was read. Seen are the white, black and excluded transactions of '
     'production, without restored, family-shared and foreign ones. Days are days of Pacific Time, as Apple''s are.';
 COMMENT ON COLUMN finance.sold_against_seen.day IS 'The day of the purchase, or of the refund, in Pacific Time.';
-COMMENT ON COLUMN finance.sold_against_seen.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.sold_against_seen.product_id IS 'The product.';
-COMMENT ON COLUMN finance.sold_against_seen.product_name IS 'Its name; NULL if the products do not list it.';
 COMMENT ON COLUMN finance.sold_against_seen.compared_by IS
     'country: every transaction of the day and product tells its storefront; product: not all do (verifyReceipt tells '
     'none), so all countries are compared together.';
@@ -204,3 +188,41 @@ COMMENT ON COLUMN finance.sold_against_seen.currency IS
     'In which all units sold were paid; NULL if in several or in none that is known.';
 COMMENT ON COLUMN finance.sold_against_seen.amount_sold IS
     'What customers paid for the units sold, in that currency; NULL without one.';
+
+-- What columns of the same name say in all views of finance, unless they say more.
+DO $$
+DECLARE
+    said record;
+BEGIN
+    FOR said IN
+        SELECT attrelid::regclass AS relation, attname AS name, text
+        FROM (
+            VALUES
+                ('amount', 'In units of the currency; NULL where no price is known.'),
+                ('bundle_id', 'The app.'),
+                ('currency', 'Of the amount; NULL where no price is known.'),
+                ('delivered_at', 'When the goods were credited.'),
+                ('delivery_day', 'The day on which the goods were credited.'),
+                ('order_id', 'The app''s own order, if one was named.'),
+                (
+                'price_source',
+                'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is '
+                'known.'),
+                ('product_id', 'The product.'),
+                ('product_name', 'Its name; NULL if the products do not list it.'),
+                ('purchased_at', 'When it was bought.'),
+                ('refund_day', 'The day of the refund.'),
+                ('refund_reason', 'As Apple gave it; NULL if Apple gave none.'),
+                ('run_id', 'The run.'),
+                ('transaction_id', 'Apple''s id of the purchase.'),
+                ('transactions', 'How many purchases.'),
+                ('units', 'The sum of their quantities.')
+        ) AS shared (name, text)
+        JOIN pg_attribute ON attname = shared.name
+        JOIN pg_class ON pg_class.oid = attrelid
+        WHERE relnamespace = 'finance'::regnamespace AND relkind = 'v' AND col_description(attrelid, attnum) IS NULL
+    LOOP
+        EXECUTE format('COMMENT ON COLUMN %s.%I IS %L', said.relation, said.name, said.text);
+    END LOOP;
+END
+$$;

@@ -1,0 +1,69 @@
+public import Foundation
+
+/// A session that holds what the job wanted.
+public struct LockHolder: Hashable, Sendable, CustomStringConvertible {
+    /// As the server numbers it.
+    public let processID: Int32
+    /// The role that it logged in as.
+    public let login: String
+    /// Since when its transaction, or the session itself, is open; `nil` where the server does not tell.
+    public let since: Date?
+    /// Whether it is another run of the job.
+    public let isJob: Bool
+
+    public init(processID: Int32, login: String, since: Date?, isJob: Bool = false) {
+        self.processID = processID
+        self.login = login
+        self.since = since
+        self.isJob = isJob
+    }
+
+    public var description: String {
+        "session \(processID) of \(login)" + (since.map { " since \($0.formatted(.iso8601))" } ?? "")
+    }
+}
+
+/// What a run left out because other sessions had it locked: it is still due.
+public struct LeftOut: Hashable, Sendable {
+    public var transactions: Set<TransactionID>
+    public var receipts: Int
+    /// The slices of the inbox that could not be owned.
+    public var buckets: Set<Int>
+    public var holders: [LockHolder]
+
+    public init(
+        transactions: Set<TransactionID> = [], receipts: Int = 0, buckets: Set<Int> = [], holders: [LockHolder] = []
+    ) {
+        self.transactions = transactions
+        self.receipts = receipts
+        self.buckets = buckets
+        self.holders = holders
+    }
+
+    public var isEmpty: Bool { transactions.isEmpty && receipts == 0 && buckets.isEmpty }
+
+    /// What and by whom, such as “other sessions' locks stood in the way of 3 receipts and 1 transaction (2000000847061981),
+    /// held by session 4711 of iap_app since 2026-11-21T02:14:07Z”; `nil` where nothing was left out.
+    public var text: String? {
+        guard !isEmpty else { return nil }
+        var parts: [String] = []
+        if receipts > 0 { parts.append(receipts == 1 ? "1 receipt" : "\(receipts) receipts") }
+        if !transactions.isEmpty {
+            let named = transactions.sorted().prefix(Self.named).map(\.text).joined(separator: ", ")
+            let more = transactions.count > Self.named ? ", …" : ""
+            let count = transactions.count == 1 ? "1 transaction" : "\(transactions.count) transactions"
+            parts.append("\(count) (\(named)\(more))")
+        }
+        if !buckets.isEmpty {
+            parts.append(
+                "\(buckets.count == 1 ? "bucket" : "buckets") "
+                    + buckets.sorted().map(String.init).joined(separator: ", "))
+        }
+        let by = holders.prefix(Self.named).map(\.description).joined(separator: ", ")
+        return "other sessions' locks stood in the way of \(parts.joined(separator: " and "))"
+            + (by.isEmpty ? "" : ", held by \(by)")
+    }
+
+    /// So many are named; the rest are counted.
+    private static let named = 5
+}

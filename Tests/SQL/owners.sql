@@ -1,0 +1,126 @@
+-- Who may claim: token, order and admission decide; without these the first to hand it in; without anybody, anybody.
+BEGIN;
+SELECT no_plan();
+
+-- Seen in receipts of users, one after the other: a batch of its own each, so that the later ones come later.
+CREATE FUNCTION test.uploaded(
+    transaction_id text, VARIADIC user_ids text[]
+) RETURNS void
+LANGUAGE sql AS $$
+    SELECT test.record(
+        ARRAY[test.heard(transaction_id)],
+        ARRAY[test.seen(
+            64 * place, user_id, is_named => place > 1, uploaded_at => now() + place * interval '1 minute')])
+    FROM unnest(user_ids) WITH ORDINALITY AS upload (user_id, place)
+$$;
+CREATE FUNCTION test.ordered(order_id text, user_id text, token text DEFAULT NULL, app text DEFAULT 'com.example.a')
+RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.register_order(%L, %L, %L, %L, 1, %L)', app, order_id, user_id, 'gems', token))
+$$;
+
+SELECT test.ordered('order-of-ann', 'ann', 'token-of-ann'), test.ordered('order-of-bob', 'bob', 'token-of-bob'),
+    test.ordered('order-of-carol', 'carol');
+
+-- Nobody known.
+SELECT test.uploaded('1', NULL);
+SELECT is(test.claim('1', 'zoe'), 'delivered', 'where nobody is known, anybody may claim');
+
+-- Without strong evidence: who handed it in first, whatever it was handed in for.
+SELECT test.uploaded('2', 'ann', 'bob', 'carol');
+SELECT is(test.claim('2', 'bob'), 'wrong_user', 'who uploads it later, and for it, is not the owner');
+SELECT is(test.claim('2', 'carol'), 'wrong_user', 'nor is anybody after that');
+SELECT is(test.claim('2', 'zoe'), 'wrong_user', 'nor somebody who never did');
+SELECT is(test.claim('2', 'ann'), 'delivered', 'the first is');
+SELECT test.uploaded('3', NULL, 'bob', 'ann');
+SELECT is(test.claim('3', 'ann'), 'wrong_user', 'an upload of nobody doesn''t count');
+SELECT is(test.claim('3', 'bob'), 'delivered', 'so that the first user is the owner');
+SELECT test.record(
+    ARRAY[test.heard('4')],
+    ARRAY[test.seen(64, 'bob', uploaded_at => now()), test.seen(128, 'ann', uploaded_at => now())]);
+SELECT is(test.claim('4', 'ann'), 'wrong_user', 'of two at the same moment');
+SELECT is(test.claim('4', 'bob'), 'delivered', 'the receipt with the lower number was first');
+
+-- A token that an order came with.
+SELECT test.uploaded('10', 'bob');
+SELECT test.hear(test.heard('10', app_account_token => 'token-of-ann'));
+SELECT is(test.claim('10', 'bob'), 'wrong_user', 'a token goes before who uploaded it first');
+SELECT is(test.claim('10', 'ann'), 'delivered', 'its user may claim');
+SELECT test.uploaded('11', 'bob');
+SELECT test.hear(test.heard('11', app_account_token => 'token of nobody'));
+SELECT is(test.claim('11', 'bob'), 'delivered', 'a token that no order came with says nothing');
+SELECT test.ordered('order-elsewhere', 'ann', 'token-elsewhere', 'com.example.b');
+SELECT test.uploaded('12', 'bob');
+SELECT test.hear(test.heard('12', app_account_token => 'token-elsewhere'));
+SELECT is(test.claim('12', 'bob'), 'delivered', 'nor does one of another app');
+
+-- The order with which it was uploaded.
+SELECT test.uploaded('20', 'bob');
+SELECT test.record(
+    ARRAY[test.heard('20')], ARRAY[
+        test.seen(128, 'bob', 'order-of-ann', uploaded_at => now() + interval '2 minutes'),
+        test.seen(192, 'carol', 'order-of-carol', uploaded_at => now() + interval '3 minutes')]);
+SELECT is(test.claim('20', 'bob'), 'wrong_user', 'an order goes before who uploaded it first');
+SELECT is(test.claim('20', 'carol'), 'wrong_user', 'and only the first order');
+SELECT is(test.claim('20', 'ann'), 'delivered', 'its user may claim');
+SELECT test.record(
+    ARRAY[test.heard('21')], ARRAY[
+        test.seen(64, 'bob', 'order of nobody', uploaded_at => now()),
+        test.seen(128, 'carol', 'order-of-carol', uploaded_at => now() + interval '1 minute')]);
+SELECT is(test.claim('21', 'carol'), 'wrong_user', 'a later order doesn''t stand in for the first, which is unknown');
+SELECT is(test.claim('21', 'bob'), 'delivered', 'then the first to upload is the owner');
+
+-- An admission.
+SELECT test.uploaded('30', 'bob');
+SELECT is(test.admit('30', user_id => 'ann'), 'already_white', 'the app''s server admits it');
+SELECT is(test.claim('30', 'bob'), 'wrong_user', 'which goes before who uploaded it first');
+SELECT is(test.claim('30', 'ann'), 'delivered', 'its user may claim');
+SELECT is(
+    test.admit('31', user_id => 'ann', receipt_id => test.submit('a receipt', 'bob', '31', 'order-of-ann')), 'white',
+    'by the receipt of another user, for ann''s order');
+SELECT is(test.claim('31', 'bob'), 'wrong_user', 'two that say the same');
+SELECT is(test.claim('31', 'ann'), 'delivered', 'decide');
+
+-- Evidence that contradicts itself is for the support desk.
+SELECT test.admit('40', user_id => 'ann');
+SELECT test.hear(test.heard('40', app_account_token => 'token-of-bob'));
+SELECT is(test.claim('40', user_id), 'undecided', user_id || ' does not get what token and admission give to two')
+FROM unnest(ARRAY['ann', 'bob', 'zoe']) AS user_id;
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '40'), 'white', 'it stays owed');
+SELECT results_eq(
+    $$SELECT user_id, outcome FROM iap.claims WHERE transaction_id = '40' ORDER BY claim_id$$,
+    $$VALUES ('ann', 'undecided'), ('bob', 'undecided'), ('zoe', 'undecided')$$, 'and every attempt is kept');
+SELECT is(test.resolve('40', 'delivered'), 'delivered', 'the support desk decides');
+SELECT test.admit('41', user_id => 'ann', receipt_id => test.submit('another receipt', 'ann', '41', 'order-of-bob'));
+SELECT is(test.claim('41', 'ann'), 'undecided', 'order against admission');
+SELECT test.record(
+    ARRAY[test.heard('42', app_account_token => 'token-of-ann')], ARRAY[test.seen(64, 'ann', 'order-of-bob')]);
+SELECT is(test.claim('42', 'ann'), 'undecided', 'order against token');
+SELECT test.ordered('order-of-dave', 'dave', 'token-of-ann');
+SELECT test.hear(test.heard('43', app_account_token => 'token-of-ann'));
+SELECT is(test.claim('43', 'ann'), 'undecided', 'a token of two users''');
+
+-- The order that a claim names must be the claimant's, if anybody's.
+SELECT test.admit('50', user_id => 'ann'), test.admit('51', user_id => NULL);
+SELECT is(test.claim('50', 'ann', 'order-of-bob'), 'wrong_user', 'the owner can''t claim for another''s order');
+SELECT is(test.claim('51', 'ann', 'order-of-bob'), 'wrong_user', 'nor can anybody');
+SELECT is(test.claim('40', 'ann', 'order-of-bob'), 'already_delivered', 'what is delivered is delivered, to whomever');
+SELECT is(test.claim('50', 'ann', 'order-of-ann'), 'delivered', 'for an own order');
+SELECT is(test.claim('51', 'ann', 'order of nobody'), 'delivered', 'or for one that nobody registered');
+
+-- Only a delivery takes the original of a non-consumable.
+SELECT test.admit('60', product_id => 'full', user_id => 'ann');
+SELECT is(test.claim('60', 'bob'), 'wrong_user', 'a claim by the wrong user');
+SELECT is_empty('SELECT FROM iap.delivered_originals', 'takes nothing');
+SELECT test.admit('60', product_id => 'full', user_id => 'ann', environment => 'Sandbox');
+SELECT is(test.claim('60', 'ann'), 'delivered', 'the right one does');
+SELECT is(test.claim('60', 'ann'), 'undecided', 'but not in the other environment');
+SELECT results_eq(
+    'SELECT original_transaction_id, environment, transaction_id FROM iap.delivered_originals',
+    $$VALUES ('60' COLLATE "C", 'Production', '60' COLLATE "C")$$, 'one is taken');
+
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+SELECT * FROM finish();
+ROLLBACK;

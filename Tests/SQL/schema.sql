@@ -1,0 +1,4386 @@
+-- The schema after all migrations, as pg_dump shows it. Made by Tests/SQL/run.sh --record-schema.
+
+CREATE SCHEMA audit;
+
+COMMENT ON SCHEMA audit IS 'The chain over the trail, and what makes the seals of the ledger''s rows.';
+
+CREATE SCHEMA finance;
+
+COMMENT ON SCHEMA finance IS 'Views and functions for finance, without personal data beyond the user id. Days are days of UTC.';
+
+CREATE SCHEMA iap;
+
+COMMENT ON SCHEMA iap IS 'iap-reconcile: finds App Store purchases that are paid and not delivered. Amounts are milliunits of a currency.';
+
+CREATE TYPE iap.amount AS (
+	milliunits bigint,
+	currency text,
+	booked_as text
+);
+
+CREATE TYPE iap.source AS ENUM (
+    'app_server',
+    'local',
+    'verify_receipt',
+    'server_api'
+);
+
+COMMENT ON TYPE iap.source IS 'Who vouches for a transaction, from the poorest to the best.';
+
+CREATE TABLE iap.transactions (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    place text NOT NULL,
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    product_type text,
+    quantity integer NOT NULL,
+    purchased_at timestamp with time zone NOT NULL,
+    original_purchased_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    is_trial boolean NOT NULL,
+    web_order_line_item_id text,
+    app_account_token text,
+    price_milliunits bigint,
+    currency text,
+    storefront text,
+    found_bundle_id text COLLATE pg_catalog."C",
+    refunded_at timestamp with time zone,
+    refund_reason text,
+    refund_run_id bigint,
+    refund_reversed_at timestamp with time zone,
+    source iap.source NOT NULL,
+    verified_at timestamp with time zone NOT NULL,
+    booked_milliunits bigint,
+    booked_currency text,
+    booked_as text NOT NULL,
+    entry_id bigint NOT NULL,
+    first_seen_at timestamp with time zone NOT NULL,
+    first_run_id bigint,
+    admitted_user_id text,
+    admitted_receipt_id bigint,
+    nights_confirmed integer NOT NULL,
+    last_confirmed_at timestamp with time zone,
+    user_id text,
+    order_id text,
+    delivered_by text,
+    delivered_at timestamp with time zone,
+    reason text,
+    excluded_at timestamp with time zone,
+    excluded_run_id bigint,
+    move_id bigint,
+    seal bigint,
+    CONSTRAINT black_is_delivered CHECK ((((place = 'black'::text) = (delivered_at IS NOT NULL)) AND ((place = 'black'::text) = (delivered_by IS NOT NULL)))),
+    CONSTRAINT claim_has_user CHECK (((delivered_by <> 'claim'::text) OR (user_id IS NOT NULL))),
+    CONSTRAINT confirmed_at_some_time CHECK (((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))),
+    CONSTRAINT delivered_to_somebody CHECK (((place = 'black'::text) OR ((user_id IS NULL) AND (order_id IS NULL)))),
+    CONSTRAINT excluded_has_reason CHECK ((((place = 'excluded'::text) = (reason IS NOT NULL)) AND ((place = 'excluded'::text) = (excluded_at IS NOT NULL)))),
+    CONSTRAINT foreign_bundle_is_named CHECK (((reason <> 'foreign_bundle'::text) OR (found_bundle_id IS NOT NULL))),
+    CONSTRAINT ids_are_apples CHECK ((((octet_length(transaction_id) >= 1) AND (octet_length(transaction_id) <= 64)) AND ((octet_length(original_transaction_id) >= 1) AND (octet_length(original_transaction_id) <= 64)) AND ((octet_length(product_id) >= 1) AND (octet_length(product_id) <= 255)) AND ((octet_length(bundle_id) >= 1) AND (octet_length(bundle_id) <= 255)) AND ((((transaction_id || original_transaction_id) || product_id) || bundle_id) !~ '[^!-~]'::text))),
+    CONSTRAINT owed_is_not_refunded CHECK (((place <> 'white'::text) OR (refunded_at IS NULL))),
+    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT quantity_is_of_a_purchase CHECK (((quantity > 0) OR (place = 'excluded'::text))),
+    CONSTRAINT refund_reason_has_refund CHECK (((refund_reason IS NULL) OR (refunded_at IS NOT NULL))),
+    CONSTRAINT refunded_has_time CHECK (((reason <> 'refunded'::text) OR (refunded_at IS NOT NULL))),
+    CONSTRAINT run_or_person CHECK (((place <> 'excluded'::text) OR (excluded_run_id IS NOT NULL) OR (reason = ANY (ARRAY['dismissed'::text, 'refunded'::text, 'restored'::text])))),
+    CONSTRAINT transactions_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
+    CONSTRAINT transactions_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT transactions_delivered_by_check CHECK ((delivered_by = ANY (ARRAY['claim'::text, 'resolved'::text, 'import'::text]))),
+    CONSTRAINT transactions_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
+    CONSTRAINT transactions_nights_confirmed_check CHECK ((nights_confirmed >= 0)),
+    CONSTRAINT transactions_place_check CHECK ((place = ANY (ARRAY['white'::text, 'black'::text, 'excluded'::text]))),
+    CONSTRAINT transactions_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text]))),
+    CONSTRAINT transactions_reason_check CHECK ((reason = ANY (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'refunded'::text, 'family_shared'::text, 'upgraded'::text, 'invalid_quantity'::text, 'before_start'::text, 'restored'::text, 'dismissed'::text]))),
+    CONSTRAINT unknown_has_no_amount CHECK (((booked_as = 'unknown'::text) = (booked_milliunits IS NULL)))
+);
+
+COMMENT ON TABLE iap.transactions IS 'The ledger: one row for each transaction, and in place where it is: white, black or excluded.';
+
+COMMENT ON COLUMN iap.transactions.place IS 'white: owed; black: delivered; excluded: not owed. Changed by the functions of the schema alone.';
+
+COMMENT ON COLUMN iap.transactions.original_transaction_id IS 'The first transaction of a subscription, or of a non-consumable that was restored; else the transaction itself.';
+
+COMMENT ON COLUMN iap.transactions.refunded_at IS 'When Apple refunded it; of black, after the delivery.';
+
+COMMENT ON COLUMN iap.transactions.refund_reversed_at IS 'When Apple took its latest refund back; NULL if it did not.';
+
+COMMENT ON COLUMN iap.transactions.source IS 'Who vouches for what is said of it: the best so far.';
+
+COMMENT ON COLUMN iap.transactions.booked_milliunits IS 'What finance counts it as: the price that Apple told, else the list price when it entered.';
+
+COMMENT ON COLUMN iap.transactions.booked_as IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN iap.transactions.entry_id IS 'Its number in the trail.';
+
+COMMENT ON COLUMN iap.transactions.first_run_id IS 'The run that brought it in; NULL where the app''s own server admitted it, or an import took it over.';
+
+COMMENT ON COLUMN iap.transactions.admitted_user_id IS 'The user for whom the app''s own server admitted it.';
+
+COMMENT ON COLUMN iap.transactions.move_id IS 'Its latest move, of iap.moves; NULL where it is as it entered.';
+
+COMMENT ON COLUMN iap.transactions.seal IS 'Of all that decides about money and ownership: see audit.seal.';
+
+CREATE TYPE iap.change AS (
+	was iap.transactions,
+	became iap.transactions
+);
+
+COMMENT ON TYPE iap.change IS 'A row of iap.transactions as its writer locked it, and as it shall be.';
+
+CREATE TYPE iap.entered AS (
+	transaction_id text COLLATE pg_catalog."C",
+	bundle_id text COLLATE pg_catalog."C",
+	environment text,
+	place text,
+	quantity integer
+);
+
+COMMENT ON TYPE iap.entered IS 'A transaction that is new in the ledger.';
+
+CREATE TYPE iap."position" AS (
+	place text,
+	detail text,
+	day date,
+	refund_day date,
+	product_id text,
+	units integer,
+	milliunits bigint,
+	currency text,
+	booked_as text
+);
+
+COMMENT ON TYPE iap."position" IS 'What the books say of a transaction: its account, day and amount.';
+
+CREATE TYPE iap.recorded AS (
+	newly_white bigint[],
+	already_white bigint[],
+	already_black bigint[],
+	excluded bigint[],
+	watched bigint[],
+	held bigint[],
+	locked text[]
+);
+
+COMMENT ON TYPE iap.recorded IS 'What became of a batch.';
+
+CREATE TYPE iap.sighted AS (
+	number integer,
+	receipt_id bigint,
+	user_id text,
+	order_id text,
+	is_named boolean,
+	in_receipt boolean,
+	uploaded_at timestamp with time zone
+);
+
+COMMENT ON TYPE iap.sighted IS 'A transaction of a batch as one receipt showed it.';
+
+CREATE TYPE iap.standing AS (
+	number integer,
+	transaction_id text,
+	quantity integer,
+	place text,
+	is_new boolean
+);
+
+COMMENT ON TYPE iap.standing IS 'Where a transaction of a batch is, and whether the batch brought it into white.';
+
+CREATE TYPE iap.verified AS (
+	transaction_id text COLLATE pg_catalog."C",
+	bundle_id text COLLATE pg_catalog."C",
+	environment text,
+	original_transaction_id text COLLATE pg_catalog."C",
+	product_id text COLLATE pg_catalog."C",
+	product_type text,
+	quantity integer,
+	purchased_at timestamp with time zone,
+	original_purchased_at timestamp with time zone,
+	expires_at timestamp with time zone,
+	is_trial boolean,
+	web_order_line_item_id text,
+	app_account_token text,
+	price_milliunits bigint,
+	currency text,
+	storefront text,
+	found_bundle_id text COLLATE pg_catalog."C",
+	refunded_at timestamp with time zone,
+	refund_reason text,
+	source iap.source,
+	verified_at timestamp with time zone,
+	exclusion text,
+	user_id text,
+	order_id text,
+	receipt_id bigint,
+	delivered_at timestamp with time zone,
+	number integer
+);
+
+COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';
+
+CREATE TYPE iap.white_totals AS (
+	new bigint[],
+	claimed bigint[],
+	resolved bigint[],
+	refunded bigint[],
+	closing_white bigint[]
+);
+
+CREATE FUNCTION audit.block(after bigint, upto bigint, late bigint[], without int8multirange, OUT entries bigint, OUT digest bytea) RETURNS record
+    LANGUAGE sql STABLE
+    SET "TimeZone" TO 'UTC'
+    SET "DateStyle" TO 'ISO, YMD'
+    AS $_$
+    -- By thousands, so that millions need little memory.
+    SELECT coalesce(sum(entries), 0)::bigint, sha256(coalesce(string_agg(digest, '' ORDER BY slice), ''))
+    FROM (
+        SELECT number >> 12 AS slice, count(*) AS entries, sha256(string_agg(digest, '' ORDER BY number)) AS digest
+        FROM (
+            SELECT number, digest FROM audit.trail WHERE number > $1 AND number <= $2 AND NOT number <@ $4
+            UNION ALL
+            SELECT number, digest FROM audit.trail WHERE number = ANY ($3)
+        ) AS covered
+        GROUP BY 1
+    ) AS slices
+$_$;
+
+COMMENT ON FUNCTION audit.block(after bigint, upto bigint, late bigint[], without int8multirange, OUT entries bigint, OUT digest bytea) IS 'How many entries, moves and events lie between two numbers, but for some and with some late ones, and their digest.';
+
+CREATE FUNCTION audit.broken_links() RETURNS SETOF text
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    link    audit.links;
+    last    audit.links;
+    block   record;
+    -- Numbers that a later link covers, or that none does yet.
+    without int8multirange;
+BEGIN
+    SELECT gaps + coalesce((
+        SELECT range_agg(int8range(number, number + 1))
+        FROM audit.links
+        CROSS JOIN LATERAL unnest(late) AS number), '{}')
+    INTO without
+    FROM audit.frontier;
+    last.position := 0;
+    -- Whatever has no number of the trail's was slipped in.
+    last.upto := -9223372036854775808;
+    last.link := audit.first_link();
+    FOR link IN SELECT * FROM audit.links ORDER BY position LOOP
+        block := audit.block(last.upto, link.upto, link.late, without);
+        IF link.position <> last.position + 1 OR link.upto < last.upto OR link.entries <> block.entries
+            OR link.link <> sha256(last.link || block.digest)
+        THEN
+            RETURN NEXT 'run ' || link.run_id;
+        END IF;
+        last := link;
+    END LOOP;
+    IF (SELECT upto FROM audit.frontier) <> greatest(last.upto, 0) THEN
+        RETURN NEXT 'the end of the chain';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION audit.broken_links() IS 'The runs whose link in the chain does not fit what it covers any more, or the link before.';
+
+CREATE SEQUENCE iap.trail
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+COMMENT ON SEQUENCE iap.trail IS 'The running number of entries, moves and events.';
+
+CREATE TABLE iap.events (
+    event_id bigint DEFAULT nextval('iap.trail'::regclass) NOT NULL,
+    happened_at timestamp with time zone DEFAULT now() NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    run_id bigint,
+    transaction_id text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    environment text,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    seal bigint
+);
+
+COMMENT ON TABLE iap.events IS 'The audit trail beside iap.moves: rows are added, and never changed or taken away.';
+
+COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
+
+COMMENT ON COLUMN iap.events.seal IS 'Of the whole row, but for its number: see audit.event_seal.';
+
+CREATE FUNCTION audit.digest(event iap.events) RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT sha256(convert_to(
+        ROW(
+            event.event_id, event.happened_at, event.kind, event.actor, event.run_id, event.transaction_id,
+            event.bundle_id, event.environment, event.details)::text,
+        'UTF8'))
+$$;
+
+COMMENT ON FUNCTION audit.digest(event iap.events) IS 'The SHA-256 of all that an event says.';
+
+CREATE TABLE iap.moves (
+    move_id bigint NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    run_id bigint,
+    moved_at timestamp with time zone NOT NULL,
+    from_place text NOT NULL,
+    to_place text NOT NULL,
+    from_detail text,
+    to_detail text,
+    from_day date NOT NULL,
+    to_day date NOT NULL,
+    from_refund_day date,
+    to_refund_day date,
+    from_product_id text NOT NULL COLLATE pg_catalog."C",
+    to_product_id text NOT NULL COLLATE pg_catalog."C",
+    from_units integer NOT NULL,
+    to_units integer NOT NULL,
+    from_milliunits bigint,
+    to_milliunits bigint,
+    from_currency text,
+    to_currency text,
+    from_booked_as text NOT NULL,
+    to_booked_as text NOT NULL,
+    details jsonb NOT NULL,
+    seal bigint,
+    CONSTRAINT moves_kind_check CHECK ((kind = ANY (ARRAY['claimed'::text, 'resolved'::text, 'imported'::text, 'withdrawn'::text, 'refunded'::text, 'refund_reversed'::text, 'released'::text, 'reopened'::text, 'corrected'::text])))
+);
+
+COMMENT ON TABLE iap.moves IS 'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
+
+COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
+
+COMMENT ON COLUMN iap.moves.kind IS 'claimed: by the app''s server; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
+
+COMMENT ON COLUMN iap.moves.actor IS 'The person, the database login or the job that did it.';
+
+COMMENT ON COLUMN iap.moves.from_place IS 'Where it was; in from_… what finance booked it as there.';
+
+COMMENT ON COLUMN iap.moves.to_place IS 'Where it went; in to_… what finance books it as there.';
+
+COMMENT ON COLUMN iap.moves.to_detail IS 'black: delivered by what; excluded: the reason.';
+
+COMMENT ON COLUMN iap.moves.to_day IS 'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
+
+COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …';
+
+COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
+
+CREATE FUNCTION audit.digest(move iap.moves) RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT sha256(convert_to(
+        ROW(
+            move.move_id, move.transaction_id, move.bundle_id, move.environment, move.kind, move.actor, move.run_id,
+            move.moved_at, move.from_place, move.to_place, move.from_detail, move.to_detail, move.from_day,
+            move.to_day, move.from_refund_day, move.to_refund_day, move.from_product_id, move.to_product_id,
+            move.from_units, move.to_units, move.from_milliunits, move.to_milliunits, move.from_currency,
+            move.to_currency, move.from_booked_as, move.to_booked_as, move.details)::text,
+        'UTF8'))
+$$;
+
+COMMENT ON FUNCTION audit.digest(move iap.moves) IS 'The SHA-256 of all that a move says.';
+
+CREATE FUNCTION audit.event_seal(happened_at timestamp with time zone, kind text, actor text, run_id bigint, transaction_id text, bundle_id text, environment text, details jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $8), 0)
+$_$;
+
+COMMENT ON FUNCTION audit.event_seal(happened_at timestamp with time zone, kind text, actor text, run_id bigint, transaction_id text, bundle_id text, environment text, details jsonb) IS 'The seal of an event.';
+
+CREATE FUNCTION audit.first_link() RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT pg_catalog.sha256('iap-reconcile'::bytea)
+$$;
+
+COMMENT ON FUNCTION audit.first_link() IS 'What the first link is linked to.';
+
+CREATE FUNCTION audit.receipt_seal(bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload_sha256 bytea, order_id text, transaction_id text, submitted_at timestamp with time zone, state text, is_erased boolean) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $8, $9, $10), 0)
+$_$;
+
+COMMENT ON FUNCTION audit.receipt_seal(bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload_sha256 bytea, order_id text, transaction_id text, submitted_at timestamp with time zone, state text, is_erased boolean) IS 'The seal of a receipt: who handed it in, when and for what, and whether it still waits.';
+
+CREATE TABLE iap.claims (
+    claim_id bigint NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL,
+    order_id text,
+    outcome text NOT NULL,
+    attempted_at timestamp with time zone DEFAULT now() NOT NULL,
+    seal bigint,
+    CONSTRAINT claims_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'already_delivered'::text, 'not_verified'::text, 'wrong_user'::text, 'excluded'::text, 'undecided'::text])))
+);
+
+COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was committed, and its outcome.';
+
+COMMENT ON COLUMN iap.claims.seal IS 'Of the whole attempt: see audit.seal.';
+
+CREATE FUNCTION audit.seal(c iap.claims) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(c.transaction_id, c.bundle_id, c.user_id, c.order_id, c.outcome, c.attempted_at), 0)
+$$;
+
+COMMENT ON FUNCTION audit.seal(c iap.claims) IS 'The seal of an attempt to claim.';
+
+CREATE FUNCTION audit.seal(m iap.moves) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(
+            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at,
+            m.from_place, m.to_place, m.from_detail, m.to_detail, m.from_day, m.to_day, m.from_refund_day,
+            m.to_refund_day, m.from_product_id, m.to_product_id, m.from_units, m.to_units, m.from_milliunits,
+            m.to_milliunits, m.from_currency, m.to_currency, m.from_booked_as, m.to_booked_as, m.details),
+        0)
+$$;
+
+COMMENT ON FUNCTION audit.seal(m iap.moves) IS 'The seal of a move.';
+
+CREATE TABLE iap.orders (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    order_id text NOT NULL,
+    user_id text NOT NULL,
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    quantity integer DEFAULT 1 NOT NULL,
+    app_account_token text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    seal bigint,
+    CONSTRAINT orders_quantity_check CHECK ((quantity > 0))
+);
+
+COMMENT ON TABLE iap.orders IS 'The app''s own orders, by which a purchase without an order id can be matched. May be empty.';
+
+COMMENT ON COLUMN iap.orders.app_account_token IS 'The UUID that the client handed to StoreKit with the purchase.';
+
+COMMENT ON COLUMN iap.orders.seal IS 'Of the whole order: see audit.seal.';
+
+CREATE FUNCTION audit.seal(o iap.orders) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(o.bundle_id, o.order_id, o.user_id, o.product_id, o.quantity, o.app_account_token, o.created_at), 0)
+$$;
+
+COMMENT ON FUNCTION audit.seal(o iap.orders) IS 'The seal of an order.';
+
+CREATE TABLE iap.sightings (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    user_id text,
+    order_id text,
+    is_named boolean NOT NULL,
+    in_receipt boolean DEFAULT true NOT NULL,
+    uploaded_at timestamp with time zone NOT NULL,
+    first_run_id bigint,
+    seal bigint
+);
+
+COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
+
+COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction.';
+
+COMMENT ON COLUMN iap.sightings.in_receipt IS 'Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.';
+
+COMMENT ON COLUMN iap.sightings.seal IS 'Of who handed it in, and whether for this: see audit.seal.';
+
+CREATE FUNCTION audit.seal(s iap.sightings) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(
+            s.transaction_id, s.bundle_id, s.environment, s.bucket, s.receipt_id, s.user_id, s.order_id, s.is_named,
+            s.in_receipt, s.uploaded_at, s.first_run_id),
+        0)
+$$;
+
+COMMENT ON FUNCTION audit.seal(s iap.sightings) IS 'The seal of a sighting.';
+
+CREATE FUNCTION audit.seal(t iap.transactions) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(
+            t.transaction_id, t.bundle_id, t.environment, t.place, t.original_transaction_id, t.product_id,
+            t.product_type, t.quantity, t.purchased_at, t.is_trial, t.app_account_token, t.price_milliunits,
+            t.currency, t.storefront, t.found_bundle_id, t.refunded_at, t.refund_run_id, t.refund_reversed_at,
+            t.source, t.booked_milliunits, t.booked_currency, t.booked_as, t.entry_id, t.first_seen_at,
+            t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
+            t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id),
+        0)
+$$;
+
+COMMENT ON FUNCTION audit.seal(t iap.transactions) IS 'The seal of a transaction, but for the nights that it was confirmed.';
+
+CREATE TABLE iap.uploads (
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    transaction_id text,
+    order_id text,
+    first_uploaded_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_uploaded_at timestamp with time zone DEFAULT now() NOT NULL,
+    times integer DEFAULT 1 NOT NULL,
+    seal bigint,
+    CONSTRAINT uploads_times_check CHECK ((times > 0))
+);
+
+COMMENT ON TABLE iap.uploads IS 'For what each receipt was uploaded: a row for each pair of transaction and order.';
+
+COMMENT ON COLUMN iap.uploads.times IS 'How often.';
+
+COMMENT ON COLUMN iap.uploads.seal IS 'Of what it was uploaded for: see audit.seal.';
+
+CREATE FUNCTION audit.seal(u iap.uploads) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(u.bucket, u.receipt_id, u.transaction_id, u.order_id, u.first_uploaded_at), 0)
+$$;
+
+COMMENT ON FUNCTION audit.seal(u iap.uploads) IS 'The seal of what a receipt was uploaded for.';
+
+CREATE FUNCTION audit.wrong_erasures() RETURNS SETOF bigint
+    LANGUAGE sql STABLE
+    SET "TimeZone" TO 'UTC'
+    SET "DateStyle" TO 'ISO, YMD'
+    AS $$
+    SELECT erasures.number
+    FROM audit.erasures
+    LEFT JOIN iap.moves ON moves.move_id = erasures.number
+    LEFT JOIN iap.events ON events.event_id = erasures.number
+    LEFT JOIN iap.events AS erasure ON erasure.event_id = erasures.event_id AND erasure.kind = 'erased'
+    WHERE erasure.event_id IS NULL
+        OR erasures.left_as IS DISTINCT FROM
+            CASE WHEN moves.move_id IS NOT NULL THEN audit.digest(moves) ELSE audit.digest(events) END
+$$;
+
+COMMENT ON FUNCTION audit.wrong_erasures() IS 'The moves and events that are not what an erasure left, or of whose erasure no event tells.';
+
+CREATE FUNCTION finance.ageing(age_days integer) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT CASE
+        WHEN age_days <= 1 THEN '0-1'
+        WHEN age_days <= 7 THEN '2-7'
+        WHEN age_days <= 30 THEN '8-30'
+        WHEN age_days <= 90 THEN '31-90'
+        ELSE 'over 90'
+    END
+$$;
+
+COMMENT ON FUNCTION finance.ageing(age_days integer) IS 'The ageing bucket of an age in whole days: 0-1, 2-7, 8-30, 31-90 or over 90.';
+
+CREATE FUNCTION finance.balances_as_of(as_of date) RETURNS TABLE(bundle_id text, currency text, received bigint, owed bigint, delivered bigint, excluded bigint, refunded_after_delivery bigint, owed_amount numeric, delivered_amount numeric, refunded_after_delivery_amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        bundle_id, currency,
+        coalesce(sum(transactions) FILTER (WHERE account IN ('owed', 'delivered', 'excluded')), 0)::bigint,
+        coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
+        coalesce(sum(transactions) FILTER (WHERE account = 'delivered'), 0)::bigint,
+        coalesce(sum(transactions) FILTER (WHERE account = 'excluded'), 0)::bigint,
+        coalesce(sum(transactions) FILTER (WHERE account = 'refunded'), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'delivered'), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'refunded'), 0)::numeric(20, 3)
+    FROM finance.closed(as_of) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    GROUP BY bundle_id, currency
+    ORDER BY bundle_id, currency
+$$;
+
+COMMENT ON FUNCTION finance.balances_as_of(as_of date) IS 'Each app''s accounts at the end of a day that is closed, by currency: all that was ever received is owed, delivered or excluded. The same answer for ever.';
+
+CREATE FUNCTION finance.closed(day date) RETURNS date
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    last date := (SELECT max(closed_through) FROM finance.closings);
+BEGIN
+    IF day IS NULL THEN
+        RAISE EXCEPTION 'as of which day?' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF last IS NULL OR day > last THEN
+        RAISE EXCEPTION '% is not closed yet', day USING
+            ERRCODE = 'object_not_in_prerequisite_state',
+            HINT = CASE
+                WHEN last IS NULL THEN 'No run has closed its books yet.'
+                ELSE format('The last day that is closed is %s; a day is closed by the first run after it.', last)
+            END;
+    END IF;
+    RETURN day;
+END
+$$;
+
+COMMENT ON FUNCTION finance.closed(day date) IS 'The day itself if it is closed for good; else an error (55000): its answer could still change.';
+
+CREATE FUNCTION finance.deliveries_as_of(as_of date) RETURNS TABLE(delivery_day date, bundle_id text, product_id text, currency text, price_source text, delivered_by text, transactions bigint, units bigint, amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        day, bundle_id, product_id, currency, price_source, detail, sum(transactions)::bigint, sum(units)::bigint,
+        sum(amount)::numeric(20, 3)
+    FROM finance.closed(as_of) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    WHERE account = 'delivered'
+    GROUP BY day, bundle_id, product_id, currency, price_source, detail
+    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(amount) <> 0
+    ORDER BY day, bundle_id, product_id, currency, price_source, detail
+$$;
+
+COMMENT ON FUNCTION finance.deliveries_as_of(as_of date) IS 'finance.deliveries as they were known at the end of a day that is closed: the same answer for ever.';
+
+CREATE FUNCTION finance.refunds_as_of(as_of date) RETURNS TABLE(refund_day date, bundle_id text, product_id text, refunded text, currency text, price_source text, transactions bigint, units bigint, amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        day, bundle_id, product_id, CASE account WHEN 'refunded' THEN 'after delivery' ELSE 'before delivery' END,
+        currency, price_source, sum(transactions)::bigint, sum(units)::bigint, sum(amount)::numeric(20, 3)
+    FROM finance.closed(as_of) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    WHERE account = 'refunded' OR (account = 'excluded' AND detail = 'refunded')
+    GROUP BY day, bundle_id, product_id, account, currency, price_source
+    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(amount) <> 0
+    ORDER BY day, bundle_id, product_id, account, currency, price_source
+$$;
+
+COMMENT ON FUNCTION finance.refunds_as_of(as_of date) IS 'finance.refunds as they were known at the end of a day that is closed: the same answer for ever.';
+
+CREATE FUNCTION finance.unclaimed_liability_as_of(as_of date) RETURNS TABLE(purchase_day date, bundle_id text, product_id text, currency text, price_source text, age_days integer, ageing text, transactions bigint, units bigint, amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        day, bundle_id, product_id, currency, price_source, greatest(closed - day, 0),
+        finance.ageing(greatest(closed - day, 0)), sum(transactions)::bigint, sum(units)::bigint,
+        sum(amount)::numeric(20, 3)
+    FROM finance.closed(as_of) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    WHERE account = 'owed'
+    GROUP BY day, bundle_id, product_id, currency, price_source, closed
+    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(amount) <> 0
+    ORDER BY day, bundle_id, product_id, currency, price_source
+$$;
+
+COMMENT ON FUNCTION finance.unclaimed_liability_as_of(as_of date) IS 'finance.unclaimed_liability as it was known at the end of a day that is closed: the same answer for ever.';
+
+CREATE FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text DEFAULT NULL::text, receipt_id bigint DEFAULT NULL::bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    purchase iap.verified;
+    is_new   boolean := false;
+    known    iap.transactions;
+    change   iap.change;
+BEGIN
+    PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
+    PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
+    PERFORM iap.require_id('product_id', admit.product_id, 255);
+    IF admit.user_id IS NOT NULL THEN
+        PERFORM iap.require_text('user_id', admit.user_id, 1000);
+    END IF;
+    IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF coalesce(admit.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF admit.purchased_at IS NULL OR NOT isfinite(admit.purchased_at) THEN
+        RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    purchase.transaction_id := admit.transaction_id;
+    purchase.bundle_id := admit.bundle_id;
+    purchase.environment := admit.environment;
+    purchase.original_transaction_id := admit.original_transaction_id;
+    purchase.product_id := admit.product_id;
+    purchase.quantity := admit.quantity;
+    purchase.purchased_at := admit.purchased_at;
+    purchase.is_trial := false;
+    purchase.source := 'app_server';
+    purchase.verified_at := iap.present();
+    purchase.user_id := admit.user_id;
+    purchase.receipt_id := admit.receipt_id;
+    known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
+    IF known.transaction_id IS NULL THEN
+        IF iap.is_delivered_otherwise(
+            admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
+            admit.product_id)
+        THEN
+            RETURN 'already_delivered';
+        END IF;
+        BEGIN
+            PERFORM iap.enter(ARRAY[purchase], NULL, iap.present());
+            is_new := true;
+        EXCEPTION
+            WHEN unique_violation THEN
+                known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
+                IF known.transaction_id IS NULL THEN
+                    RAISE EXCEPTION 'another session admitted transaction % of % meanwhile',
+                        admit.transaction_id, admit.bundle_id
+                        USING ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
+                END IF;
+        END;
+    END IF;
+    IF admit.receipt_id IS NOT NULL THEN
+        PERFORM iap.sight(
+            admit.bundle_id, admit.environment, admit.transaction_id, admit.user_id, admit.receipt_id);
+    END IF;
+    IF is_new THEN
+        RETURN 'white';
+    ELSIF iap.standing(known) = 'already_delivered' THEN
+        RETURN 'already_delivered';
+    ELSIF known.place = 'excluded' THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
+            admit.transaction_id, admit.bundle_id, admit.environment, known.reason
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    ELSIF (known.admitted_user_id IS NULL AND admit.user_id IS NOT NULL)
+        OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
+    THEN
+        change.was := known;
+        known.admitted_user_id := coalesce(known.admitted_user_id, admit.user_id);
+        known.admitted_receipt_id := coalesce(known.admitted_receipt_id, admit.receipt_id);
+        change.became := known;
+        PERFORM iap.move(ARRAY[change], 'corrected', session_user, NULL, iap.present());
+    END IF;
+    RETURN 'already_white';
+END
+$$;
+
+COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) IS 'Takes a purchase that the app''s server verified itself into the white table: white, already_white or already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …) is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
+
+CREATE FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) RETURNS iap.amount
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    SELECT ROW(
+        CASE WHEN $1 IS NOT NULL THEN $1 WHEN $3 THEN 0 ELSE $5 * $4 END,
+        CASE WHEN $1 IS NOT NULL THEN $2 ELSE $6 END,
+        CASE WHEN $1 IS NOT NULL THEN 'apple' WHEN $3 THEN 'trial' WHEN $5 IS NOT NULL THEN 'list' ELSE 'unknown' END
+    )::iap.amount
+$_$;
+
+COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) IS 'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times the quantity.';
+
+CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    held    iap.transactions;
+    t       iap.transactions;
+    black   boolean := false;
+    outcome text;
+    at      timestamptz := iap.present();
+    who     text := 'claim:' || claim.user_id;
+    attempt iap.claims;
+BEGIN
+    PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
+    PERFORM iap.require_text('user_id', claim.user_id, 1000);
+    IF claim.order_id IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', claim.order_id, 1000);
+    END IF;
+
+    -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
+    FOR held IN
+        SELECT * FROM iap.transactions
+        WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
+        ORDER BY environment
+        FOR UPDATE
+    LOOP
+        black := black OR held.place = 'black';
+        IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place <> 'white') THEN
+            t := held;
+        END IF;
+    END LOOP;
+    outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, claim.order_id);
+    IF outcome IS NULL THEN
+        outcome := iap.why_not_delivered(t, iap.type_of(t));
+        IF outcome = 'already_delivered' THEN
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
+                '{}', who);
+        END IF;
+    END IF;
+
+    attempt.transaction_id := claim.transaction_id;
+    attempt.bundle_id := claim.bundle_id;
+    attempt.user_id := claim.user_id;
+    attempt.order_id := claim.order_id;
+    attempt.attempted_at := now();
+    attempt.outcome := coalesce(outcome, 'delivered');
+    IF outcome IS NULL THEN
+        -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
+        INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
+        VALUES (
+            attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
+            attempt.attempted_at, audit.seal(attempt))
+        ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
+        IF FOUND THEN
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.delivered(t, claim.user_id, claim.order_id, 'claim', at))::iap.change], 'claimed',
+                session_user, NULL, at,
+                jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id), who);
+            IF iap.type_of(t) = 'non_consumable' THEN
+                PERFORM iap.withdraw_restored(t, session_user, at, who);
+            END IF;
+            RETURN 'delivered';
+        END IF;
+        DELETE FROM iap.delivered_originals
+        WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
+            AND environment = t.environment AND transaction_id = t.transaction_id;
+        attempt.outcome := 'undecided';
+    END IF;
+    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
+    VALUES (
+        attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
+        attempt.attempted_at, audit.seal(attempt));
+    RETURN attempt.outcome;
+END
+$$;
+
+COMMENT ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) IS 'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or why not: already_delivered, not_verified, wrong_user, excluded, or undecided, which is for the support desk. Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
+
+CREATE FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    owners text[];
+BEGIN
+    IF iap.standing(t) <> 'white' THEN
+        RETURN iap.standing(t);
+    END IF;
+    owners := iap.owners_of(t);
+    IF EXISTS (
+        SELECT FROM orders
+        WHERE orders.order_id = claim_outcome.order_id AND orders.bundle_id = t.bundle_id
+            AND orders.user_id <> claim_outcome.user_id)
+        OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
+    THEN
+        RETURN 'wrong_user';
+    ELSIF cardinality(owners) > 1 OR is_delivered_elsewhere THEN
+        RETURN 'undecided';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text) IS 'Why a claim gets nothing; NULL where it may be delivered.';
+
+CREATE FUNCTION iap.close_books(run bigint) RETURNS iap.white_totals
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    before      audit.frontier;
+    now_upto    bigint;
+    now_gaps    int8multirange;
+    now_late    bigint[];
+    now_horizon xid8;
+    floor       bigint;
+    totals      iap.white_totals;
+    closed      date := (SELECT max(closed_through) FROM iap.runs);
+BEGIN
+    -- One run at a time.
+    SELECT * INTO before FROM audit.frontier FOR UPDATE;
+    floor := coalesce(lower(before.gaps) - 1, before.upto);
+    WITH seen AS MATERIALIZED (
+        SELECT number
+        FROM (
+            SELECT entry_id AS number FROM iap.transactions WHERE entry_id > floor
+            UNION ALL
+            SELECT move_id FROM iap.moves WHERE move_id > floor
+            UNION ALL
+            SELECT event_id FROM iap.events WHERE event_id > floor
+        ) AS numbered
+        WHERE iap.is_beyond(number, before.upto, before.gaps)
+    ), gap AS (
+        SELECT int8range(number + 1, next) AS gap
+        FROM (
+            SELECT number, lead(number) OVER (ORDER BY number) AS next
+            FROM (
+                SELECT number FROM seen WHERE number > before.upto
+                UNION ALL
+                SELECT before.upto
+            ) AS bounded
+        ) AS pair
+        WHERE next > number + 1
+    )
+    SELECT
+        greatest((SELECT max(number) FROM seen), before.upto),
+        coalesce((SELECT range_agg(gap) FROM gap), '{}'),
+        coalesce((SELECT array_agg(number ORDER BY number) FROM seen WHERE number <= before.upto), '{}'),
+        pg_snapshot_xmax(pg_current_snapshot())
+    INTO now_upto, now_gaps, now_late, now_horizon;
+    -- A number is drawn a moment before its transaction is counted among those that run. A horizon in the future is of
+    -- another server, from which these tables were restored: there nothing runs any more.
+    IF NOT (
+        (before.horizon <= pg_snapshot_xmin(pg_current_snapshot())
+            AND before.closed_at < clock_timestamp() - interval '10 minutes')
+        OR before.horizon > now_horizon)
+    THEN
+        now_gaps := now_gaps + before.gaps - (
+            SELECT coalesce(range_agg(int8range(number, number + 1)), '{}') FROM unnest(now_late) AS number);
+    END IF;
+
+    totals := iap.white_totals(before, now_upto, now_gaps);
+    INSERT INTO iap.books
+    SELECT
+        run, greatest((at AT TIME ZONE 'UTC')::date, closed + 1), account, day, bundle_id, product_id, currency,
+        booked_as, detail, sum(transactions), sum(units), sum(milliunits)
+    FROM iap.journal_lines
+    WHERE number > floor AND iap.is_beyond(number, before.upto, before.gaps)
+        AND NOT iap.is_beyond(number, now_upto, now_gaps)
+    GROUP BY 2, account, day, bundle_id, product_id, currency, booked_as, detail
+    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
+
+    INSERT INTO audit.links (position, run_id, sealed_at, upto, late, entries, link)
+    SELECT
+        coalesce(last.position, 0) + 1, run, clock_timestamp(), now_upto, now_late, block.entries,
+        sha256(coalesce(last.link, audit.first_link()) || block.digest)
+    FROM audit.block(before.upto, now_upto, now_late, now_gaps) AS block
+    LEFT JOIN (SELECT position, link FROM audit.links ORDER BY position DESC LIMIT 1) AS last ON true;
+
+    UPDATE audit.frontier SET upto = now_upto, gaps = now_gaps, closed_at = clock_timestamp(),
+        horizon = now_horizon;
+    UPDATE iap.runs
+    SET closed_through = greatest(closed, (as_of AT TIME ZONE 'UTC')::date - 1)
+    WHERE run_id = run;
+    RETURN totals;
+END
+$$;
+
+COMMENT ON FUNCTION iap.close_books(run bigint) IS 'Closes the books for a run: adds up for finance what entered and moved since they were closed last, continues the chain over it, closes the days before the run''s own for good, and gives what entered and left white. What other sessions have not committed yet is for the next run.';
+
+CREATE FUNCTION iap.corrected(t iap.transactions, v iap.verified) RETURNS iap.transactions
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    was    iap.transactions := t;
+    listed record;
+    amount iap.amount;
+BEGIN
+    IF v.source > t.source THEN
+        t.original_transaction_id := v.original_transaction_id;
+        t.product_id := v.product_id;
+        t.purchased_at := v.purchased_at;
+        t.is_trial := v.is_trial;
+        IF v.quantity > 0 OR t.place = 'excluded' THEN
+            t.quantity := v.quantity;
+        END IF;
+        IF v.price_milliunits IS NOT NULL THEN
+            t.price_milliunits := v.price_milliunits;
+            t.currency := v.currency;
+        END IF;
+    END IF;
+    IF v.source >= t.source THEN
+        t.product_type := coalesce(
+            v.product_type, CASE WHEN t.product_id = was.product_id THEN t.product_type END);
+        t.expires_at := coalesce(v.expires_at, t.expires_at);
+        t.source := v.source;
+        t.verified_at := v.verified_at;
+    ELSE
+        t.product_type := coalesce(t.product_type, v.product_type);
+        t.expires_at := coalesce(t.expires_at, v.expires_at);
+    END IF;
+    t.original_purchased_at := coalesce(t.original_purchased_at, v.original_purchased_at);
+    t.web_order_line_item_id := coalesce(t.web_order_line_item_id, v.web_order_line_item_id);
+    t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
+    t.storefront := coalesce(t.storefront, v.storefront);
+    t.found_bundle_id := coalesce(t.found_bundle_id, v.found_bundle_id);
+    IF t.price_milliunits IS NULL THEN
+        t.price_milliunits := v.price_milliunits;
+        t.currency := v.currency;
+    END IF;
+    IF (t.price_milliunits, t.currency, t.is_trial, t.product_id, t.quantity)
+        IS DISTINCT FROM (was.price_milliunits, was.currency, was.is_trial, was.product_id, was.quantity)
+    THEN
+        SELECT list_price_milliunits AS price, currency, type INTO listed
+        FROM products
+        WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
+        amount := iap.amount_of(
+            t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
+        t.booked_milliunits := amount.milliunits;
+        t.booked_currency := amount.currency;
+        t.booked_as := amount.booked_as;
+        t.product_type := coalesce(t.product_type, listed.type);
+    END IF;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) IS 'A transaction with what somebody else says of it: a better source corrects, one as good adds what is newer, a poorer one only fills in what was not known. Booked anew where what was bought or paid is another.';
+
+CREATE FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        (
+            SELECT count(*) FROM iap.purgeable
+            WHERE payload_purged_at IS NULL AND (is_erased OR last_attempt_at < payloads_before)
+        ),
+        (SELECT count(*) FROM iap.purgeable WHERE device IS NOT NULL AND last_attempt_at < devices_before)
+$$;
+
+COMMENT ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) IS 'How many payloads and devices a purge would take away.';
+
+CREATE FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) RETURNS iap.transactions
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    t.place := 'black';
+    t.reason := NULL;
+    t.excluded_at := NULL;
+    t.excluded_run_id := NULL;
+    t.user_id := delivered.user_id;
+    t.order_id := delivered.order_id;
+    t.delivered_by := delivered.delivered_by;
+    t.delivered_at := at;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) IS 'A transaction whose goods were delivered: black.';
+
+CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS iap.entered[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    entered iap.entered[];
+BEGIN
+    WITH entry AS (
+        INSERT INTO transactions
+        SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
+        FROM (
+            SELECT
+                v.transaction_id, v.bundle_id, v.environment,
+                CASE
+                    WHEN v.delivered_at IS NOT NULL THEN 'black' WHEN v.exclusion IS NOT NULL THEN 'excluded'
+                    ELSE 'white'
+                END,
+                v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type), v.quantity,
+                v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
+                v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
+                v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END, NULL::timestamptz, v.source,
+                v.verified_at,
+                (booked.amount).milliunits, (booked.amount).currency, (booked.amount).booked_as,
+                nextval('iap.trail'), at, run,
+                CASE WHEN v.delivered_at IS NULL THEN v.user_id END, v.receipt_id,
+                CASE WHEN run IS NULL THEN 0 ELSE 1 END, CASE WHEN run IS NOT NULL THEN v.verified_at END,
+                CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END,
+                CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END,
+                CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END, v.delivered_at,
+                CASE WHEN v.delivered_at IS NULL THEN v.exclusion END,
+                CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END,
+                CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END,
+                NULL::bigint
+            FROM unnest(purchases) AS v
+            LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
+            CROSS JOIN LATERAL (
+                SELECT iap.amount_of(
+                    v.price_milliunits, v.currency, v.is_trial, v.quantity, listed.list_price_milliunits,
+                    listed.currency) AS amount
+            ) AS booked
+            ORDER BY v.transaction_id, v.bundle_id, v.environment
+        ) AS new
+        RETURNING transaction_id, bundle_id, environment, place, quantity
+    )
+    SELECT coalesce(array_agg(entry::iap.entered), '{}') INTO entered FROM entry;
+    RETURN entered;
+END
+$$;
+
+COMMENT ON FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) IS 'Takes purchases into the ledger that it does not hold: delivered before, not owed, or owed. One that is there, or that another session has entered meanwhile, is a unique_violation.';
+
+CREATE FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS iap.entered[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    entered  iap.entered[] := '{}';
+    purchase iap.verified;
+    patience text := current_setting('lock_timeout');
+BEGIN
+    RETURN iap.enter(purchases, run, at);
+EXCEPTION
+    WHEN unique_violation THEN
+        -- Another session has entered one of them since they were looked for: it is known now.
+        RETURN '{}';
+    WHEN lock_not_available OR deadlock_detected THEN
+        -- Another session enters one of them, and doesn't end: the others need not wait for it.
+        PERFORM set_config('lock_timeout', '20ms', true);
+        FOREACH purchase IN ARRAY purchases LOOP
+            BEGIN
+                entered := entered || iap.enter(ARRAY[purchase], run, at);
+            EXCEPTION
+                WHEN unique_violation OR lock_not_available OR deadlock_detected THEN NULL;
+            END;
+        END LOOP;
+        PERFORM set_config('lock_timeout', patience, true);
+        RETURN entered;
+END
+$$;
+
+COMMENT ON FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) IS 'iap.enter, without what another session enters at the same time and does not end; nothing where another session has entered any of them.';
+
+CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    SET "TimeZone" TO 'UTC'
+    SET "DateStyle" TO 'ISO, YMD'
+    AS $$
+DECLARE
+    needle text := trim(BOTH '"' FROM to_jsonb(erase_from_trail.user_id)::text);
+    rows   bigint;
+    total  bigint;
+BEGIN
+    -- The chain keeps what it covered; beside it stands what is left, unless the row did not fit before.
+    WITH affected AS MATERIALIZED (
+        SELECT move_id, audit.digest(moves) AS digest, seal = audit.seal(moves) AS fits
+        FROM iap.moves
+        WHERE (strpos(actor, erase_from_trail.user_id) > 0 OR strpos(details::text, needle) > 0)
+            AND (
+                actor <> iap.without_user(actor, erase_from_trail.user_id, pseudonym)
+                OR details <> iap.without_user(details, erase_from_trail.user_id, pseudonym))
+    ), changed AS (
+        UPDATE iap.moves
+        SET actor = iap.without_user(actor, erase_from_trail.user_id, pseudonym),
+            details = iap.without_user(details, erase_from_trail.user_id, pseudonym)
+        FROM affected
+        WHERE moves.move_id = affected.move_id
+        RETURNING moves.move_id, affected.digest, audit.digest(moves) AS left_as, fits
+    )
+    INSERT INTO audit.erasures (number, event_id, digest, left_as)
+    SELECT move_id, erasure, digest, left_as FROM changed WHERE fits
+    ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as;
+    GET DIAGNOSTICS total = ROW_COUNT;
+    UPDATE iap.moves
+    SET seal = audit.seal(moves)
+    FROM audit.erasures
+    WHERE erasures.event_id = erasure AND moves.move_id = erasures.number;
+
+    WITH affected AS MATERIALIZED (
+        SELECT event_id, audit.digest(events) AS digest,
+            seal = audit.event_seal(
+                happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details) AS fits
+        FROM iap.events
+        WHERE (strpos(actor, erase_from_trail.user_id) > 0 OR strpos(details::text, needle) > 0)
+            AND (
+                actor <> iap.without_user(actor, erase_from_trail.user_id, pseudonym)
+                OR details <> iap.without_user(details, erase_from_trail.user_id, pseudonym))
+    ), changed AS (
+        UPDATE iap.events
+        SET actor = iap.without_user(actor, erase_from_trail.user_id, pseudonym),
+            details = iap.without_user(details, erase_from_trail.user_id, pseudonym)
+        FROM affected
+        WHERE events.event_id = affected.event_id
+        RETURNING events.event_id, affected.digest, audit.digest(events) AS left_as, fits
+    )
+    INSERT INTO audit.erasures (number, event_id, digest, left_as)
+    SELECT event_id, erasure, digest, left_as FROM changed WHERE fits
+    ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    UPDATE iap.events
+    SET seal = audit.event_seal(
+        happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
+    FROM audit.erasures
+    WHERE erasures.event_id = erasure AND events.event_id = erasures.number;
+    RETURN total + rows;
+END
+$$;
+
+COMMENT ON FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it.';
+
+CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS t
+        WHERE t.user_id = erase_from_transactions.user_id OR t.admitted_user_id = erase_from_transactions.user_id
+            OR (t.transaction_id, t.bundle_id, t.environment) IN (
+                SELECT transaction_id, bundle_id, environment
+                FROM iap.open_transactions_of(erase_from_transactions.user_id))
+        ORDER BY t.transaction_id, t.bundle_id, t.environment
+        FOR UPDATE
+    ) AS t;
+    IF changes IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM iap.move(changes, 'corrected', session_user, NULL, iap.present());
+    RETURN cardinality(changes);
+END
+$$;
+
+COMMENT ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) IS 'Replaces a user id in the ledger, and says in how many transactions. No place and no amount is another.';
+
+CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    pseudonym text := 'erased-' || left(replace(gen_random_uuid()::text, '-', ''), 16);
+    open      text[];
+    waiting   bigint;
+    rows      jsonb;
+    erasure   bigint := nextval('iap.trail');
+    at        timestamptz := now();
+    details   jsonb;
+BEGIN
+    PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
+    PERFORM iap.require_text('who', erase_user.who, 1000);
+    -- The lock of the nightly job: a run that is under way would write the user down again.
+    IF NOT pg_try_advisory_xact_lock((SELECT space FROM iap.lock_space), 1000) THEN
+        RAISE EXCEPTION 'a run is under way' USING
+            ERRCODE = 'lock_not_available', HINT = 'Erase when it has ended: what it has read it would write again.';
+    END IF;
+
+    SELECT coalesce(array_agg(transaction_id), '{}') INTO open FROM iap.open_transactions_of(erase_user.user_id);
+    SELECT count(*) INTO waiting FROM iap.receipts WHERE user_id = erase_user.user_id AND state = 'waiting';
+    IF (cardinality(open) > 0 OR waiting > 0) AND even_open IS NOT TRUE THEN
+        RETURN jsonb_build_object('outcome', 'open', 'open', open, 'waiting', waiting);
+    END IF;
+
+    rows := iap.replace_user(erase_user.user_id, pseudonym, erasure);
+    IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
+        RETURN jsonb_build_object('outcome', 'unknown');
+    END IF;
+    details := jsonb_build_object(
+        'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user);
+    INSERT INTO iap.events (event_id, happened_at, kind, actor, details, seal)
+    VALUES (
+        erasure, at, 'erased', erase_user.who, details,
+        audit.event_seal(at, 'erased', erase_user.who, NULL, NULL, NULL, NULL, details));
+    RETURN jsonb_build_object(
+        'outcome', 'erased', 'pseudonym', pseudonym, 'rows', rows, 'open', open, 'waiting', waiting);
+END
+$$;
+
+COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, so that amounts, orders and deliveries still add up, and devices, payloads and tokens go. Gives the outcome: erased, with what was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym.';
+
+CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) RETURNS iap.transactions
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    -- A token is the user's who ordered with it, or alone handed the purchase in.
+    IF EXISTS (
+        SELECT FROM iap.orders WHERE orders.user_id = erased.user_id AND orders.app_account_token = t.app_account_token)
+        OR NOT EXISTS (
+            SELECT FROM iap.sightings
+            WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
+                AND sightings.environment = t.environment AND sightings.user_id <> erased.user_id)
+    THEN
+        t.app_account_token := NULL;
+    END IF;
+    t.user_id := CASE t.user_id WHEN erased.user_id THEN pseudonym ELSE t.user_id END;
+    t.admitted_user_id := CASE t.admitted_user_id WHEN erased.user_id THEN pseudonym ELSE t.admitted_user_id END;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) IS 'A transaction without a user''s id and tokens.';
+
+CREATE FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) RETURNS iap.transactions
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    t.place := 'excluded';
+    t.reason := excluded.reason;
+    t.excluded_at := at;
+    t.excluded_run_id := run;
+    IF excluded.reason = 'refunded' THEN
+        t.refunded_at := coalesce(t.refunded_at, at);
+    END IF;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) IS 'A transaction that is not owed. Refunded without a word of Apple''s, it counts as refunded at that moment.';
+
+CREATE FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE cases
+    SET state = 'closed', closed_at = at,
+        closed_as = CASE
+            WHEN (c.became).place = 'black' THEN 'delivered'
+            WHEN (c.became).reason IN ('refunded', 'dismissed') THEN (c.became).reason
+            ELSE 'withdrawn'
+        END,
+        closed_by = who, note = follow_cases.note,
+        assessed_at = CASE WHEN run IS NULL THEN cases.assessed_at ELSE at END,
+        assessed_run_id = coalesce(run, cases.assessed_run_id)
+    FROM unnest(changes) AS c
+    WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
+        AND cases.environment = (c.was).environment AND cases.state = 'open' AND (c.became).place <> 'white';
+    IF kind = 'reopened' THEN
+        UPDATE cases
+        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, reopened_run_id = 0
+        FROM unnest(changes) AS c
+        WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
+            AND cases.environment = (c.was).environment AND cases.state = 'closed';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) IS 'Closes the cases of what is owed no more, and opens those again whose resolve was taken back.';
+
+CREATE FUNCTION iap.hear(purchases iap.verified[], run bigint, at timestamp with time zone, OUT entered iap.standing[], OUT known iap.standing[]) RETURNS record
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    fresh   iap.verified[];
+    news    iap.verified[];
+    changes iap.change[];
+    moved   iap.standing[];
+BEGIN
+    SELECT
+        array_agg(v::iap.verified) FILTER (WHERE t.place IS NULL),
+        array_agg(v::iap.verified) FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v) IS TRUE),
+        coalesce(
+            array_agg(ROW(v.number, v.transaction_id, t.quantity, t.place, false)::iap.standing)
+                FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v) IS NOT TRUE),
+            '{}')
+    INTO fresh, news, known
+    FROM unnest(purchases) AS v
+    -- By the primary key, whatever the planner knows of the table: in a first night that is nothing.
+    LEFT JOIN LATERAL (
+        SELECT * FROM transactions AS found
+        WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
+            AND found.environment = v.environment
+        OFFSET 0
+    ) AS t ON true;
+
+    entered := '{}';
+    IF fresh IS NOT NULL THEN
+        SELECT coalesce(
+            array_agg(ROW(v.number, t.transaction_id, t.quantity, t.place, t.place = 'white')::iap.standing), '{}')
+        INTO entered
+        FROM unnest(iap.enter_unlocked(fresh, run, at)) AS t
+        JOIN unnest(fresh) AS v USING (transaction_id, bundle_id, environment);
+    END IF;
+    IF news IS NOT NULL THEN
+        SELECT
+            array_agg(ROW(t, became)::iap.change) FILTER (WHERE t IS DISTINCT FROM became),
+            array_agg(
+                ROW(
+                    number, (became).transaction_id, (became).quantity, (became).place,
+                    (t).place <> 'white' AND (became).place = 'white')::iap.standing)
+        INTO changes, moved
+        FROM (
+            SELECT number, t, iap.heard(t, v, run, at) AS became
+            FROM (
+                SELECT v.number, v::iap.verified AS v, found.t
+                FROM unnest(news) AS v
+                CROSS JOIN LATERAL (
+                    SELECT ROW(t.*)::iap.transactions AS t
+                    FROM transactions AS t
+                    WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id
+                        AND t.environment = v.environment
+                    FOR UPDATE SKIP LOCKED
+                ) AS found
+            ) AS held
+        ) AS judged;
+        IF changes IS NOT NULL THEN
+            PERFORM iap.move(changes, NULL, 'iap-reconcile', run, at);
+        END IF;
+        known := known || coalesce(moved, '{}');
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.hear(purchases iap.verified[], run bigint, at timestamp with time zone, OUT entered iap.standing[], OUT known iap.standing[]) IS 'Takes what Apple says of purchases into the ledger: what is new enters, what is known becomes what Apple says of it now. Says where each is, but for what another session has locked.';
+
+CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) RETURNS iap.transactions
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    was iap.transactions := t;
+BEGIN
+    t := iap.corrected(t, v);
+    IF v.refunded_at IS NOT NULL THEN
+        IF t.refunded_at IS NULL AND t.place <> 'white' THEN
+            t := iap.refunded(t, v.refunded_at, v.refund_reason, run);
+        END IF;
+    ELSIF was.refund_run_id IS NOT NULL AND v.source > 'local' AND v.source >= was.source
+        AND v.verified_at > was.verified_at
+    THEN
+        t := iap.refund_reversed(t, v.verified_at);
+    END IF;
+
+    IF t.place = 'white' THEN
+        IF v.exclusion IS NOT NULL THEN
+            IF v.refunded_at IS NOT NULL THEN
+                t := iap.refunded(t, v.refunded_at, v.refund_reason, run);
+            END IF;
+            t := iap.excluded(t, v.exclusion, run, at);
+        ELSIF t.last_confirmed_at IS NULL OR v.verified_at >= t.last_confirmed_at + interval '12 hours' THEN
+            -- Half a night: two runs of one night count once, however far cron drifts.
+            t.nights_confirmed := t.nights_confirmed + 1;
+            t.last_confirmed_at := v.verified_at;
+        END IF;
+    ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
+        AND t.reason IN ('sandbox', 'before_start', 'refunded') AND v.exclusion IS DISTINCT FROM t.reason
+    THEN
+        t := CASE WHEN v.exclusion IS NULL THEN iap.owed_again(t) ELSE iap.excluded(t, v.exclusion, run, at) END;
+    END IF;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) IS 'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any more; or owed after all, where only a setting or a refund that is no more kept it from that.';
+
+CREATE FUNCTION iap.import_deliveries(deliveries iap.verified[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    at        timestamptz := iap.present();
+    fresh     iap.verified[];
+    changes   iap.change[];
+    delivered iap.transactions[];
+    purchase  iap.transactions;
+BEGIN
+    -- What is white or excluded moves; what Apple said of it stays.
+    SELECT
+        coalesce(array_agg(v::iap.verified) FILTER (WHERE t IS NULL), '{}'),
+        array_agg(ROW(t, iap.delivered(t, v.user_id, v.order_id, 'import', v.delivered_at))::iap.change)
+            FILTER (WHERE (t).place <> 'black')
+    INTO fresh, changes
+    FROM unnest(deliveries) AS v
+    LEFT JOIN LATERAL (
+        SELECT ROW(found.*)::iap.transactions AS t
+        FROM transactions AS found
+        WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
+            AND found.environment = v.environment
+        FOR UPDATE
+    ) AS held ON true;
+    BEGIN
+        PERFORM iap.enter(fresh, NULL, at);
+    EXCEPTION
+        WHEN unique_violation THEN
+            RAISE EXCEPTION 'another session entered a transaction of this import meanwhile'
+                USING ERRCODE = 'serialization_failure', HINT = 'Try the batch again.';
+    END;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(changes, 'imported', session_user, NULL, at, '{}', 'import');
+    END IF;
+
+    -- A non-consumable is owed once: the other transactions of a purchase that was delivered leave white.
+    SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
+    FROM unnest(deliveries) AS v
+    CROSS JOIN LATERAL (
+        SELECT * FROM transactions AS t
+        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
+        OFFSET 0
+    ) AS found
+    LEFT JOIN products ON products.bundle_id = found.bundle_id AND products.product_id = found.product_id
+    WHERE coalesce(found.product_type, products.type, 'non_consumable') = 'non_consumable';
+    IF delivered IS NOT NULL THEN
+        PERFORM iap.take_originals(delivered);
+        FOREACH purchase IN ARRAY delivered LOOP
+            IF iap.type_of(purchase) = 'non_consumable' THEN
+                PERFORM iap.withdraw_restored(purchase, session_user, at, 'import');
+            END IF;
+        END LOOP;
+    END IF;
+    RETURN cardinality(fresh) + coalesce(cardinality(changes), 0);
+END
+$$;
+
+COMMENT ON FUNCTION iap.import_deliveries(deliveries iap.verified[]) IS 'Takes what a company delivered before into black, and says how many transactions are black since.';
+
+CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN ((number > upto) OR (number <@ gaps));
+
+COMMENT ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) IS 'Whether an entry, a move or an event lies beyond a frontier.';
+
+CREATE FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (
+        SELECT
+        FROM delivered_originals AS taken
+        WHERE taken.original_transaction_id = is_delivered_otherwise.original_transaction_id
+            AND taken.bundle_id = is_delivered_otherwise.bundle_id
+            AND taken.environment = is_delivered_otherwise.environment
+            AND taken.transaction_id <> is_delivered_otherwise.transaction_id
+    ) AND EXISTS (
+        SELECT
+        FROM products
+        WHERE products.bundle_id = is_delivered_otherwise.bundle_id
+            AND products.product_id = is_delivered_otherwise.product_id AND type = 'non_consumable');
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
+
+CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT v.source > t.source
+        OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
+        OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
+        OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
+        OR (
+            t.place = 'white'
+            AND (
+                v.exclusion IS NOT NULL OR t.last_confirmed_at IS NULL
+                OR v.verified_at - t.last_confirmed_at >= '12 hours'))
+        OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
+$$;
+
+COMMENT ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) IS 'Whether iap.heard can make anything else of a transaction than what it is.';
+
+CREATE FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    SELECT ($1 = $3 AND $2 = $3) OR ($2 = $3 AND $2 <> $1)
+$_$;
+
+COMMENT ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) IS 'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more for each purchase that is its own original.';
+
+CREATE FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT CASE
+        WHEN was.refunded_at IS NULL AND became.refunded_at IS NOT NULL THEN 'refunded'
+        WHEN was.refund_run_id IS NOT NULL AND became.refunded_at IS NULL THEN 'refund_reversed'
+        WHEN was.place = 'excluded' AND (became.place, became.reason) IS DISTINCT FROM (was.place, was.reason)
+            THEN 'released'
+        WHEN was.place <> became.place THEN 'withdrawn'
+        ELSE 'corrected'
+    END
+$$;
+
+COMMENT ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) IS 'Why a transaction that Apple told of moved.';
+
+CREATE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t iap.transactions;
+BEGIN
+    SELECT * INTO t
+    FROM transactions
+    WHERE transaction_id = locked.transaction_id AND bundle_id = locked.bundle_id
+        AND environment = locked.environment
+    FOR UPDATE;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) IS 'A transaction, locked until the session''s transaction ends; all NULL if there is none.';
+
+CREATE FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO moves
+    SELECT move.*, audit.seal(ROW(move.*, NULL)::iap.moves)
+    FROM (
+        SELECT
+            (c.became).move_id, (c.became).transaction_id, (c.became).bundle_id, (c.became).environment,
+            coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run, at, was.place,
+            became.place, was.detail, became.detail, was.day, became.day, was.refund_day, became.refund_day,
+            was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
+            was.currency, became.currency, was.booked_as, became.booked_as, log_moves.details
+        FROM unnest(changes) AS c
+        CROSS JOIN LATERAL (SELECT (iap.position_of(c.was)).*) AS was
+        CROSS JOIN LATERAL (SELECT (iap.position_of(c.became)).*) AS became
+        WHERE (c.became).move_id IS DISTINCT FROM (c.was).move_id
+    ) AS move;
+END
+$$;
+
+COMMENT ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) IS 'Writes the moves of those changes that have a new number.';
+
+CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb DEFAULT '{}'::jsonb, who text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    change iap.change;
+    moved  boolean := false;
+    placed boolean := false;
+    rows   bigint;
+BEGIN
+    FOR number IN 1 .. cardinality(changes) LOOP
+        change := changes[number];
+        IF iap.position_of(change.was) IS DISTINCT FROM iap.position_of(change.became) THEN
+            change.became.move_id := nextval('iap.trail');
+            changes[number] := change;
+            moved := true;
+            placed := placed OR (change.was).place <> (change.became).place;
+        END IF;
+    END LOOP;
+
+    -- Only the row that its caller looked at: whoever holds an older one is told to try again.
+    UPDATE transactions AS t
+    SET place = n.place, original_transaction_id = n.original_transaction_id, product_id = n.product_id,
+        product_type = n.product_type, quantity = n.quantity, purchased_at = n.purchased_at,
+        original_purchased_at = n.original_purchased_at, expires_at = n.expires_at, is_trial = n.is_trial,
+        web_order_line_item_id = n.web_order_line_item_id, app_account_token = n.app_account_token,
+        price_milliunits = n.price_milliunits, currency = n.currency, storefront = n.storefront,
+        found_bundle_id = n.found_bundle_id, refunded_at = n.refunded_at, refund_reason = n.refund_reason,
+        refund_run_id = n.refund_run_id, refund_reversed_at = n.refund_reversed_at, source = n.source,
+        verified_at = n.verified_at, booked_milliunits = n.booked_milliunits, booked_currency = n.booked_currency,
+        booked_as = n.booked_as, admitted_user_id = n.admitted_user_id,
+        admitted_receipt_id = n.admitted_receipt_id, nights_confirmed = n.nights_confirmed,
+        last_confirmed_at = n.last_confirmed_at, user_id = n.user_id, order_id = n.order_id,
+        delivered_by = n.delivered_by, delivered_at = n.delivered_at, reason = n.reason,
+        excluded_at = n.excluded_at, excluded_run_id = n.excluded_run_id, move_id = n.move_id,
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN t.seal = audit.seal(c.was) THEN audit.seal(c.became) ELSE t.seal END
+    FROM unnest(changes) AS c
+    CROSS JOIN LATERAL (SELECT (c.became).*) AS n
+    WHERE t.transaction_id = n.transaction_id AND t.bundle_id = n.bundle_id AND t.environment = n.environment
+        AND t.place = (c.was).place AND t.seal IS NOT DISTINCT FROM (c.was).seal;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    IF rows <> cardinality(changes) THEN
+        RAISE EXCEPTION 'could not move a transaction that another session moved meanwhile'
+            USING ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
+    END IF;
+    IF moved THEN
+        PERFORM iap.log_moves(changes, kind, actor, run, at, details);
+    END IF;
+    -- What was delivered under another original than Apple knows keeps that one from being delivered again, too.
+    PERFORM iap.take_originals(array_agg(c.became))
+    FROM unnest(changes) AS c
+    WHERE (c.was).place = 'black' AND (c.became).place = 'black'
+        AND ((c.was).original_transaction_id, (c.was).product_type)
+            IS DISTINCT FROM ((c.became).original_transaction_id, (c.became).product_type)
+    HAVING count(*) > 0;
+    IF placed THEN
+        PERFORM iap.follow_cases(changes, kind, coalesce(who, 'run ' || run, actor), run, at, details ->> 'note');
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) IS 'Writes rows that a transition gave, which the caller has locked: seals them, logs those whose place or amount is another, and closes or opens their cases. kind says why; NULL where Apple''s word tells.';
+
+CREATE FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO events (happened_at, kind, actor, run_id, details, seal)
+    VALUES (
+        note.happened_at, note.kind, note.actor, note.run_id, note.details,
+        audit.event_seal(note.happened_at, note.kind, note.actor, note.run_id, NULL, NULL, NULL, note.details));
+END
+$$;
+
+COMMENT ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) IS 'Writes an event of a run, an import or the like into the audit trail.';
+
+CREATE VIEW iap.white AS
+ SELECT transactions.transaction_id,
+    transactions.bundle_id,
+    transactions.environment,
+    transactions.original_transaction_id,
+    transactions.product_id,
+    transactions.product_type,
+    transactions.quantity,
+    transactions.purchased_at,
+    transactions.original_purchased_at,
+    transactions.expires_at,
+    transactions.is_trial,
+    transactions.web_order_line_item_id,
+    transactions.app_account_token,
+    transactions.price_milliunits,
+    transactions.currency,
+    transactions.storefront,
+    transactions.booked_milliunits,
+    transactions.booked_currency,
+    transactions.booked_as,
+    transactions.source,
+    transactions.verified_at,
+    transactions.admitted_user_id,
+    transactions.admitted_receipt_id,
+    transactions.first_seen_at,
+    transactions.first_run_id,
+    transactions.nights_confirmed,
+    transactions.last_confirmed_at,
+    transactions.seal
+   FROM iap.transactions
+  WHERE (transactions.place = 'white'::text);
+
+COMMENT ON VIEW iap.white IS 'The white table: transactions that Apple says are paid, and nobody has claimed yet. A view of iap.transactions.';
+
+COMMENT ON COLUMN iap.white.booked_milliunits IS 'What finance counts it as: the price that Apple told, else the list price when it entered.';
+
+COMMENT ON COLUMN iap.white.admitted_user_id IS 'The user for whom the app''s own server admitted it.';
+
+COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed it while nobody claimed it.';
+
+CREATE FUNCTION iap.open_transactions_of(user_id text) RETURNS SETOF iap.white
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+    SELECT *
+    FROM iap.white
+    WHERE white.admitted_user_id = $1
+        OR EXISTS (
+            SELECT FROM iap.sightings
+            WHERE sightings.transaction_id = white.transaction_id AND sightings.bundle_id = white.bundle_id
+                AND sightings.environment = white.environment AND sightings.user_id = $1)
+        OR EXISTS (
+            SELECT FROM iap.cases
+            WHERE cases.transaction_id = white.transaction_id AND cases.bundle_id = white.bundle_id
+                AND cases.environment = white.environment AND cases.state = 'open'
+                AND cases.owner_user_ids @> ARRAY[$1])
+    ORDER BY white.purchased_at, white.transaction_id
+$_$;
+
+COMMENT ON FUNCTION iap.open_transactions_of(user_id text) IS 'What is paid and not delivered, and may be owed to a user.';
+
+CREATE FUNCTION iap.owed_again(t iap.transactions) RETURNS iap.transactions
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    t.place := 'white';
+    t.user_id := NULL;
+    t.order_id := NULL;
+    t.delivered_by := NULL;
+    t.delivered_at := NULL;
+    t.reason := NULL;
+    t.excluded_at := NULL;
+    t.excluded_run_id := NULL;
+    t.refunded_at := NULL;
+    t.refund_reason := NULL;
+    t.refund_run_id := NULL;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.owed_again(t iap.transactions) IS 'A transaction that is owed after all: its setting was mended, its refund reversed, or its resolve taken back.';
+
+CREATE FUNCTION iap.owners_of(t iap.transactions) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    owners text[];
+BEGIN
+    SELECT array_agg(DISTINCT user_id) INTO owners
+    FROM (
+        -- The token that the client set when it was paid.
+        SELECT user_id
+        FROM orders
+        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        UNION ALL
+        -- For whom the app's own server admitted it.
+        SELECT t.admitted_user_id
+        UNION ALL
+        -- The order that came with the first upload that named one.
+        SELECT orders.user_id
+        FROM (
+            SELECT order_id
+            FROM sightings
+            WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+                AND order_id IS NOT NULL
+            ORDER BY uploaded_at, receipt_id
+            LIMIT 1
+        ) AS named
+        JOIN orders ON orders.order_id = named.order_id AND orders.bundle_id = t.bundle_id
+    ) AS evidence
+    WHERE user_id IS NOT NULL;
+    IF owners IS NULL THEN
+        -- Only what rode along, or was uploaded: then the first to hand it in.
+        SELECT array_agg(user_id) INTO owners
+        FROM (
+            SELECT user_id
+            FROM sightings
+            WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+                AND user_id IS NOT NULL
+            ORDER BY uploaded_at, receipt_id
+            LIMIT 1
+        ) AS first_upload;
+    END IF;
+    RETURN coalesce(owners, '{}');
+END
+$$;
+
+COMMENT ON FUNCTION iap.owners_of(t iap.transactions) IS 'Who may claim a transaction. Token, order and admission decide before anything that rode along, and several where these contradict each other; else whoever handed it in first; nobody where nobody is known. What somebody else uploads later never adds to them.';
+
+CREATE FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    places bigint;
+BEGIN
+    SELECT count(*), min(known.bundle_id), min(known.environment) INTO places, place_of.bundle_id, place_of.environment
+    FROM iap.transactions AS known
+    WHERE known.transaction_id = place_of.transaction_id
+        AND known.bundle_id = coalesce(wanted_bundle_id, known.bundle_id)
+        AND known.environment = coalesce(wanted_environment, known.environment);
+    IF places > 1 THEN
+        RAISE EXCEPTION 'transaction % is known in % apps or environments', transaction_id, places
+            USING ERRCODE = 'cardinality_violation', HINT = 'Name bundle_id and environment too.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) IS 'The app and environment in which a transaction is known, NULL if in none; it is an error (21000) if several are left by what is wanted.';
+
+CREATE FUNCTION iap.position_of(t iap.transactions) RETURNS iap."position"
+    LANGUAGE sql IMMUTABLE
+    RETURN ROW((t).place, CASE (t).place WHEN 'black'::text THEN (t).delivered_by WHEN 'excluded'::text THEN (t).reason ELSE NULL::text END, ((CASE WHEN ((t).place = 'white'::text) THEN (t).purchased_at WHEN ((t).place = 'black'::text) THEN (t).delivered_at WHEN ((t).reason = 'refunded'::text) THEN (t).refunded_at ELSE (t).excluded_at END AT TIME ZONE 'UTC'::text))::date, CASE (t).place WHEN 'black'::text THEN (((t).refunded_at AT TIME ZONE 'UTC'::text))::date ELSE NULL::date END, (t).product_id, (t).quantity, (t).booked_milliunits, (t).booked_currency, (t).booked_as)::iap."position";
+
+COMMENT ON FUNCTION iap.position_of(t iap.transactions) IS 'What the books say of a transaction as it is.';
+
+CREATE FUNCTION iap.present() RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    set_to text := current_setting('iap.present', true);
+BEGIN
+    IF set_to <> '' AND has_table_privilege(session_user, 'iap.runs', 'INSERT') THEN
+        RETURN set_to::timestamptz;
+    END IF;
+    RETURN now();
+END
+$$;
+
+COMMENT ON FUNCTION iap.present() IS 'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present. An app''s server can''t set it.';
+
+CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    purged bigint;
+BEGIN
+    UPDATE iap.receipts
+    SET device = NULL, device_purged_at = iap.present()
+    WHERE bucket = purge_devices.bucket AND receipt_id IN (
+        SELECT receipt_id
+        FROM iap.purgeable
+        WHERE bucket = purge_devices.bucket AND device IS NOT NULL AND last_attempt_at < before
+        ORDER BY last_attempt_at
+        LIMIT most
+        FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS purged = ROW_COUNT;
+    RETURN purged;
+END
+$$;
+
+COMMENT ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) IS 'The same for what clients said of their devices, which is then not taken again.';
+
+CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    purged bigint;
+    erased bigint;
+BEGIN
+    UPDATE iap.receipts
+    SET payload = NULL, payload_purged_at = iap.present()
+    WHERE bucket = purge_payloads.bucket AND receipt_id IN (
+        SELECT receipt_id
+        FROM iap.purgeable
+        WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND last_attempt_at < before
+        ORDER BY last_attempt_at
+        LIMIT most
+        FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS purged = ROW_COUNT;
+    UPDATE iap.receipts
+    SET payload = NULL, payload_purged_at = iap.present()
+    WHERE bucket = purge_payloads.bucket AND receipt_id IN (
+        SELECT receipt_id
+        FROM iap.purgeable
+        WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND is_erased
+        LIMIT greatest(most - purged, 0)
+        FOR UPDATE SKIP LOCKED);
+    GET DIAGNOSTICS erased = ROW_COUNT;
+    RETURN purged + erased;
+END
+$$;
+
+COMMENT ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) IS 'Takes away the payloads of receipts of a bucket that were last tried before a moment and on which nothing is open, the oldest first, and so many at most; those of erased users whenever they were tried. Gives how many. The hash stays, by which the same upload is known again.';
+
+CREATE FUNCTION iap.record(run bigint, at timestamp with time zone, slice smallint) RETURNS iap.recorded
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    purchases iap.verified[];
+    remaining iap.verified[];
+    told      record;
+    stood     iap.standing[] := '{}';
+    total     record;
+    recorded  iap.recorded;
+BEGIN
+    SELECT coalesce(array_agg(heard::iap.verified), '{}') INTO purchases FROM heard;
+    remaining := purchases;
+    -- A claim, or another batch of the night, holds a transaction for milliseconds: what is locked for longer is left.
+    FOR round IN 1 .. 4 LOOP
+        told := iap.hear(remaining, run, at);
+        -- What is new has not been seen in any receipt yet.
+        IF told.entered <> '{}' THEN
+            INSERT INTO sightings SELECT * FROM iap.sightings_of(purchases, told.entered, run, slice);
+        END IF;
+        IF told.known <> '{}' THEN
+            PERFORM iap.sight_again(purchases, told.known, run, slice);
+        END IF;
+        stood := stood || told.entered || told.known;
+        EXIT WHEN cardinality(stood) = cardinality(purchases);
+        SELECT array_agg(v::iap.verified) INTO remaining
+        FROM unnest(purchases) AS v
+        WHERE NOT EXISTS (SELECT FROM unnest(stood) AS standing WHERE standing.number = v.number);
+        PERFORM set_config('lock_timeout', '20ms', true), pg_sleep(0.01 * round);
+    END LOOP;
+
+    FOR total IN
+        SELECT
+            place, is_new,
+            ARRAY[count(*), sum(quantity), bit_xor(hashtextextended(transaction_id, 0))]::bigint[] AS tally
+        FROM unnest(stood) AS standing
+        GROUP BY place, is_new
+    LOOP
+        CASE
+            WHEN total.is_new AND total.place = 'white' THEN recorded.newly_white := total.tally;
+            WHEN total.place = 'white' THEN recorded.already_white := total.tally;
+            WHEN total.place = 'black' THEN recorded.already_black := total.tally;
+            ELSE recorded.excluded := total.tally;
+        END CASE;
+    END LOOP;
+    SELECT
+        coalesce(array_agg(DISTINCT seen.receipt_id) FILTER (WHERE place = 'white'), '{}'),
+        coalesce(array_agg(DISTINCT seen.receipt_id) FILTER (WHERE place IS NULL), '{}')
+    INTO recorded.watched, recorded.held
+    FROM seen
+    LEFT JOIN unnest(stood) AS standing USING (number);
+    IF cardinality(stood) < cardinality(purchases) THEN
+        SELECT array_agg(v.transaction_id) INTO recorded.locked FROM unnest(remaining) AS v;
+    END IF;
+    RETURN recorded;
+END
+$$;
+
+COMMENT ON FUNCTION iap.record(run bigint, at timestamp with time zone, slice smallint) IS 'Takes the batch that is staged in the session''s tables heard and seen into the ledger. What another session has locked is left out, one by one.';
+
+CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) RETURNS iap.transactions
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    t.refunded_at := NULL;
+    t.refund_reason := NULL;
+    t.refund_run_id := NULL;
+    t.refund_reversed_at := at;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) IS 'A transaction whose refund Apple took back.';
+
+CREATE FUNCTION iap.refunded(t iap.transactions, refunded_at timestamp with time zone, refund_reason text, run bigint) RETURNS iap.transactions
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    t.refunded_at := refunded.refunded_at;
+    t.refund_reason := refunded.refund_reason;
+    t.refund_run_id := run;
+    t.refund_reversed_at := NULL;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.refunded(t iap.transactions, refunded_at timestamp with time zone, refund_reason text, run bigint) IS 'A transaction that Apple refunded; what was delivered stays delivered.';
+
+CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1, app_account_token text DEFAULT NULL::text, created_at timestamp with time zone DEFAULT now()) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    is_ours boolean;
+BEGIN
+    PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
+    PERFORM iap.require_id('product_id', register_order.product_id, 255);
+    PERFORM iap.require_text('order_id', register_order.order_id, 1000);
+    PERFORM iap.require_text('user_id', register_order.user_id, 1000);
+    IF coalesce(register_order.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'an order''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    INSERT INTO iap.orders AS known (
+        bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
+    VALUES (
+        register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
+        register_order.quantity, register_order.app_account_token, coalesce(register_order.created_at, now()))
+    ON CONFLICT (bundle_id, order_id) DO UPDATE
+    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token)
+    WHERE (known.user_id, known.product_id, known.quantity)
+        = (EXCLUDED.user_id, EXCLUDED.product_id, EXCLUDED.quantity);
+    is_ours := FOUND;
+    UPDATE iap.orders
+    SET seal = audit.seal(orders)
+    WHERE is_ours AND bundle_id = register_order.bundle_id AND order_id = register_order.order_id;
+    IF NOT is_ours THEN
+        RAISE EXCEPTION 'this order is registered already, with another user, product or quantity' USING
+            ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) IS 'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering the same order again does nothing; the same id for another user, product or quantity is refused.';
+
+CREATE FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    place   record;
+    t       iap.transactions;
+    was     text;
+    at      timestamptz := iap.present();
+    details jsonb;
+    other   iap.transactions;
+BEGIN
+    PERFORM iap.require_id('transaction_id', reopen.transaction_id, 64);
+    PERFORM iap.require_text('who', reopen.who, 1000);
+    PERFORM iap.require_text('note', reopen.note, 10000);
+
+    place := iap.place_of(reopen.transaction_id, reopen.bundle_id, reopen.environment);
+    t := iap.locked(place.bundle_id, place.environment, reopen.transaction_id);
+    IF t.place = 'white' THEN
+        RETURN 'already_white';
+    ELSIF t.transaction_id IS NULL OR NOT iap.reopened(t) THEN
+        RETURN CASE
+            WHEN t.refunded_at IS NOT NULL AND t.delivered_by IS DISTINCT FROM 'claim'
+                AND t.delivered_by IS DISTINCT FROM 'import' THEN 'refunded'
+            ELSE iap.standing(t)
+        END;
+    ELSIF iap.type_of(t) = 'non_consumable' AND EXISTS (
+        SELECT FROM iap.delivered_originals AS taken
+        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
+            AND taken.environment = t.environment AND taken.transaction_id <> t.transaction_id)
+    THEN
+        -- Resolved by mistake, and delivered under another id since.
+        RETURN CASE t.place WHEN 'black' THEN 'already_delivered' ELSE 'excluded' END;
+    END IF;
+
+    was := CASE t.place WHEN 'black' THEN 'delivered' ELSE t.reason END;
+    details := jsonb_build_object('was', was, 'note', reopen.note, 'login', session_user);
+    PERFORM iap.move(ARRAY[ROW(t, iap.owed_again(t))::iap.change], 'reopened', reopen.who, NULL, at, details);
+    PERFORM iap.watch_again(t.transaction_id, t.bundle_id, t.environment);
+    IF t.place = 'black' THEN
+        DELETE FROM iap.delivered_originals
+        WHERE original_transaction_id IN (t.original_transaction_id, t.transaction_id) AND bundle_id = t.bundle_id
+            AND environment = t.environment AND transaction_id = t.transaction_id;
+        -- What left white with its delivery.
+        FOR other IN
+            SELECT restored.*
+            FROM iap.transactions AS restored
+            WHERE EXISTS (
+                    SELECT
+                    FROM iap.moves
+                    WHERE moves.transaction_id = restored.transaction_id AND moves.bundle_id = restored.bundle_id
+                        AND moves.environment = restored.environment
+                        AND moves.details ->> 'delivered_as' = t.transaction_id)
+                AND iap.is_of_original(
+                    restored.transaction_id, restored.original_transaction_id, t.original_transaction_id)
+                AND restored.bundle_id = t.bundle_id AND restored.environment = t.environment
+                AND restored.reason = 'restored'
+                AND restored.refunded_at IS NULL
+            ORDER BY restored.transaction_id
+            FOR UPDATE OF restored
+        LOOP
+            PERFORM iap.move(
+                ARRAY[ROW(other, iap.owed_again(other))::iap.change], 'reopened', reopen.who, NULL, at, details);
+            PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);
+        END LOOP;
+    END IF;
+    RETURN 'reopened';
+END
+$$;
+
+COMMENT ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) IS 'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before. What a claim delivered stays delivered. Otherwise it changes nothing and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';
+
+CREATE FUNCTION iap.reopened(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF t.refunded_at IS NOT NULL AND (t.refund_run_id IS NOT NULL OR t.reason IS DISTINCT FROM 'refunded') THEN
+        RETURN false;
+    END IF;
+    RETURN coalesce(
+        t.delivered_by = 'resolved' OR (t.reason IN ('dismissed', 'refunded') AND t.excluded_run_id IS NULL), false);
+END
+$$;
+
+COMMENT ON FUNCTION iap.reopened(t iap.transactions) IS 'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be taken back. Never what a claim delivered.';
+
+CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) RETURNS jsonb
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    needle text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
+    rows   bigint;
+    counts jsonb := '{}';
+BEGIN
+    -- The ledger first: what is the user's there is known by sightings, orders and cases.
+    counts := counts || jsonb_build_object(
+        'transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
+
+    UPDATE iap.receipts
+    SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, now()),
+        payload = CASE WHEN next_attempt_at IS NOT NULL THEN payload END,
+        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, now()) END,
+        seal = CASE
+            WHEN seal = audit.receipt_seal(
+                bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
+                is_erased)
+            THEN audit.receipt_seal(
+                bucket, receipt_id, bundle_id, pseudonym, payload_sha256, order_id, transaction_id, submitted_at,
+                state, true)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('receipts', rows);
+
+    UPDATE iap.orders
+    SET user_id = pseudonym, app_account_token = NULL,
+        seal = CASE
+            WHEN seal = audit.seal(orders)
+            THEN audit.seal(ROW(
+                bundle_id, order_id, pseudonym, product_id, quantity, NULL, created_at, NULL)::iap.orders)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('orders', rows);
+
+    UPDATE iap.sightings
+    SET user_id = pseudonym,
+        seal = CASE
+            WHEN seal = audit.seal(sightings)
+            THEN audit.seal(ROW(
+                transaction_id, bundle_id, environment, bucket, receipt_id, pseudonym, order_id, is_named, in_receipt,
+                uploaded_at, first_run_id, NULL)::iap.sightings)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('sightings', rows);
+
+    UPDATE iap.claims
+    SET user_id = pseudonym,
+        seal = CASE
+            WHEN seal = audit.seal(claims)
+            THEN audit.seal(ROW(
+                claim_id, transaction_id, bundle_id, pseudonym, order_id, outcome, attempted_at, NULL)::iap.claims)
+            ELSE seal
+        END
+    WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('claims', rows);
+
+    UPDATE iap.cases
+    SET owner_user_ids = array_replace(owner_user_ids, replace_user.user_id, pseudonym),
+        candidates = iap.without_user(candidates, replace_user.user_id, pseudonym),
+        closed_by = CASE
+            WHEN closed_by = 'claim:' || replace_user.user_id THEN 'claim:' || pseudonym ELSE closed_by
+        END,
+        note = iap.without_user(note, replace_user.user_id, pseudonym)
+    WHERE owner_user_ids @> ARRAY[replace_user.user_id]
+        OR closed_by = 'claim:' || replace_user.user_id
+        OR (
+            strpos(candidates::text, needle) > 0
+            AND candidates <> iap.without_user(candidates, replace_user.user_id, pseudonym))
+        OR (
+            strpos(note, replace_user.user_id) > 0
+            AND note <> iap.without_user(note, replace_user.user_id, pseudonym));
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('cases', rows);
+    RETURN counts || jsonb_build_object(
+        'trail', iap.erase_from_trail(replace_user.user_id, pseudonym, erasure));
+END
+$$;
+
+COMMENT ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id by a pseudonym wherever it is, takes away what only tells of the person, and gives the number of rows by table; erasure is the event that will tell of it. Most tables are read from end to end: it is asked rarely.';
+
+CREATE FUNCTION iap.require_id(name text, value text, longest integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF value IS NULL OR octet_length(value) NOT BETWEEN 1 AND longest OR value COLLATE "C" ~ '[^!-~]' THEN
+        RAISE EXCEPTION '% is not an id of Apple''s', name USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = format('It has 1 to %s visible ASCII characters.', longest);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.require_id(name text, value text, longest integer) IS 'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
+
+CREATE FUNCTION iap.require_text(name text, value text, longest integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF value IS NULL OR value = '' THEN
+        RAISE EXCEPTION '% is missing', name USING ERRCODE = 'invalid_parameter_value';
+    ELSIF octet_length(value) > longest THEN
+        RAISE EXCEPTION '% has % bytes', name, octet_length(value) USING
+            ERRCODE = 'invalid_parameter_value', HINT = format('It has at most %s.', longest);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.require_text(name text, value text, longest integer) IS 'Refuses a text that is missing, or longer in bytes than an index can hold.';
+
+CREATE FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text, user_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    place   record;
+    t       iap.transactions;
+    outcome text;
+    owner   text;
+    at      timestamptz := iap.present();
+    details jsonb;
+BEGIN
+    PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
+    PERFORM iap.require_text('who', resolve.who, 1000);
+    PERFORM iap.require_text('note', resolve.note, 10000);
+    IF resolve.how IS NULL OR resolve.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
+        RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    place := iap.place_of(resolve.transaction_id, resolve.bundle_id, resolve.environment);
+    t := iap.locked(place.bundle_id, place.environment, resolve.transaction_id);
+    outcome := iap.standing(t);
+    IF outcome <> 'white' THEN
+        RETURN outcome;
+    END IF;
+    details := jsonb_build_object(
+        'as', resolve.how, 'note', resolve.note, 'order_id', resolve.order_id, 'login', session_user);
+
+    IF resolve.how <> 'delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, resolve.how, NULL, at))::iap.change], 'resolved', resolve.who, NULL, at,
+            details);
+        RETURN resolve.how;
+    END IF;
+    -- What nobody knows the type of is for the support desk to decide, and this is its decision.
+    outcome := iap.why_not_delivered(t, iap.type_of(t));
+    IF outcome = 'already_delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', resolve.who, NULL, at);
+        RETURN outcome;
+    END IF;
+    SELECT owner_user_ids[1] INTO owner
+    FROM iap.cases
+    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+        AND cardinality(owner_user_ids) = 1;
+    owner := coalesce(resolve.user_id, owner, t.admitted_user_id);
+    PERFORM iap.move(
+        ARRAY[ROW(t, iap.delivered(t, owner, resolve.order_id, 'resolved', at))::iap.change], 'resolved', resolve.who,
+        NULL, at, details || jsonb_build_object('user_id', owner));
+    IF iap.type_of(t) = 'non_consumable' THEN
+        PERFORM iap.withdraw_restored(t, resolve.who, at, resolve.who);
+    END IF;
+    RETURN resolve.how;
+END
+$$;
+
+COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified.';
+
+CREATE FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO sightings AS known
+    SELECT seen.*, audit.seal(ROW(seen.*, NULL)::iap.sightings)
+    FROM (
+        SELECT
+            sight.transaction_id, sight.bundle_id, sight.environment, bucket, receipt_id,
+            coalesce(user_id, sight.user_id), order_id, true, true, submitted_at, NULL::bigint
+        FROM receipts
+        WHERE bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id
+            AND bundle_id = sight.bundle_id
+    ) AS seen
+    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'receipt % of % is unknown', sight.receipt_id, sight.bundle_id USING
+            ERRCODE = 'foreign_key_violation', HINT = 'Name a receipt that iap.submit_receipt gave, or none.';
+    END IF;
+    UPDATE sightings
+    SET seal = audit.seal(sightings)
+    WHERE transaction_id = sight.transaction_id AND bundle_id = sight.bundle_id AND environment = sight.environment
+        AND bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id;
+END
+$$;
+
+COMMENT ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) IS 'Remembers that a transaction was seen in a receipt that was uploaded for it.';
+
+CREATE FUNCTION iap.sight_again(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO sightings AS known
+    SELECT * FROM iap.sightings_of(purchases, stood, run, slice)
+    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+    SET is_named = known.is_named OR EXCLUDED.is_named,
+        in_receipt = known.in_receipt OR EXCLUDED.in_receipt,
+        order_id = coalesce(known.order_id, EXCLUDED.order_id),
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.sightings) THEN audit.seal(ROW(
+            known.transaction_id, known.bundle_id, known.environment, known.bucket, known.receipt_id, known.user_id,
+            coalesce(known.order_id, EXCLUDED.order_id), known.is_named OR EXCLUDED.is_named,
+            known.in_receipt OR EXCLUDED.in_receipt, known.uploaded_at, known.first_run_id, NULL)::iap.sightings)
+            ELSE known.seal END
+    WHERE (EXCLUDED.is_named AND NOT known.is_named)
+        OR (EXCLUDED.in_receipt AND NOT known.in_receipt)
+        OR (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL);
+END
+$$;
+
+COMMENT ON FUNCTION iap.sight_again(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) IS 'Remembers in which receipts known transactions were seen, and who handed them in.';
+
+CREATE FUNCTION iap.sightings_of(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) RETURNS SETOF iap.sightings
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT sighting.*, audit.seal(ROW(sighting.*, NULL)::iap.sightings)
+    FROM (
+        SELECT
+            v.transaction_id, v.bundle_id, v.environment, slice, seen.receipt_id, seen.user_id, seen.order_id,
+            seen.is_named, seen.in_receipt, seen.uploaded_at, run
+        FROM seen
+        JOIN unnest(purchases) AS v USING (number)
+        JOIN unnest(stood) AS standing USING (number)
+    ) AS sighting;
+END
+$$;
+
+COMMENT ON FUNCTION iap.sightings_of(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) IS 'In which receipts of the batch these transactions were seen.';
+
+CREATE FUNCTION iap.standing(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN CASE
+        WHEN t.transaction_id IS NULL THEN 'not_verified'
+        WHEN t.place = 'white' THEN 'white'
+        WHEN t.place = 'black' THEN 'already_delivered'
+        WHEN t.reason = 'restored' AND EXISTS (
+            SELECT FROM delivered_originals
+            WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
+                AND environment = t.environment) THEN 'already_delivered'
+        ELSE 'excluded'
+    END;
+END
+$$;
+
+COMMENT ON FUNCTION iap.standing(t iap.transactions) IS 'Where a transaction stands, for those who ask for it: a restored non-consumable is already delivered if its purchase was, under whatever id.';
+
+CREATE FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, device jsonb DEFAULT NULL::jsonb) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    body   text     := coalesce(submit_receipt.payload, '');
+    digest bytea    := sha256(convert_to(body, 'UTF8'));
+    slice  smallint := get_byte(digest, 0) & 63;
+    number bigint;
+    upload iap.uploads;
+BEGIN
+    PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
+    PERFORM iap.require_text(name, value, 1000)
+    FROM (
+        VALUES
+            ('user_id', submit_receipt.user_id), ('transaction_id', submit_receipt.transaction_id),
+            ('order_id', submit_receipt.order_id)) AS given (name, value)
+    WHERE value IS NOT NULL;
+
+    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
+    SELECT receipt_id INTO number
+    FROM iap.receipts
+    WHERE bucket = slice AND payload_sha256 = digest AND bundle_id = submit_receipt.bundle_id
+        AND user_id IS NOT DISTINCT FROM submit_receipt.user_id
+        AND (transaction_id IS NOT NULL OR submit_receipt.transaction_id IS NULL)
+        AND (order_id IS NOT NULL OR submit_receipt.order_id IS NULL)
+        AND (device IS NOT NULL OR submit_receipt.device IS NULL OR device_purged_at IS NOT NULL);
+
+    IF number IS NULL THEN
+        number := nextval('iap.receipt_number') * 64 + slice;
+        INSERT INTO iap.receipts AS known (
+            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
+            submitted_at, seal)
+        VALUES (
+            slice, number, submit_receipt.bundle_id, submit_receipt.user_id, body, digest, submit_receipt.order_id,
+            submit_receipt.transaction_id, submit_receipt.device, now(),
+            audit.receipt_seal(
+                slice, number, submit_receipt.bundle_id, submit_receipt.user_id, digest, submit_receipt.order_id,
+                submit_receipt.transaction_id, now(), 'waiting', false))
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
+        SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
+            transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
+            device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
+            seal = audit.receipt_seal(
+                known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                coalesce(known.order_id, EXCLUDED.order_id), coalesce(known.transaction_id, EXCLUDED.transaction_id),
+                known.submitted_at, known.state, known.is_erased)
+        RETURNING receipt_id INTO number;
+    END IF;
+
+    upload.bucket := slice;
+    upload.receipt_id := number;
+    upload.transaction_id := submit_receipt.transaction_id;
+    upload.order_id := submit_receipt.order_id;
+    upload.first_uploaded_at := now();
+    INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id, first_uploaded_at, seal)
+    VALUES (
+        slice, number, submit_receipt.transaction_id, submit_receipt.order_id, upload.first_uploaded_at,
+        audit.seal(upload))
+    ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
+    SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
+    RETURN number;
+END
+$$;
+
+COMMENT ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) IS 'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL where nobody is logged in.';
+
+CREATE FUNCTION iap.take_originals(delivered iap.transactions[]) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    taken bigint;
+BEGIN
+    INSERT INTO delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
+    SELECT t.original_transaction_id, t.bundle_id, t.environment, min(t.transaction_id)
+    FROM unnest(delivered) AS t
+    LEFT JOIN products USING (bundle_id, product_id)
+    WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
+    GROUP BY t.original_transaction_id, t.bundle_id, t.environment
+    ORDER BY t.original_transaction_id, t.bundle_id, t.environment
+    ON CONFLICT (original_transaction_id, bundle_id, environment) DO NOTHING;
+    GET DIAGNOSTICS taken = ROW_COUNT;
+    RETURN taken;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_originals(delivered iap.transactions[]) IS 'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type of; says how many were not before. Waits for another session that is about to note the same.';
+
+CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN coalesce(
+        t.product_type, (SELECT type FROM products WHERE bundle_id = t.bundle_id AND product_id = t.product_id));
+END
+$$;
+
+COMMENT ON FUNCTION iap.type_of(t iap.transactions) IS 'The type of the product that was bought: what Apple said, else what the list of products says; NULL where nobody knows it.';
+
+CREATE FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    seen record;
+BEGIN
+    -- A statement a row, by its key: the form that also runs where the tables are distributed.
+    FOR seen IN
+        SELECT bucket, receipt_id
+        FROM sightings
+        WHERE transaction_id = watch_again.transaction_id AND bundle_id = watch_again.bundle_id
+            AND environment = watch_again.environment
+        ORDER BY bucket, receipt_id
+    LOOP
+        UPDATE receipts
+        SET state = 'watched', next_attempt_at = now(),
+            seal = audit.receipt_seal(
+                bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, receipts.transaction_id,
+                submitted_at, 'watched', is_erased)
+        WHERE bucket = seen.bucket AND receipt_id = seen.receipt_id AND state = 'settled' AND payload IS NOT NULL;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) IS 'Has the receipts in which a transaction was seen, unless they were purged, asked again each night, so that Apple''s refund would be noticed.';
+
+CREATE TABLE audit.frontier (
+    is_only boolean DEFAULT true NOT NULL,
+    upto bigint NOT NULL,
+    gaps int8multirange NOT NULL,
+    closed_at timestamp with time zone NOT NULL,
+    horizon xid8 NOT NULL,
+    CONSTRAINT frontier_is_only_check CHECK (is_only)
+);
+
+COMMENT ON TABLE audit.frontier IS 'How far the books are closed: one row.';
+
+CREATE FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) RETURNS iap.white_totals
+    LANGUAGE plpgsql STABLE
+    AS $$
+#variable_conflict use_variable
+DECLARE
+    totals  iap.white_totals;
+    nothing bigint[] := '{0,0,0}';
+    -- Below it, all is within both frontiers: for the indexes.
+    floor   bigint := least(before.upto, lower(before.gaps) - 1, lower(gaps) - 1);
+BEGIN
+    SELECT
+        coalesce(max(total) FILTER (WHERE kind = 'new'), nothing),
+        coalesce(max(total) FILTER (WHERE kind = 'claimed'), nothing),
+        coalesce(max(total) FILTER (WHERE kind = 'resolved'), nothing),
+        coalesce(max(total) FILTER (WHERE kind = 'refunded'), nothing)
+    INTO totals.new, totals.claimed, totals.resolved, totals.refunded
+    FROM (
+        SELECT kind, ARRAY[sum(transactions), sum(units), bit_xor(hash)]::bigint[] AS total
+        FROM (
+            SELECT 'new' AS kind, 1 AS transactions, units, hashtextextended(transaction_id, 0) AS hash, number
+            FROM entries
+            WHERE place = 'white' AND number > floor
+            UNION ALL
+            SELECT
+                CASE
+                    WHEN to_place = 'white' THEN 'new'
+                    WHEN to_place = 'black' AND to_detail <> 'resolved' THEN 'claimed'
+                    WHEN to_place = 'excluded' AND to_detail = 'refunded' THEN 'refunded'
+                    ELSE 'resolved'
+                END,
+                CASE WHEN from_place = to_place THEN 0 ELSE 1 END,
+                CASE
+                    WHEN from_place = to_place THEN to_units - from_units WHEN to_place = 'white' THEN to_units
+                    ELSE from_units
+                END,
+                CASE WHEN from_place = to_place THEN 0 ELSE hashtextextended(transaction_id, 0) END,
+                move_id
+            FROM moves
+            WHERE (from_place = 'white' OR to_place = 'white') AND move_id > floor
+        ) AS moved
+        WHERE iap.is_beyond(number, before.upto, before.gaps) AND NOT iap.is_beyond(number, upto, gaps)
+        GROUP BY kind
+    ) AS total;
+
+    -- What the statement sees beyond the frontier is taken off again.
+    SELECT
+        ARRAY[coalesce(sum(sign), 0), coalesce(sum(sign * units), 0), coalesce(bit_xor(hash), 0)]::bigint[]
+    INTO totals.closing_white
+    FROM (
+        SELECT 1 AS sign, quantity AS units, hashtextextended(transaction_id, 0) AS hash
+        FROM transactions
+        WHERE place = 'white'
+        UNION ALL
+        SELECT -1, units, hashtextextended(transaction_id, 0)
+        FROM entries
+        WHERE place = 'white' AND number > floor AND iap.is_beyond(number, upto, gaps)
+        UNION ALL
+        SELECT sign, units, hashtextextended(transaction_id, 0)
+        FROM moves
+        CROSS JOIN LATERAL (VALUES (1, from_place, from_units), (-1, to_place, to_units)) AS side (sign, place, units)
+        WHERE place = 'white' AND move_id > floor AND iap.is_beyond(move_id, upto, gaps)
+    ) AS white;
+    RETURN totals;
+END
+$$;
+
+COMMENT ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) IS 'What entered and left white between two frontiers, and what it held at the later one.';
+
+CREATE FUNCTION iap.why_not_delivered(t iap.transactions, type text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF coalesce(type, 'non_consumable') <> 'non_consumable' OR iap.take_originals(ARRAY[t]) = 1 THEN
+        RETURN NULL;
+    END IF;
+    RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
+END
+$$;
+
+COMMENT ON FUNCTION iap.why_not_delivered(t iap.transactions, type text) IS 'Takes the original purchase of a non-consumable for its delivery, and gives NULL; or why it can''t be delivered: already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
+
+CREATE FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    -- What another session holds is about to be claimed itself, and will find its original taken.
+    SELECT array_agg(ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM transactions
+        WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
+            AND bundle_id = delivered.bundle_id AND environment = delivered.environment
+            AND transaction_id <> delivered.transaction_id AND place = 'white'
+        ORDER BY transaction_id
+        FOR UPDATE SKIP LOCKED
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'withdrawn', actor, NULL, at,
+            jsonb_build_object('delivered_as', delivered.transaction_id), who);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) IS 'After the delivery of a non-consumable: takes the other transactions of the same purchase out of white.';
+
+CREATE FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN CASE jsonb_typeof(details)
+        WHEN 'array' THEN (
+            SELECT coalesce(
+                jsonb_agg(
+                    CASE WHEN element = to_jsonb(user_id) THEN to_jsonb(pseudonym)
+                        ELSE iap.without_user(element, user_id, pseudonym) END
+                    ORDER BY place),
+                '[]')
+            FROM jsonb_array_elements(details) WITH ORDINALITY AS item (element, place))
+        WHEN 'object' THEN (
+            SELECT coalesce(
+                jsonb_object_agg(
+                    key,
+                    CASE
+                        WHEN key IN ('user_id', 'userID', 'admitted_user_id') AND value = to_jsonb(user_id)
+                            THEN to_jsonb(pseudonym)
+                        WHEN key = 'note' AND jsonb_typeof(value) = 'string'
+                            THEN to_jsonb(iap.without_user(value #>> '{}', user_id, pseudonym))
+                        WHEN jsonb_typeof(value) IN ('array', 'object')
+                            THEN iap.without_user(value, user_id, pseudonym)
+                        ELSE value
+                    END),
+                '{}')
+            FROM jsonb_each(details))
+        ELSE details
+    END;
+END
+$$;
+
+COMMENT ON FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) IS 'The details of an event or a move, or a case''s candidates, with a user id replaced. Lists hold user ids, or objects.';
+
+CREATE FUNCTION iap.without_user(text text, user_id text, pseudonym text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT regexp_replace(
+        text,
+        '(?<![[:alnum:]_-])' || regexp_replace(user_id, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]_-])',
+        pseudonym, 'g')
+$$;
+
+COMMENT ON FUNCTION iap.without_user(text text, user_id text, pseudonym text) IS 'What a person wrote, with a user id replaced wherever it stands as a word of its own.';
+
+CREATE TABLE audit.erasures (
+    number bigint NOT NULL,
+    event_id bigint NOT NULL,
+    digest bytea NOT NULL,
+    left_as bytea NOT NULL
+);
+
+COMMENT ON TABLE audit.erasures IS 'The moves and events from which a person''s data was erased: the chain keeps what it covered.';
+
+CREATE TABLE audit.links (
+    "position" bigint NOT NULL,
+    run_id bigint NOT NULL,
+    sealed_at timestamp with time zone NOT NULL,
+    upto bigint NOT NULL,
+    late bigint[] NOT NULL,
+    entries bigint NOT NULL,
+    link bytea NOT NULL,
+    CONSTRAINT links_link_check CHECK ((octet_length(link) = 32)),
+    CONSTRAINT links_position_check CHECK (("position" > 0))
+);
+
+COMMENT ON TABLE audit.links IS 'The chain over the trail: a link for each run that closed its books. Whoever changes, removes or slips in an entry, a move or an event would have to write all later links anew, and the last one stands in the reports that were sent out.';
+
+COMMENT ON COLUMN audit.links.entries IS 'How many entries, moves and events it covers.';
+
+COMMENT ON COLUMN audit.links.link IS 'The SHA-256 of the link before and of the digests of what it covers.';
+
+CREATE VIEW iap.entries AS
+ SELECT t.entry_id AS number,
+    t.transaction_id,
+    t.bundle_id,
+    t.environment,
+    t.first_seen_at AS at,
+    t.first_run_id AS run_id,
+        CASE
+            WHEN (move.move_id IS NULL) THEN t.place
+            ELSE move.from_place
+        END AS place,
+        CASE
+            WHEN (move.move_id IS NULL) THEN now.detail
+            ELSE move.from_detail
+        END AS detail,
+        CASE
+            WHEN (move.move_id IS NULL) THEN now.day
+            ELSE move.from_day
+        END AS day,
+        CASE
+            WHEN (move.move_id IS NULL) THEN now.refund_day
+            ELSE move.from_refund_day
+        END AS refund_day,
+        CASE
+            WHEN (move.move_id IS NULL) THEN t.product_id
+            ELSE move.from_product_id
+        END AS product_id,
+        CASE
+            WHEN (move.move_id IS NULL) THEN t.quantity
+            ELSE move.from_units
+        END AS units,
+        CASE
+            WHEN (move.move_id IS NULL) THEN t.booked_milliunits
+            ELSE move.from_milliunits
+        END AS milliunits,
+        CASE
+            WHEN (move.move_id IS NULL) THEN t.booked_currency
+            ELSE move.from_currency
+        END AS currency,
+        CASE
+            WHEN (move.move_id IS NULL) THEN t.booked_as
+            ELSE move.from_booked_as
+        END AS booked_as
+   FROM ((iap.transactions t
+     CROSS JOIN LATERAL ( SELECT (iap.position_of(t.*)).place AS place,
+            (iap.position_of(t.*)).detail AS detail,
+            (iap.position_of(t.*)).day AS day,
+            (iap.position_of(t.*)).refund_day AS refund_day,
+            (iap.position_of(t.*)).product_id AS product_id,
+            (iap.position_of(t.*)).units AS units,
+            (iap.position_of(t.*)).milliunits AS milliunits,
+            (iap.position_of(t.*)).currency AS currency,
+            (iap.position_of(t.*)).booked_as AS booked_as) now)
+     LEFT JOIN LATERAL ( SELECT moves.move_id,
+            moves.transaction_id,
+            moves.bundle_id,
+            moves.environment,
+            moves.kind,
+            moves.actor,
+            moves.run_id,
+            moves.moved_at,
+            moves.from_place,
+            moves.to_place,
+            moves.from_detail,
+            moves.to_detail,
+            moves.from_day,
+            moves.to_day,
+            moves.from_refund_day,
+            moves.to_refund_day,
+            moves.from_product_id,
+            moves.to_product_id,
+            moves.from_units,
+            moves.to_units,
+            moves.from_milliunits,
+            moves.to_milliunits,
+            moves.from_currency,
+            moves.to_currency,
+            moves.from_booked_as,
+            moves.to_booked_as,
+            moves.details,
+            moves.seal
+           FROM iap.moves
+          WHERE ((t.move_id IS NOT NULL) AND (moves.transaction_id = t.transaction_id) AND (moves.bundle_id = t.bundle_id) AND (moves.environment = t.environment))
+          ORDER BY moves.move_id
+         LIMIT 1) move ON (true));
+
+COMMENT ON VIEW iap.entries IS 'How each transaction entered the ledger: as it is, or as its first move found it.';
+
+CREATE VIEW audit.trail AS
+ SELECT entries.number,
+    sha256(convert_to((ROW(entries.number, entries.transaction_id, entries.bundle_id, entries.environment, entries.at, entries.run_id, entries.place, entries.detail, entries.day, entries.refund_day, entries.product_id, entries.units, entries.milliunits, entries.currency, entries.booked_as))::text, 'UTF8'::name)) AS digest
+   FROM iap.entries
+UNION ALL
+ SELECT moves.move_id AS number,
+    COALESCE(erasures.digest, audit.digest(moves.*)) AS digest
+   FROM (iap.moves
+     LEFT JOIN audit.erasures ON ((erasures.number = moves.move_id)))
+UNION ALL
+ SELECT events.event_id AS number,
+    COALESCE(erasures.digest, audit.digest(events.*)) AS digest
+   FROM (iap.events
+     LEFT JOIN audit.erasures ON ((erasures.number = events.event_id)));
+
+COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number, and their digests.';
+
+CREATE TABLE iap.runs (
+    run_id bigint NOT NULL,
+    as_of timestamp with time zone NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    host text NOT NULL,
+    process_id integer NOT NULL,
+    program_version text NOT NULL,
+    state text DEFAULT 'running'::text NOT NULL,
+    exit_code integer,
+    reason text,
+    receipts_due bigint DEFAULT 0 NOT NULL,
+    receipts_verified bigint DEFAULT 0 NOT NULL,
+    receipts_try_again bigint DEFAULT 0 NOT NULL,
+    receipts_unusable bigint DEFAULT 0 NOT NULL,
+    verified bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    newly_white bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    already_white bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    already_black bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    excluded bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    opening_white bigint[],
+    new bigint[],
+    claimed bigint[],
+    resolved bigint[],
+    refunded bigint[],
+    closing_white bigint[],
+    closing_number bigint,
+    closed_through date,
+    cases jsonb,
+    stages jsonb,
+    CONSTRAINT books_are_whole CHECK ((num_nulls(opening_white, new, claimed, resolved, refunded, closing_white, closing_number) = ANY (ARRAY[0, 7]))),
+    CONSTRAINT complete_has_books CHECK (((state <> 'complete'::text) OR (closing_number IS NOT NULL))),
+    CONSTRAINT complete_is_success CHECK (((state <> 'complete'::text) OR (exit_code = 0))),
+    CONSTRAINT exit_code_of_finished CHECK (((state = ANY (ARRAY['running'::text, 'abandoned'::text])) OR (exit_code IS NOT NULL))),
+    CONSTRAINT finished_when_it_says_so CHECK (((state = 'running'::text) = (finished_at IS NULL))),
+    CONSTRAINT reason_when_not_complete CHECK (((state = ANY (ARRAY['running'::text, 'complete'::text])) OR (reason IS NOT NULL))),
+    CONSTRAINT runs_state_check CHECK ((state = ANY (ARRAY['running'::text, 'complete'::text, 'ended_early'::text, 'failed'::text, 'abandoned'::text])))
+);
+
+COMMENT ON TABLE iap.runs IS 'Every run of the job, with its control totals: transactions, units and hash total.';
+
+COMMENT ON COLUMN iap.runs.as_of IS 'The moment that the run took for the present.';
+
+COMMENT ON COLUMN iap.runs.state IS 'abandoned: killed, as a later run found.';
+
+COMMENT ON COLUMN iap.runs.closing_number IS 'The order of the runs whose books are closed; each opens with the one before.';
+
+COMMENT ON COLUMN iap.runs.closed_through IS 'The last day (UTC) that is closed for good for finance.';
+
+CREATE VIEW finance.closings AS
+ SELECT runs.run_id,
+    runs.as_of,
+    runs.closed_through
+   FROM iap.runs
+  WHERE (runs.closed_through IS NOT NULL);
+
+COMMENT ON VIEW finance.closings IS 'The runs that closed their books, and the days that are closed since.';
+
+COMMENT ON COLUMN finance.closings.run_id IS 'The run.';
+
+COMMENT ON COLUMN finance.closings.as_of IS 'The moment that it took for the present.';
+
+COMMENT ON COLUMN finance.closings.closed_through IS 'The last day that is closed for good: what turns up for it later is booked on a later day.';
+
+CREATE VIEW finance.control_totals AS
+ WITH checked AS (
+         SELECT runs.run_id,
+            runs.as_of,
+            runs.started_at,
+            runs.finished_at,
+            runs.host,
+            runs.process_id,
+            runs.program_version,
+            runs.state,
+            runs.exit_code,
+            runs.reason,
+            runs.receipts_due,
+            runs.receipts_verified,
+            runs.receipts_try_again,
+            runs.receipts_unusable,
+            runs.verified,
+            runs.newly_white,
+            runs.already_white,
+            runs.already_black,
+            runs.excluded,
+            runs.opening_white,
+            runs.new,
+            runs.claimed,
+            runs.resolved,
+            runs.refunded,
+            runs.closing_white,
+            runs.closing_number,
+            runs.closed_through,
+            runs.cases,
+            runs.stages,
+            lag(runs.closing_white) OVER (ORDER BY runs.closing_number) AS closed_before,
+            ((runs.verified[1] = (((runs.newly_white[1] + runs.already_white[1]) + runs.already_black[1]) + runs.excluded[1])) AND (runs.verified[2] = (((runs.newly_white[2] + runs.already_white[2]) + runs.already_black[2]) + runs.excluded[2])) AND (runs.verified[3] = (((runs.newly_white[3] # runs.already_white[3]) # runs.already_black[3]) # runs.excluded[3]))) AS is_verified_placed,
+            ((((((runs.opening_white[1] + runs.new[1]) - runs.claimed[1]) - runs.resolved[1]) - runs.refunded[1]) = runs.closing_white[1]) AND (((((runs.opening_white[2] + runs.new[2]) - runs.claimed[2]) - runs.resolved[2]) - runs.refunded[2]) = runs.closing_white[2]) AND (((((runs.opening_white[3] # runs.new[3]) # runs.claimed[3]) # runs.resolved[3]) # runs.refunded[3]) = runs.closing_white[3])) AS is_white_explained
+           FROM iap.runs
+        )
+ SELECT checked.run_id,
+    ((checked.as_of AT TIME ZONE 'UTC'::text))::date AS day,
+    checked.started_at,
+    checked.state,
+    total."position",
+    total.total,
+    total.figures[1] AS transactions,
+    total.figures[2] AS units,
+    total.figures[3] AS hash,
+        CASE
+            WHEN (checked.closing_number IS NULL) THEN (checked.is_verified_placed AND NULL::boolean)
+            WHEN (checked.closing_number = 1) THEN (checked.is_verified_placed AND checked.is_white_explained AND (checked.opening_white = '{0,0,0}'::bigint[]))
+            ELSE (checked.is_verified_placed AND checked.is_white_explained AND (checked.opening_white = checked.closed_before))
+        END AS balances
+   FROM (checked
+     CROSS JOIN LATERAL ( VALUES (1,'verified'::text,checked.verified), (2,'newly white'::text,checked.newly_white), (3,'already white'::text,checked.already_white), (4,'already black'::text,checked.already_black), (5,'excluded'::text,checked.excluded), (6,'opening white'::text,checked.opening_white), (7,'new'::text,checked.new), (8,'claimed'::text,checked.claimed), (9,'resolved'::text,checked.resolved), (10,'refunded'::text,checked.refunded), (11,'closing white'::text,checked.closing_white)) total("position", total, figures))
+  WHERE (checked.state <> 'running'::text);
+
+COMMENT ON VIEW finance.control_totals IS 'What each run counted, eleven rows a run. Verified transactions are newly white, already white, already black or excluded; opening white and new, less claimed, resolved and refunded, is closing white; and each run opens with what the one before closed with.';
+
+COMMENT ON COLUMN finance.control_totals.run_id IS 'The run.';
+
+COMMENT ON COLUMN finance.control_totals.day IS 'The day of the moment that the run took for the present.';
+
+COMMENT ON COLUMN finance.control_totals.started_at IS 'When it started.';
+
+COMMENT ON COLUMN finance.control_totals.state IS 'complete, ended_early, failed, or abandoned: killed, as a later run found.';
+
+COMMENT ON COLUMN finance.control_totals."position" IS 'The row''s place among the eleven.';
+
+COMMENT ON COLUMN finance.control_totals.total IS 'What is counted.';
+
+COMMENT ON COLUMN finance.control_totals.transactions IS 'How many; NULL where the run did not close its books.';
+
+COMMENT ON COLUMN finance.control_totals.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.control_totals.hash IS 'The exclusive or of a hash of each transaction id: shows one transaction in another''s place.';
+
+COMMENT ON COLUMN finance.control_totals.balances IS 'Whether all of the run''s totals balance; NULL where its books are not closed and nothing else is wrong.';
+
+CREATE VIEW finance.control_totals_by_day AS
+ WITH counted AS (
+         SELECT control_totals.day,
+            control_totals.run_id,
+            bool_and(control_totals.balances) AS balances,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = 'verified'::text)) AS received,
+            sum(control_totals.units) FILTER (WHERE (control_totals.total = 'verified'::text)) AS units,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = ANY (ARRAY['newly white'::text, 'already white'::text]))) AS white,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = 'newly white'::text)) AS newly_white,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = 'already black'::text)) AS black,
+            sum(control_totals.transactions) FILTER (WHERE (control_totals.total = 'excluded'::text)) AS excluded
+           FROM finance.control_totals
+          GROUP BY control_totals.day, control_totals.run_id
+        )
+ SELECT counted.day,
+    count(*) AS runs,
+    (sum(counted.received))::bigint AS received,
+    (sum(counted.units))::bigint AS units,
+    (sum(counted.white))::bigint AS white,
+    (sum(counted.newly_white))::bigint AS newly_white,
+    (sum(counted.black))::bigint AS black,
+    (sum(counted.excluded))::bigint AS excluded,
+    ((((sum(counted.received) - sum(counted.white)) - sum(counted.black)) - sum(counted.excluded)))::bigint AS difference,
+    bool_and(counted.balances) AS balances
+   FROM counted
+  GROUP BY counted.day;
+
+COMMENT ON VIEW finance.control_totals_by_day IS 'What the runs of each day received from Apple, and where it is: received is white, black and excluded together.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.day IS 'The day of the moment that the runs took for the present.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.runs IS 'How many runs ended, well or not.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.received IS 'Transactions that Apple vouched for in those runs; one that two runs received counts twice.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.white IS 'Of these: paid, and not claimed.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.newly_white IS 'Of the white: for the first time.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.black IS 'Of these: delivered.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.excluded IS 'Of these: not owed.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.difference IS 'Received, less white, black and excluded: 0.';
+
+COMMENT ON COLUMN finance.control_totals_by_day.balances IS 'Whether all totals of all those runs balance; NULL where a run did not close its books and nothing else is wrong.';
+
+CREATE VIEW iap.black AS
+ SELECT transactions.transaction_id,
+    transactions.bundle_id,
+    transactions.environment,
+    transactions.original_transaction_id,
+    transactions.product_id,
+    transactions.product_type,
+    transactions.quantity,
+    transactions.purchased_at,
+    transactions.price_milliunits,
+    transactions.currency,
+    transactions.storefront,
+    transactions.booked_milliunits,
+    transactions.booked_currency,
+    transactions.booked_as,
+    transactions.source,
+    transactions.first_seen_at,
+    transactions.first_run_id,
+    transactions.user_id,
+    transactions.order_id,
+    transactions.delivered_by,
+    transactions.delivered_at,
+    transactions.refunded_at,
+    transactions.refund_reason,
+    transactions.refund_run_id,
+    transactions.seal
+   FROM iap.transactions
+  WHERE (transactions.place = 'black'::text);
+
+COMMENT ON VIEW iap.black IS 'The black table: transactions whose goods were delivered, for ever. A view of iap.transactions.';
+
+COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
+
+CREATE TABLE iap.products (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    name text NOT NULL,
+    list_price_milliunits bigint,
+    currency text,
+    CONSTRAINT list_price_has_currency CHECK (((list_price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT products_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT products_list_price_milliunits_check CHECK ((list_price_milliunits >= 0)),
+    CONSTRAINT products_type_check CHECK ((type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text])))
+);
+
+COMMENT ON TABLE iap.products IS 'What the apps sell. Filled by the apps'' owner; a product that is missing is suspicious.';
+
+COMMENT ON COLUMN iap.products.list_price_milliunits IS 'For one unit; used where Apple''s answer has no price.';
+
+CREATE VIEW finance.deliveries AS
+ SELECT ((black.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
+    black.bundle_id,
+    black.product_id,
+    products.name AS product_name,
+    black.booked_currency AS currency,
+    black.booked_as AS price_source,
+    black.delivered_by,
+    count(*) AS transactions,
+    sum(black.quantity) AS units,
+    ((sum(black.booked_milliunits) / 1000.0))::numeric(20,3) AS amount
+   FROM (iap.black
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+  WHERE (black.environment = 'Production'::text)
+  GROUP BY (((black.delivered_at AT TIME ZONE 'UTC'::text))::date), black.bundle_id, black.product_id, products.name, black.booked_currency, black.booked_as, black.delivered_by;
+
+COMMENT ON VIEW finance.deliveries IS 'What was delivered: the black table by day of delivery, product and currency. Refunded later or not.';
+
+COMMENT ON COLUMN finance.deliveries.delivery_day IS 'The day on which the goods were credited.';
+
+COMMENT ON COLUMN finance.deliveries.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.deliveries.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.deliveries.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.deliveries.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there.';
+
+COMMENT ON COLUMN finance.deliveries.transactions IS 'How many purchases.';
+
+COMMENT ON COLUMN finance.deliveries.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.deliveries.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE VIEW finance.differences AS
+ SELECT found.transaction_id,
+    found.bundle_id,
+    found.environment,
+    'nowhere'::text AS difference,
+    min(found.first_run_id) AS run_id,
+    false AS is_white,
+    false AS is_black,
+    false AS is_excluded
+   FROM iap.sightings found
+  WHERE ((found.first_run_id IS NOT NULL) AND (NOT (EXISTS ( SELECT
+           FROM iap.transactions
+          WHERE ((transactions.transaction_id = found.transaction_id) AND (transactions.bundle_id = found.bundle_id) AND (transactions.environment = found.environment))))))
+  GROUP BY found.transaction_id, found.bundle_id, found.environment;
+
+COMMENT ON VIEW finance.differences IS 'Each transaction by which received is not white, black and excluded together. None, when all is well: a row of the ledger is in one place, so this finds only what somebody removed by hand. Looks at the whole ledger, unless a transaction_id is asked for.';
+
+COMMENT ON COLUMN finance.differences.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.differences.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.differences.environment IS 'Production, or Sandbox.';
+
+COMMENT ON COLUMN finance.differences.difference IS 'nowhere: a run received it, and it is in none of the three.';
+
+COMMENT ON COLUMN finance.differences.run_id IS 'The run that received it first.';
+
+COMMENT ON COLUMN finance.differences.is_white IS 'Whether it is in white.';
+
+COMMENT ON COLUMN finance.differences.is_black IS 'Whether it is in black.';
+
+COMMENT ON COLUMN finance.differences.is_excluded IS 'Whether it is excluded.';
+
+CREATE TABLE iap.books (
+    run_id bigint NOT NULL,
+    booked_on date NOT NULL,
+    account text NOT NULL,
+    day date NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    currency text,
+    price_source text NOT NULL,
+    detail text,
+    transactions bigint NOT NULL,
+    units bigint NOT NULL,
+    milliunits numeric,
+    CONSTRAINT books_account_check CHECK ((account = ANY (ARRAY['owed'::text, 'delivered'::text, 'excluded'::text, 'refunded'::text])))
+);
+
+COMMENT ON TABLE iap.books IS 'The closed journal: what each run that closed its books found new of entries and moves, added up. Rows are added, and never changed or taken away.';
+
+CREATE VIEW finance.journal AS
+ SELECT books.booked_on,
+    books.run_id,
+    books.account,
+    books.day,
+    books.bundle_id,
+    books.product_id,
+    books.currency,
+    books.price_source,
+    books.detail,
+    books.transactions,
+    books.units,
+    ((books.milliunits / 1000.0))::numeric(20,3) AS amount
+   FROM iap.books;
+
+COMMENT ON VIEW finance.journal IS 'What entered (above zero) and left (below zero) each account, by the day on which it was booked. Rows are added when a run closes its books, and never changed: up to any day that is closed, an account''s sum is its balance.';
+
+COMMENT ON COLUMN finance.journal.booked_on IS 'The day on which it happened, or the first day that was still open when it turned up.';
+
+COMMENT ON COLUMN finance.journal.run_id IS 'The run that closed its books over it.';
+
+COMMENT ON COLUMN finance.journal.account IS 'owed: paid and not claimed; delivered; excluded: not owed; refunded: delivered, and refunded since.';
+
+COMMENT ON COLUMN finance.journal.day IS 'owed: of the purchase; delivered: of the delivery; excluded: of the exclusion or the refund; refunded: of the refund.';
+
+COMMENT ON COLUMN finance.journal.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.journal.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.journal.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.journal.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.journal.detail IS 'delivered: claim, resolved or import; excluded: the reason; else NULL.';
+
+COMMENT ON COLUMN finance.journal.transactions IS 'How many purchases.';
+
+COMMENT ON COLUMN finance.journal.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.journal.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE VIEW finance.misdeliveries AS
+ SELECT ((black.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
+    black.bundle_id,
+    black.product_id,
+    products.name AS product_name,
+    black.transaction_id,
+    black.order_id,
+    black.user_id AS delivered_to,
+    COALESCE(orders.user_id, first_upload.user_id) AS likely_bought_by,
+        CASE
+            WHEN (orders.user_id IS NULL) THEN 'upload'::text
+            ELSE 'order'::text
+        END AS evidence,
+    black.quantity AS units,
+    black.booked_currency AS currency,
+    black.booked_as AS price_source,
+    (((black.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    black.purchased_at,
+    black.delivered_at,
+    black.refunded_at
+   FROM (((iap.black
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+     LEFT JOIN iap.orders ON (((orders.bundle_id = black.bundle_id) AND (orders.order_id = black.order_id) AND (orders.user_id <> black.user_id))))
+     LEFT JOIN LATERAL ( SELECT sightings.user_id
+           FROM iap.sightings
+          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = black.environment) AND (sightings.user_id IS NOT NULL))
+          ORDER BY sightings.is_named DESC, sightings.uploaded_at, sightings.receipt_id
+         LIMIT 1) first_upload ON (true))
+  WHERE ((black.environment = 'Production'::text) AND (black.delivered_by = 'claim'::text) AND (COALESCE(orders.user_id, first_upload.user_id) <> black.user_id));
+
+COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, or another uploaded it first: the one who paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
+
+COMMENT ON COLUMN finance.misdeliveries.delivery_day IS 'The day on which the goods were credited.';
+
+COMMENT ON COLUMN finance.misdeliveries.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.misdeliveries.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.misdeliveries.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.misdeliveries.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.misdeliveries.order_id IS 'The app''s own order, if one was named.';
+
+COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
+
+COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
+
+COMMENT ON COLUMN finance.misdeliveries.evidence IS 'order: the order that was named is theirs; upload: they uploaded it first.';
+
+COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity.';
+
+COMMENT ON COLUMN finance.misdeliveries.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.misdeliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.misdeliveries.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.misdeliveries.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.misdeliveries.delivered_at IS 'When the goods were credited.';
+
+COMMENT ON COLUMN finance.misdeliveries.refunded_at IS 'When Apple refunded it; NULL if it did not.';
+
+CREATE VIEW finance.refunds_after_delivery AS
+ SELECT ((black.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
+    black.bundle_id,
+    black.product_id,
+    products.name AS product_name,
+    black.transaction_id,
+    black.user_id,
+    black.order_id,
+    black.quantity AS units,
+    black.booked_currency AS currency,
+    black.booked_as AS price_source,
+    (((black.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    black.purchased_at,
+    black.delivered_at,
+    black.refunded_at,
+    black.refund_reason
+   FROM (iap.black
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+  WHERE ((black.environment = 'Production'::text) AND (black.refunded_at IS NOT NULL));
+
+COMMENT ON VIEW finance.refunds_after_delivery IS 'What was delivered and is refunded by Apple: the customer has the goods and the money.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refund_day IS 'The day of the refund.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.user_id IS 'The user who got the goods; NULL if support did not say.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.order_id IS 'The app''s own order, if one was named.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.units IS 'The quantity.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.delivered_at IS 'When the goods were credited.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refunded_at IS 'When Apple refunded it.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
+
+CREATE VIEW iap.excluded AS
+ SELECT transactions.transaction_id,
+    transactions.bundle_id,
+    transactions.environment,
+    transactions.original_transaction_id,
+    transactions.product_id,
+    transactions.product_type,
+    transactions.quantity,
+    transactions.purchased_at,
+    transactions.price_milliunits,
+    transactions.currency,
+    transactions.storefront,
+    transactions.booked_milliunits,
+    transactions.booked_currency,
+    transactions.booked_as,
+    transactions.source,
+    transactions.verified_at,
+    transactions.reason,
+        CASE transactions.reason
+            WHEN 'foreign_bundle'::text THEN transactions.found_bundle_id
+            ELSE NULL::text
+        END AS found_bundle_id,
+    transactions.refunded_at,
+    transactions.refund_reason,
+    transactions.excluded_at,
+    transactions.excluded_run_id AS run_id,
+    transactions.seal
+   FROM iap.transactions
+  WHERE (transactions.place = 'excluded'::text);
+
+COMMENT ON VIEW iap.excluded IS 'Verified, but not owed, with the reason. A view of iap.transactions.';
+
+COMMENT ON COLUMN iap.excluded.found_bundle_id IS 'The app that the receipt names, where it is another than it came for.';
+
+CREATE VIEW finance.refunds_before_delivery AS
+ SELECT ((excluded.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
+    excluded.bundle_id,
+    excluded.product_id,
+    products.name AS product_name,
+    excluded.transaction_id,
+    excluded.quantity AS units,
+    excluded.booked_currency AS currency,
+    excluded.booked_as AS price_source,
+    (((excluded.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    excluded.purchased_at,
+    excluded.refunded_at,
+    excluded.refund_reason,
+    (excluded.run_id IS NULL) AS is_by_support
+   FROM (iap.excluded
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+  WHERE ((excluded.environment = 'Production'::text) AND (excluded.reason = 'refunded'::text));
+
+COMMENT ON VIEW finance.refunds_before_delivery IS 'What was never delivered and is refunded: the customer has the money back, and nothing is owed.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refund_day IS 'The day of the refund.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.units IS 'The quantity.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refunded_at IS 'When Apple refunded it; where the support desk said so, when it did.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.is_by_support IS 'Whether it is the support desk that said so.';
+
+CREATE VIEW finance.refunds AS
+ SELECT refund.refund_day,
+    refund.bundle_id,
+    refund.product_id,
+    refund.product_name,
+    refund.moment AS refunded,
+    refund.currency,
+    refund.price_source,
+    count(*) AS transactions,
+    sum(refund.units) AS units,
+    (sum(refund.amount))::numeric(20,3) AS amount
+   FROM ( SELECT refunds_before_delivery.refund_day,
+            refunds_before_delivery.bundle_id,
+            refunds_before_delivery.product_id,
+            refunds_before_delivery.product_name,
+            'before delivery'::text AS moment,
+            refunds_before_delivery.currency,
+            refunds_before_delivery.price_source,
+            refunds_before_delivery.units,
+            refunds_before_delivery.amount
+           FROM finance.refunds_before_delivery
+        UNION ALL
+         SELECT refunds_after_delivery.refund_day,
+            refunds_after_delivery.bundle_id,
+            refunds_after_delivery.product_id,
+            refunds_after_delivery.product_name,
+            'after delivery'::text,
+            refunds_after_delivery.currency,
+            refunds_after_delivery.price_source,
+            refunds_after_delivery.units,
+            refunds_after_delivery.amount
+           FROM finance.refunds_after_delivery) refund
+  GROUP BY refund.refund_day, refund.bundle_id, refund.product_id, refund.product_name, refund.moment, refund.currency, refund.price_source;
+
+COMMENT ON VIEW finance.refunds IS 'What was refunded, by day of refund, product and currency.';
+
+COMMENT ON COLUMN finance.refunds.refund_day IS 'The day of the refund.';
+
+COMMENT ON COLUMN finance.refunds.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.refunds.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.refunds.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.refunds.refunded IS 'before delivery, or after delivery.';
+
+COMMENT ON COLUMN finance.refunds.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.refunds.transactions IS 'How many purchases.';
+
+COMMENT ON COLUMN finance.refunds.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.refunds.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE TABLE iap.sales (
+    report_id bigint NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    storefront text NOT NULL,
+    price_milliunits bigint,
+    currency text,
+    proceeds_milliunits bigint,
+    proceeds_currency text,
+    units bigint NOT NULL,
+    is_refund boolean GENERATED ALWAYS AS ((units < 0)) STORED NOT NULL,
+    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
+    CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
+    CONSTRAINT sales_proceeds_currency_check CHECK ((proceeds_currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_proceeds_milliunits_check CHECK ((proceeds_milliunits >= 0)),
+    CONSTRAINT sales_storefront_check CHECK ((storefront ~ '^[A-Z]{3}$'::text))
+);
+
+COMMENT ON TABLE iap.sales IS 'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
+
+COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
+
+COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
+
+COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';
+
+COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
+
+COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
+
+CREATE TABLE iap.sales_reports (
+    report_id bigint NOT NULL,
+    day date NOT NULL,
+    developer text NOT NULL,
+    bundle_ids text[] NOT NULL COLLATE pg_catalog."C",
+    file text NOT NULL,
+    lines bigint NOT NULL,
+    refused bigint NOT NULL,
+    read_at timestamp with time zone DEFAULT now() NOT NULL,
+    read_by text DEFAULT SESSION_USER NOT NULL,
+    replaced_at timestamp with time zone,
+    CONSTRAINT sales_reports_developer_check CHECK ((octet_length(developer) <= 1000)),
+    CONSTRAINT sales_reports_lines_check CHECK ((lines >= 0)),
+    CONSTRAINT sales_reports_refused_check CHECK ((refused >= 0))
+);
+
+COMMENT ON TABLE iap.sales_reports IS 'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
+
+COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
+
+COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
+
+COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
+
+COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
+
+COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
+
+COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
+
+COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
+
+CREATE VIEW iap.sold_against_seen AS
+ WITH seen AS NOT MATERIALIZED (
+         SELECT transactions.transaction_id,
+            transactions.original_transaction_id,
+            transactions.bundle_id,
+            transactions.product_id,
+            transactions.product_type,
+            transactions.storefront,
+            transactions.quantity,
+            transactions.purchased_at,
+            transactions.refunded_at
+           FROM iap.transactions
+          WHERE ((transactions.environment = 'Production'::text) AND (COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text, 'restored'::text])))
+        ), counted AS (
+         SELECT sales_reports.day,
+            sales.bundle_id,
+            sales.product_id,
+            sales.storefront,
+            sales.currency,
+                CASE
+                    WHEN (sales.units > 0) THEN sales.units
+                    ELSE (0)::bigint
+                END AS sold,
+            0 AS seen,
+                CASE
+                    WHEN (sales.units < 0) THEN (- sales.units)
+                    ELSE (0)::bigint
+                END AS refunds_sold,
+            0 AS refunds_seen,
+                CASE
+                    WHEN (sales.units > 0) THEN (sales.units * sales.price_milliunits)
+                    ELSE (0)::bigint
+                END AS milliunits
+           FROM (iap.sales
+             JOIN iap.sales_reports USING (report_id))
+          WHERE (sales_reports.replaced_at IS NULL)
+        UNION ALL
+         SELECT ((seen.purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
+            seen.bundle_id,
+            seen.product_id,
+            seen.storefront,
+            NULL::text,
+            0,
+            seen.quantity,
+            0,
+            0,
+            0
+           FROM (seen
+             LEFT JOIN iap.products USING (bundle_id, product_id))
+          WHERE ((seen.transaction_id = seen.original_transaction_id) OR (COALESCE(seen.product_type, products.type, ''::text) <> 'non_consumable'::text))
+        UNION ALL
+         SELECT ((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
+            seen.bundle_id,
+            seen.product_id,
+            seen.storefront,
+            NULL::text,
+            0,
+            0,
+            0,
+            seen.quantity,
+            0
+           FROM (seen
+             LEFT JOIN iap.products USING (bundle_id, product_id))
+          WHERE ((seen.refunded_at IS NOT NULL) AND ((seen.transaction_id = seen.original_transaction_id) OR (COALESCE(seen.product_type, products.type, ''::text) <> 'non_consumable'::text)))
+        ), placed AS (
+         SELECT counted.day,
+            counted.bundle_id,
+            counted.product_id,
+            counted.storefront,
+            counted.currency,
+            counted.sold,
+            counted.seen,
+            counted.refunds_sold,
+            counted.refunds_seen,
+            counted.milliunits,
+            bool_and((counted.storefront IS NOT NULL)) OVER (PARTITION BY counted.day, counted.bundle_id, counted.product_id) AS is_placed
+           FROM counted
+        ), told AS (
+         SELECT DISTINCT sales_reports.developer,
+            unnest(sales_reports.bundle_ids) AS bundle_id
+           FROM iap.sales_reports
+          WHERE (sales_reports.replaced_at IS NULL)
+        )
+ SELECT placed.day,
+    placed.bundle_id,
+    placed.product_id,
+        CASE
+            WHEN placed.is_placed THEN 'country'::text
+            ELSE 'product'::text
+        END AS compared_by,
+        CASE
+            WHEN placed.is_placed THEN placed.storefront
+            ELSE NULL::text
+        END AS storefront,
+    (sum(placed.sold))::bigint AS units_sold,
+    sum(placed.seen) AS units_seen,
+    ((sum(placed.sold) - (sum(placed.seen))::numeric))::bigint AS difference,
+    (sum(placed.refunds_sold))::bigint AS refunds_sold,
+    sum(placed.refunds_seen) AS refunds_seen,
+    ((sum(placed.refunds_sold) - (sum(placed.refunds_seen))::numeric))::bigint AS refund_difference,
+        CASE
+            WHEN ((min(placed.currency) = max(placed.currency)) AND bool_and((placed.milliunits IS NOT NULL))) THEN min(placed.currency)
+            ELSE NULL::text
+        END AS currency,
+        CASE
+            WHEN ((min(placed.currency) = max(placed.currency)) AND bool_and((placed.milliunits IS NOT NULL))) THEN (sum(placed.milliunits))::bigint
+            ELSE NULL::bigint
+        END AS milliunits_sold
+   FROM (placed
+     JOIN ( SELECT DISTINCT sales_reports.day,
+            told.bundle_id
+           FROM (iap.sales_reports
+             JOIN told USING (developer))
+          WHERE (sales_reports.replaced_at IS NULL)) compared ON (((compared.day = placed.day) AND (compared.bundle_id = placed.bundle_id))))
+  GROUP BY placed.day, placed.bundle_id, placed.product_id, placed.is_placed,
+        CASE
+            WHEN placed.is_placed THEN placed.storefront
+            ELSE NULL::text
+        END;
+
+COMMENT ON VIEW iap.sold_against_seen IS 'What finance.sold_against_seen shows, for the nightly report.';
+
+CREATE VIEW finance.sold_against_seen AS
+ SELECT sold.day,
+    sold.bundle_id,
+    sold.product_id,
+    products.name AS product_name,
+    sold.compared_by,
+    sold.storefront,
+    sold.units_sold,
+    sold.units_seen,
+    sold.difference,
+    (sum(sold.difference) OVER (PARTITION BY sold.bundle_id, sold.product_id ORDER BY sold.day RANGE BETWEEN '1 day'::interval PRECEDING AND '1 day'::interval FOLLOWING))::bigint AS difference_around,
+    sold.refunds_sold,
+    sold.refunds_seen,
+    sold.refund_difference,
+    sold.currency,
+    (((sold.milliunits_sold)::numeric / 1000.0))::numeric(20,3) AS amount_sold
+   FROM (iap.sold_against_seen sold
+     LEFT JOIN iap.products USING (bundle_id, product_id));
+
+COMMENT ON VIEW finance.sold_against_seen IS 'Units that Apple sold and the tables saw, by day and product: a positive difference is what nothing ever told the server of. Only days whose sales report was read. Seen are the white, black and excluded transactions of production, without restored, family-shared and foreign ones. Days are days of Pacific Time, as Apple''s are.';
+
+COMMENT ON COLUMN finance.sold_against_seen.day IS 'The day of the purchase, or of the refund, in Pacific Time.';
+
+COMMENT ON COLUMN finance.sold_against_seen.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.sold_against_seen.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.sold_against_seen.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.sold_against_seen.compared_by IS 'country: every transaction of the day and product tells its storefront; product: not all do (verifyReceipt tells none), so all countries are compared together.';
+
+COMMENT ON COLUMN finance.sold_against_seen.storefront IS 'The country; NULL where it is compared by product.';
+
+COMMENT ON COLUMN finance.sold_against_seen.units_sold IS 'Units that Apple''s report says were sold.';
+
+COMMENT ON COLUMN finance.sold_against_seen.units_seen IS 'Units of the transactions that the tables hold.';
+
+COMMENT ON COLUMN finance.sold_against_seen.difference IS 'Sold less seen: above zero, something never came.';
+
+COMMENT ON COLUMN finance.sold_against_seen.difference_around IS 'The product''s difference over this day, the one before and the one after, in all countries: zero where Apple and the receipt put a purchase at midnight on different days.';
+
+COMMENT ON COLUMN finance.sold_against_seen.refunds_sold IS 'Units that Apple''s report says were refunded on the day.';
+
+COMMENT ON COLUMN finance.sold_against_seen.refunds_seen IS 'Units of the transactions refunded on the day.';
+
+COMMENT ON COLUMN finance.sold_against_seen.refund_difference IS 'Refunds of the report less refunds of the tables.';
+
+COMMENT ON COLUMN finance.sold_against_seen.currency IS 'In which all units sold were paid; NULL if in several or in none that is known.';
+
+COMMENT ON COLUMN finance.sold_against_seen.amount_sold IS 'What customers paid for the units sold, in that currency; NULL without one.';
+
+CREATE VIEW finance.unclaimed_liability AS
+ SELECT owed.purchase_day,
+    owed.bundle_id,
+    owed.product_id,
+    owed.product_name,
+    owed.currency,
+    owed.price_source,
+    owed.age_days,
+    finance.ageing(owed.age_days) AS ageing,
+    owed.transactions,
+    owed.units,
+    owed.amount
+   FROM ( SELECT ((white.purchased_at AT TIME ZONE 'UTC'::text))::date AS purchase_day,
+            white.bundle_id,
+            white.product_id,
+            products.name AS product_name,
+            white.booked_currency AS currency,
+            white.booked_as AS price_source,
+            GREATEST((((now() AT TIME ZONE 'UTC'::text))::date - ((white.purchased_at AT TIME ZONE 'UTC'::text))::date), 0) AS age_days,
+            count(*) AS transactions,
+            sum(white.quantity) AS units,
+            ((sum(white.booked_milliunits) / 1000.0))::numeric(20,3) AS amount
+           FROM (iap.white
+             LEFT JOIN iap.products USING (bundle_id, product_id))
+          WHERE (white.environment = 'Production'::text)
+          GROUP BY (((white.purchased_at AT TIME ZONE 'UTC'::text))::date), white.bundle_id, white.product_id, products.name, white.booked_currency, white.booked_as, GREATEST((((now() AT TIME ZONE 'UTC'::text))::date - ((white.purchased_at AT TIME ZONE 'UTC'::text))::date), 0)) owed;
+
+COMMENT ON VIEW finance.unclaimed_liability IS 'What customers paid and did not get, as of now: the white table by day of purchase, product and currency.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.purchase_day IS 'The day of the purchase.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.age_days IS 'Whole days from the day of purchase to today.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.ageing IS 'The age in days: 0-1, 2-7, 8-30, 31-90 or over 90.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.transactions IS 'How many purchases.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.units IS 'The sum of their quantities.';
+
+COMMENT ON COLUMN finance.unclaimed_liability.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE VIEW iap.journal_lines AS
+ SELECT "position".number,
+    "position".at,
+    line.account,
+    line.line_day AS day,
+    "position".bundle_id,
+    "position".product_id,
+    "position".currency,
+    "position".booked_as,
+    line.line_detail AS detail,
+    "position".sign AS transactions,
+    ("position".sign * "position".units) AS units,
+    ("position".sign * "position".milliunits) AS milliunits
+   FROM (( SELECT 1 AS sign,
+            entries.number,
+            entries.at,
+            entries.environment,
+            entries.bundle_id,
+            entries.place,
+            entries.detail,
+            entries.day,
+            entries.refund_day,
+            entries.product_id,
+            entries.units,
+            entries.milliunits,
+            entries.currency,
+            entries.booked_as
+           FROM iap.entries
+        UNION ALL
+         SELECT '-1'::integer,
+            moves.move_id,
+            moves.moved_at,
+            moves.environment,
+            moves.bundle_id,
+            moves.from_place,
+            moves.from_detail,
+            moves.from_day,
+            moves.from_refund_day,
+            moves.from_product_id,
+            moves.from_units,
+            moves.from_milliunits,
+            moves.from_currency,
+            moves.from_booked_as
+           FROM iap.moves
+        UNION ALL
+         SELECT 1,
+            moves.move_id,
+            moves.moved_at,
+            moves.environment,
+            moves.bundle_id,
+            moves.to_place,
+            moves.to_detail,
+            moves.to_day,
+            moves.to_refund_day,
+            moves.to_product_id,
+            moves.to_units,
+            moves.to_milliunits,
+            moves.to_currency,
+            moves.to_booked_as
+           FROM iap.moves) "position"
+     CROSS JOIN LATERAL ( VALUES (
+                CASE "position".place
+                    WHEN 'white'::text THEN 'owed'::text
+                    WHEN 'black'::text THEN 'delivered'::text
+                    ELSE 'excluded'::text
+                END,"position".day,"position".detail), ('refunded'::text,"position".refund_day,NULL::text)) line(account, line_day, line_detail))
+  WHERE (("position".environment = 'Production'::text) AND (line.line_day IS NOT NULL));
+
+COMMENT ON VIEW iap.journal_lines IS 'What each entry and move adds to and takes from the accounts of finance.';
+
+CREATE VIEW finance.unexplained AS
+ WITH booked AS (
+         SELECT books.account,
+            books.bundle_id,
+            books.product_id,
+            books.currency,
+            books.transactions,
+            books.units,
+            books.milliunits
+           FROM iap.books
+        UNION ALL
+         SELECT journal_lines.account,
+            journal_lines.bundle_id,
+            journal_lines.product_id,
+            journal_lines.currency,
+            journal_lines.transactions,
+            journal_lines.units,
+            journal_lines.milliunits
+           FROM (iap.journal_lines
+             CROSS JOIN audit.frontier)
+          WHERE iap.is_beyond(journal_lines.number, frontier.upto, frontier.gaps)
+        ), held AS (
+         SELECT line_1.account,
+            transactions.bundle_id,
+            transactions.product_id,
+            transactions.booked_currency AS currency,
+            transactions.quantity,
+            transactions.booked_milliunits
+           FROM (iap.transactions
+             CROSS JOIN LATERAL ( VALUES (
+                        CASE transactions.place
+                            WHEN 'white'::text THEN 'owed'::text
+                            WHEN 'black'::text THEN 'delivered'::text
+                            ELSE 'excluded'::text
+                        END,true), ('refunded'::text,((transactions.place = 'black'::text) AND (transactions.refunded_at IS NOT NULL)))) line_1(account, is_held))
+          WHERE ((transactions.environment = 'Production'::text) AND line_1.is_held)
+        )
+ SELECT line.account,
+    line.bundle_id,
+    line.product_id,
+    line.currency,
+    (sum(line.transactions))::bigint AS transactions,
+    (sum(line.units))::bigint AS units,
+    ((sum(line.milliunits) / 1000.0))::numeric(20,3) AS amount
+   FROM ( SELECT held.account,
+            held.bundle_id,
+            held.product_id,
+            held.currency,
+            1 AS transactions,
+            held.quantity AS units,
+            COALESCE(held.booked_milliunits, (0)::bigint) AS milliunits
+           FROM held
+        UNION ALL
+         SELECT booked.account,
+            booked.bundle_id,
+            booked.product_id,
+            booked.currency,
+            (- booked.transactions),
+            (- booked.units),
+            (- COALESCE(booked.milliunits, (0)::numeric))
+           FROM booked) line
+  GROUP BY line.account, line.bundle_id, line.product_id, line.currency
+ HAVING ((sum(line.transactions) <> (0)::numeric) OR (sum(line.units) <> (0)::numeric) OR (sum(line.milliunits) <> (0)::numeric));
+
+COMMENT ON VIEW finance.unexplained IS 'What the ledger holds beyond what the journal and the moves since say. Nothing, when all is well. Looks at the whole ledger.';
+
+COMMENT ON COLUMN finance.unexplained.account IS 'As in the journal.';
+
+COMMENT ON COLUMN finance.unexplained.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.unexplained.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.unexplained.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.unexplained.transactions IS 'How many purchases more are in the table.';
+
+COMMENT ON COLUMN finance.unexplained.units IS 'How many units more.';
+
+COMMENT ON COLUMN finance.unexplained.amount IS 'How much more, in units of the currency.';
+
+CREATE TABLE iap.cases (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    likelihood text NOT NULL,
+    reasons text[] NOT NULL,
+    action text NOT NULL,
+    owner_user_ids text[] NOT NULL,
+    candidates jsonb DEFAULT '[]'::jsonb NOT NULL,
+    order_ids text[] DEFAULT '{}'::text[] NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    opened_run_id bigint NOT NULL,
+    assessed_at timestamp with time zone NOT NULL,
+    assessed_run_id bigint NOT NULL,
+    reopened_run_id bigint,
+    closed_at timestamp with time zone,
+    closed_as text,
+    closed_by text,
+    note text,
+    CONSTRAINT cases_closed_as_check CHECK ((closed_as = ANY (ARRAY['delivered'::text, 'dismissed'::text, 'refunded'::text, 'withdrawn'::text]))),
+    CONSTRAINT cases_likelihood_check CHECK ((likelihood = ANY (ARRAY['high'::text, 'medium'::text, 'low'::text]))),
+    CONSTRAINT cases_reasons_check CHECK ((cardinality(reasons) > 0)),
+    CONSTRAINT cases_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text]))),
+    CONSTRAINT closed_when_and_how CHECK ((((state = 'closed'::text) = (closed_at IS NOT NULL)) AND ((closed_at IS NULL) = (closed_as IS NULL)) AND ((closed_as IS NULL) = (closed_by IS NULL)))),
+    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text)))
+);
+
+COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
+
+COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
+
+COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
+
+ALTER TABLE iap.claims ALTER COLUMN claim_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME iap.claims_claim_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE iap.delivered_originals (
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C"
+);
+
+COMMENT ON TABLE iap.delivered_originals IS 'The original purchases of non-consumables that were delivered, and under which transaction id.';
+
+CREATE TABLE iap.lock_space (
+    is_only boolean DEFAULT true NOT NULL,
+    space integer NOT NULL,
+    CONSTRAINT lock_space_is_only_check CHECK (is_only)
+);
+
+COMMENT ON TABLE iap.lock_space IS 'The first half of the job''s advisory locks: one row.';
+
+CREATE TABLE iap.migrations (
+    number integer NOT NULL,
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT migrations_checksum_check CHECK ((checksum ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT migrations_number_check CHECK ((number > 0))
+);
+
+COMMENT ON TABLE iap.migrations IS 'The steps of the schema that were applied.';
+
+COMMENT ON COLUMN iap.migrations.checksum IS 'The SHA-256 of the step''s text, in hexadecimal.';
+
+CREATE TABLE iap.receipts (
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text,
+    payload text,
+    payload_sha256 bytea NOT NULL,
+    order_id text,
+    transaction_id text,
+    device jsonb,
+    submitted_at timestamp with time zone DEFAULT now() NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now(),
+    last_attempt_at timestamp with time zone,
+    verified_at timestamp with time zone,
+    error_code text,
+    error_text text,
+    signature text,
+    made_at timestamp with time zone,
+    payload_purged_at timestamp with time zone,
+    device_purged_at timestamp with time zone,
+    is_erased boolean DEFAULT false NOT NULL,
+    seal bigint,
+    CONSTRAINT device_unless_purged CHECK (((device IS NULL) OR (device_purged_at IS NULL))),
+    CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
+    CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
+    CONSTRAINT error_was_met CHECK (((error_code IS NULL) OR (last_attempt_at IS NOT NULL))),
+    CONSTRAINT failed_attempts_have_error CHECK (((attempts = 0) OR (error_code IS NOT NULL))),
+    CONSTRAINT payload_chooses_bucket CHECK (((get_byte(payload_sha256, 0) & 63) = bucket)),
+    CONSTRAINT payload_unless_purged CHECK (((payload IS NULL) = (payload_purged_at IS NOT NULL))),
+    CONSTRAINT payload_while_open CHECK (((payload IS NOT NULL) OR (next_attempt_at IS NULL))),
+    CONSTRAINT receipt_id_names_bucket CHECK (((receipt_id & (63)::bigint) = bucket)),
+    CONSTRAINT receipts_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT receipts_bucket_check CHECK (((bucket >= 0) AND (bucket <= 63))),
+    CONSTRAINT receipts_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32)),
+    CONSTRAINT receipts_signature_check CHECK ((signature = ANY (ARRAY['valid'::text, 'invalid'::text, 'untrusted'::text, 'absent'::text]))),
+    CONSTRAINT receipts_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'watched'::text, 'settled'::text, 'unusable'::text]))),
+    CONSTRAINT settled_has_no_error CHECK (((state <> 'settled'::text) OR (error_code IS NULL) OR (error_code = 'transaction_missing'::text))),
+    CONSTRAINT unusable_has_reason CHECK (((state <> 'unusable'::text) OR (error_code IS NOT NULL))),
+    CONSTRAINT verified_when_it_says_so CHECK (((state <> ALL (ARRAY['watched'::text, 'settled'::text])) OR (verified_at IS NOT NULL)))
+);
+
+COMMENT ON TABLE iap.receipts IS 'The inbox: what clients uploaded as proof of purchase.';
+
+COMMENT ON COLUMN iap.receipts.bucket IS 'The slice of the inbox, by the payload''s hash; one worker owns a slice at a time.';
+
+COMMENT ON COLUMN iap.receipts.receipt_id IS 'A running number times 64, plus the bucket.';
+
+COMMENT ON COLUMN iap.receipts.user_id IS 'Who was logged in; NULL if nobody.';
+
+COMMENT ON COLUMN iap.receipts.payload IS 'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty; NULL when it was purged.';
+
+COMMENT ON COLUMN iap.receipts.transaction_id IS 'What it was first uploaded for, as the client said; see also iap.uploads.';
+
+COMMENT ON COLUMN iap.receipts.state IS 'waiting: not verified yet; watched: holds white transactions, asked again each night; settled: nothing open; unusable: can''t be verified, see error_code.';
+
+COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
+
+COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
+
+COMMENT ON COLUMN iap.receipts.payload_purged_at IS 'When the payload was taken away; see iap.purge_payloads.';
+
+COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken away; it is not taken again.';
+
+COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether the user was erased; see iap.erase_user.';
+
+COMMENT ON COLUMN iap.receipts.seal IS 'Of who handed in what and when, and whether it still waits: see audit.seal.';
+
+CREATE VIEW iap.purgeable AS
+ SELECT receipts.bucket,
+    receipts.receipt_id,
+    receipts.last_attempt_at,
+    receipts.payload_purged_at,
+    receipts.device,
+    receipts.is_erased
+   FROM iap.receipts
+  WHERE ((receipts.next_attempt_at IS NULL) AND (NOT (EXISTS ( SELECT
+           FROM (iap.sightings
+             JOIN iap.white USING (transaction_id, bundle_id, environment))
+          WHERE ((sightings.receipt_id = receipts.receipt_id) AND (sightings.bucket = receipts.bucket))))));
+
+COMMENT ON VIEW iap.purgeable IS 'The receipts on which nothing is open: neither they themselves nor a transaction that was seen in them.';
+
+CREATE SEQUENCE iap.receipt_number
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER TABLE iap.runs ALTER COLUMN run_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME iap.runs_run_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE iap.sales_reports ALTER COLUMN report_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME iap.sales_reports_report_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE ONLY audit.erasures
+    ADD CONSTRAINT erasures_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY audit.frontier
+    ADD CONSTRAINT frontier_pkey PRIMARY KEY (is_only);
+
+ALTER TABLE ONLY audit.links
+    ADD CONSTRAINT links_pkey PRIMARY KEY ("position");
+
+ALTER TABLE ONLY iap.cases
+    ADD CONSTRAINT cases_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
+ALTER TABLE ONLY iap.claims
+    ADD CONSTRAINT claims_pkey PRIMARY KEY (transaction_id, claim_id);
+
+ALTER TABLE ONLY iap.delivered_originals
+    ADD CONSTRAINT delivered_originals_pkey PRIMARY KEY (original_transaction_id, bundle_id, environment);
+
+ALTER TABLE ONLY iap.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (event_id);
+
+ALTER TABLE ONLY iap.lock_space
+    ADD CONSTRAINT lock_space_pkey PRIMARY KEY (is_only);
+
+ALTER TABLE ONLY iap.migrations
+    ADD CONSTRAINT migrations_pkey PRIMARY KEY (number);
+
+ALTER TABLE ONLY iap.moves
+    ADD CONSTRAINT moves_pkey PRIMARY KEY (transaction_id, move_id);
+
+ALTER TABLE ONLY iap.receipts
+    ADD CONSTRAINT one_receipt_a_user_and_payload UNIQUE NULLS NOT DISTINCT (bucket, payload_sha256, bundle_id, user_id);
+
+ALTER TABLE ONLY iap.sales
+    ADD CONSTRAINT one_row_a_price UNIQUE NULLS NOT DISTINCT (report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits, proceeds_currency, is_refund);
+
+ALTER TABLE ONLY iap.books
+    ADD CONSTRAINT one_row_a_run_and_figure UNIQUE NULLS NOT DISTINCT (account, booked_on, run_id, day, bundle_id, product_id, currency, price_source, detail);
+
+ALTER TABLE ONLY iap.uploads
+    ADD CONSTRAINT one_upload_a_purpose UNIQUE NULLS NOT DISTINCT (bucket, receipt_id, transaction_id, order_id);
+
+ALTER TABLE ONLY iap.orders
+    ADD CONSTRAINT orders_pkey PRIMARY KEY (order_id, bundle_id);
+
+ALTER TABLE ONLY iap.products
+    ADD CONSTRAINT products_pkey PRIMARY KEY (bundle_id, product_id);
+
+ALTER TABLE ONLY iap.receipts
+    ADD CONSTRAINT receipts_pkey PRIMARY KEY (bucket, receipt_id);
+
+ALTER TABLE ONLY iap.runs
+    ADD CONSTRAINT runs_closing_number_key UNIQUE (closing_number);
+
+ALTER TABLE ONLY iap.runs
+    ADD CONSTRAINT runs_pkey PRIMARY KEY (run_id);
+
+ALTER TABLE ONLY iap.sales_reports
+    ADD CONSTRAINT sales_reports_pkey PRIMARY KEY (report_id);
+
+ALTER TABLE ONLY iap.sightings
+    ADD CONSTRAINT sightings_pkey PRIMARY KEY (transaction_id, bundle_id, environment, bucket, receipt_id);
+
+ALTER TABLE ONLY iap.transactions
+    ADD CONSTRAINT transactions_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
+CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
+
+CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
+
+CREATE INDEX cases_open ON iap.cases USING btree (likelihood, opened_at) WHERE (state = 'open'::text);
+
+CREATE INDEX claims_by_order ON iap.claims USING btree (order_id) WHERE (order_id IS NOT NULL);
+
+CREATE UNIQUE INDEX claims_delivered ON iap.claims USING btree (transaction_id, bundle_id) WHERE (outcome = 'delivered'::text);
+
+CREATE INDEX events_by_run ON iap.events USING btree (run_id) WHERE (run_id IS NOT NULL);
+
+CREATE INDEX events_by_transaction ON iap.events USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
+
+CREATE INDEX moves_by_number ON iap.moves USING btree (move_id);
+
+CREATE INDEX orders_by_token ON iap.orders USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
+
+CREATE INDEX orders_by_user ON iap.orders USING btree (user_id, bundle_id, product_id, created_at);
+
+CREATE INDEX receipts_by_user ON iap.receipts USING btree (user_id, bundle_id);
+
+CREATE INDEX receipts_due ON iap.receipts USING btree (bucket, payload_sha256, receipt_id) INCLUDE (next_attempt_at) WHERE (next_attempt_at IS NOT NULL);
+
+CREATE INDEX receipts_erased ON iap.receipts USING btree (bucket) WHERE (is_erased AND (payload_purged_at IS NULL));
+
+CREATE INDEX receipts_in_trouble ON iap.receipts USING btree (bucket, receipt_id) WHERE (error_code IS NOT NULL);
+
+CREATE INDEX receipts_with_device ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (device IS NOT NULL));
+
+CREATE INDEX receipts_with_payload ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (payload_purged_at IS NULL));
+
+CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports USING btree (day, developer) WHERE (replaced_at IS NULL);
+
+CREATE INDEX sightings_by_receipt ON iap.sightings USING btree (receipt_id, bucket);
+
+CREATE INDEX sightings_by_upload ON iap.sightings USING brin (uploaded_at);
+
+CREATE INDEX transactions_by_delivery ON iap.transactions USING btree (delivered_at) WHERE (place = 'black'::text);
+
+CREATE INDEX transactions_by_entry ON iap.transactions USING btree (entry_id);
+
+CREATE INDEX transactions_by_order ON iap.transactions USING btree (order_id, bundle_id) WHERE (order_id IS NOT NULL);
+
+CREATE INDEX transactions_by_original ON iap.transactions USING btree (original_transaction_id) WHERE (original_transaction_id <> transaction_id);
+
+CREATE INDEX transactions_by_pacific_day ON iap.transactions USING brin ((((purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date));
+
+CREATE INDEX transactions_by_reason ON iap.transactions USING btree (reason, excluded_at) WHERE (place = 'excluded'::text);
+
+CREATE INDEX transactions_by_refund ON iap.transactions USING btree ((((refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date)) WHERE (refunded_at IS NOT NULL);
+
+CREATE INDEX transactions_by_user ON iap.transactions USING btree (user_id, bundle_id) WHERE (user_id IS NOT NULL);
+
+CREATE INDEX transactions_excluded_by_setting ON iap.transactions USING btree (bundle_id, environment, purchased_at) WHERE ((reason = ANY (ARRAY['sandbox'::text, 'before_start'::text])) AND (refunded_at IS NULL));
+
+CREATE INDEX transactions_white ON iap.transactions USING btree (bundle_id, purchased_at) WHERE (place = 'white'::text);
+
+CREATE INDEX uploads_by_order ON iap.uploads USING btree (order_id) WHERE (order_id IS NOT NULL);
+
+CREATE INDEX uploads_by_transaction ON iap.uploads USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
+
+REVOKE ALL ON FUNCTION audit.block(after bigint, upto bigint, late bigint[], without int8multirange, OUT entries bigint, OUT digest bytea) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.broken_links() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.digest(event iap.events) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.digest(move iap.moves) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.event_seal(happened_at timestamp with time zone, kind text, actor text, run_id bigint, transaction_id text, bundle_id text, environment text, details jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.first_link() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.receipt_seal(bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload_sha256 bytea, order_id text, transaction_id text, submitted_at timestamp with time zone, state text, is_erased boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.seal(c iap.claims) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.seal(m iap.moves) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.seal(o iap.orders) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.seal(s iap.sightings) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.seal(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.seal(u iap.uploads) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.wrong_erasures() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.ageing(age_days integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.balances_as_of(as_of date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.closed(day date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.deliveries_as_of(as_of date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.refunds_as_of(as_of date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.unclaimed_liability_as_of(as_of date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.close_books(run bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.hear(purchases iap.verified[], run bigint, at timestamp with time zone, OUT entered iap.standing[], OUT known iap.standing[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.import_deliveries(deliveries iap.verified[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.open_transactions_of(user_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.owed_again(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.owners_of(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.position_of(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.present() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.record(run bigint, at timestamp with time zone, slice smallint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.refunded(t iap.transactions, refunded_at timestamp with time zone, refund_reason text, run bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.reopened(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.require_id(name text, value text, longest integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.require_text(name text, value text, longest integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.sight_again(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.sightings_of(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.standing(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_originals(delivered iap.transactions[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.type_of(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.why_not_delivered(t iap.transactions, type text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.without_user(text text, user_id text, pseudonym text) FROM PUBLIC;
+

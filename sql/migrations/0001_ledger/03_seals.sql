@@ -1,0 +1,94 @@
+-- What finds a change that was made by hand. Whoever writes a row that decides about money or ownership seals it: a row
+-- that somebody changes by hand doesn't fit its seal any more, and `iap-reconcile verify` names it. What only tells when
+-- something was looked at is left out. The hashes are those of hash partitioning, which stay the same from one version
+-- of PostgreSQL to the next.
+
+CREATE SCHEMA audit;
+COMMENT ON SCHEMA audit IS 'The chain over the trail, and what makes the seals of the ledger''s rows.';
+
+CREATE FUNCTION audit.seal(t iap.transactions) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(
+            t.transaction_id, t.bundle_id, t.environment, t.place, t.original_transaction_id, t.product_id,
+            t.product_type, t.quantity, t.purchased_at, t.is_trial, t.app_account_token, t.price_milliunits,
+            t.currency, t.storefront, t.found_bundle_id, t.refunded_at, t.refund_run_id, t.refund_reversed_at,
+            t.source, t.booked_milliunits, t.booked_currency, t.booked_as, t.entry_id, t.first_seen_at,
+            t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
+            t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id),
+        0)
+$$;
+COMMENT ON FUNCTION audit.seal(iap.transactions) IS 'The seal of a transaction, but for the nights that it was confirmed.';
+
+CREATE FUNCTION audit.seal(m iap.moves) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(
+            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at,
+            m.from_place, m.to_place, m.from_detail, m.to_detail, m.from_day, m.to_day, m.from_refund_day,
+            m.to_refund_day, m.from_product_id, m.to_product_id, m.from_units, m.to_units, m.from_milliunits,
+            m.to_milliunits, m.from_currency, m.to_currency, m.from_booked_as, m.to_booked_as, m.details),
+        0)
+$$;
+COMMENT ON FUNCTION audit.seal(iap.moves) IS 'The seal of a move.';
+
+CREATE FUNCTION audit.seal(s iap.sightings) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(
+            s.transaction_id, s.bundle_id, s.environment, s.bucket, s.receipt_id, s.user_id, s.order_id, s.is_named,
+            s.in_receipt, s.uploaded_at, s.first_run_id),
+        0)
+$$;
+COMMENT ON FUNCTION audit.seal(iap.sightings) IS 'The seal of a sighting.';
+
+CREATE FUNCTION audit.seal(c iap.claims) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(c.transaction_id, c.bundle_id, c.user_id, c.order_id, c.outcome, c.attempted_at), 0)
+$$;
+COMMENT ON FUNCTION audit.seal(iap.claims) IS 'The seal of an attempt to claim.';
+
+CREATE FUNCTION audit.seal(o iap.orders) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(o.bundle_id, o.order_id, o.user_id, o.product_id, o.quantity, o.app_account_token, o.created_at), 0)
+$$;
+COMMENT ON FUNCTION audit.seal(iap.orders) IS 'The seal of an order.';
+
+CREATE FUNCTION audit.receipt_seal(
+    bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload_sha256 bytea, order_id text,
+    transaction_id text, submitted_at timestamptz, state text, is_erased boolean
+) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $8, $9, $10), 0)
+$$;
+COMMENT ON FUNCTION audit.receipt_seal IS
+    'The seal of a receipt: who handed it in, when and for what, and whether it still waits.';
+
+CREATE FUNCTION audit.seal(u iap.uploads) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.hash_record_extended(
+        ROW(u.bucket, u.receipt_id, u.transaction_id, u.order_id, u.first_uploaded_at), 0)
+$$;
+COMMENT ON FUNCTION audit.seal(iap.uploads) IS 'The seal of what a receipt was uploaded for.';
+
+CREATE FUNCTION audit.event_seal(
+    happened_at timestamptz, kind text, actor text, run_id bigint, transaction_id text, bundle_id text,
+    environment text, details jsonb
+) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $8), 0)
+$$;
+COMMENT ON FUNCTION audit.event_seal IS 'The seal of an event.';
+
+CREATE FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamptz, details jsonb) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO events (happened_at, kind, actor, run_id, details, seal)
+    VALUES (
+        note.happened_at, note.kind, note.actor, note.run_id, note.details,
+        audit.event_seal(note.happened_at, note.kind, note.actor, note.run_id, NULL, NULL, NULL, note.details));
+END
+$$;
+COMMENT ON FUNCTION iap.note IS 'Writes an event of a run, an import or the like into the audit trail.';

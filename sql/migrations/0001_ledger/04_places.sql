@@ -1,0 +1,582 @@
+-- Where a purchase is, and how it gets from one place to another. Each transition is written once: the nightly batch, the
+-- app's server, the support desk, the import and the erasure call the same.
+--
+-- A transition is a function that gives the row as it shall be. `iap.move` writes such rows, seals them, logs the moves
+-- and closes and opens the cases. A change is one UPDATE of one row that its caller has locked: nothing can be in two
+-- places, and who looked at an older row is refused with a serialization failure.
+--
+-- These functions name tables without their schema, so that a dry run can put shadows in front. Whoever calls them for
+-- other roles does so with a search path of its own.
+
+-- Time ---------------------------------------------------------------------------------------------------------------
+
+-- In PL/pgSQL, which keeps its plan from call to call.
+CREATE FUNCTION iap.present() RETURNS timestamptz
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    set_to text := current_setting('iap.present', true);
+BEGIN
+    IF set_to <> '' AND has_table_privilege(session_user, 'iap.runs', 'INSERT') THEN
+        RETURN set_to::timestamptz;
+    END IF;
+    RETURN now();
+END
+$$;
+COMMENT ON FUNCTION iap.present IS
+    'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present. An '
+    'app''s server can''t set it.';
+
+-- What is said of a purchase -----------------------------------------------------------------------------------------
+
+CREATE TYPE iap.verified AS (
+    transaction_id          text COLLATE "C",
+    bundle_id               text COLLATE "C",
+    environment             text,
+    original_transaction_id text COLLATE "C",
+    product_id              text COLLATE "C",
+    product_type            text,
+    quantity                integer,
+    purchased_at            timestamptz,
+    original_purchased_at   timestamptz,
+    expires_at              timestamptz,
+    is_trial                boolean,
+    web_order_line_item_id  text,
+    app_account_token       text,
+    price_milliunits        bigint,
+    currency                text,
+    storefront              text,
+    found_bundle_id         text COLLATE "C",
+    refunded_at             timestamptz,
+    refund_reason           text,
+    source                  iap.source,
+    verified_at             timestamptz,
+    -- Why it is not owed; NULL when it is.
+    exclusion               text,
+    -- For whom it was admitted, and by which receipt; or to whom and when it was delivered before.
+    user_id                 text,
+    order_id                text,
+    receipt_id              bigint,
+    delivered_at            timestamptz,
+    -- Its number in the batch.
+    number                  integer
+);
+COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';
+
+CREATE TYPE iap.change AS (was iap.transactions, became iap.transactions);
+COMMENT ON TYPE iap.change IS 'A row of iap.transactions as its writer locked it, and as it shall be.';
+
+-- What finance books -------------------------------------------------------------------------------------------------
+
+CREATE TYPE iap.amount AS (milliunits bigint, currency text, booked_as text);
+
+CREATE FUNCTION iap.amount_of(
+    price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint,
+    list_currency text
+) RETURNS iap.amount
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT ROW(
+        CASE WHEN $1 IS NOT NULL THEN $1 WHEN $3 THEN 0 ELSE $5 * $4 END,
+        CASE WHEN $1 IS NOT NULL THEN $2 ELSE $6 END,
+        CASE WHEN $1 IS NOT NULL THEN 'apple' WHEN $3 THEN 'trial' WHEN $5 IS NOT NULL THEN 'list' ELSE 'unknown' END
+    )::iap.amount
+$$;
+COMMENT ON FUNCTION iap.amount_of IS
+    'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times '
+    'the quantity.';
+
+CREATE TYPE iap.position AS (
+    place text, detail text, day date, refund_day date, product_id text, units integer, milliunits bigint,
+    currency text, booked_as text
+);
+COMMENT ON TYPE iap.position IS 'What the books say of a transaction: its account, day and amount.';
+
+CREATE FUNCTION iap.position_of(t iap.transactions) RETURNS iap.position
+LANGUAGE sql IMMUTABLE
+-- Parsed here and now: finance's views call it, and finance may not look into the schema.
+RETURN ROW(
+    t.place,
+    CASE t.place WHEN 'black' THEN t.delivered_by WHEN 'excluded' THEN t.reason END,
+    (CASE
+        WHEN t.place = 'white' THEN t.purchased_at
+        WHEN t.place = 'black' THEN t.delivered_at
+        WHEN t.reason = 'refunded' THEN t.refunded_at
+        ELSE t.excluded_at
+    END AT TIME ZONE 'UTC')::date,
+    CASE t.place WHEN 'black' THEN (t.refunded_at AT TIME ZONE 'UTC')::date END,
+    t.product_id, t.quantity, t.booked_milliunits, t.booked_currency, t.booked_as)::iap.position;
+COMMENT ON FUNCTION iap.position_of IS 'What the books say of a transaction as it is.';
+
+-- Entering -----------------------------------------------------------------------------------------------------------
+
+CREATE TYPE iap.entered AS (
+    transaction_id text COLLATE "C", bundle_id text COLLATE "C", environment text, place text, quantity integer
+);
+COMMENT ON TYPE iap.entered IS 'A transaction that is new in the ledger.';
+
+CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamptz) RETURNS iap.entered[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    entered iap.entered[];
+BEGIN
+    WITH entry AS (
+        INSERT INTO transactions
+        SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
+        FROM (
+            SELECT
+                v.transaction_id, v.bundle_id, v.environment,
+                CASE
+                    WHEN v.delivered_at IS NOT NULL THEN 'black' WHEN v.exclusion IS NOT NULL THEN 'excluded'
+                    ELSE 'white'
+                END,
+                v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type), v.quantity,
+                v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
+                v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
+                v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END, NULL::timestamptz, v.source,
+                v.verified_at,
+                (booked.amount).milliunits, (booked.amount).currency, (booked.amount).booked_as,
+                nextval('iap.trail'), at, run,
+                CASE WHEN v.delivered_at IS NULL THEN v.user_id END, v.receipt_id,
+                CASE WHEN run IS NULL THEN 0 ELSE 1 END, CASE WHEN run IS NOT NULL THEN v.verified_at END,
+                CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END,
+                CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END,
+                CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END, v.delivered_at,
+                CASE WHEN v.delivered_at IS NULL THEN v.exclusion END,
+                CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END,
+                CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END,
+                NULL::bigint
+            FROM unnest(purchases) AS v
+            LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
+            CROSS JOIN LATERAL (
+                SELECT iap.amount_of(
+                    v.price_milliunits, v.currency, v.is_trial, v.quantity, listed.list_price_milliunits,
+                    listed.currency) AS amount
+            ) AS booked
+            ORDER BY v.transaction_id, v.bundle_id, v.environment
+        ) AS new
+        RETURNING transaction_id, bundle_id, environment, place, quantity
+    )
+    SELECT coalesce(array_agg(entry::iap.entered), '{}') INTO entered FROM entry;
+    RETURN entered;
+END
+$$;
+COMMENT ON FUNCTION iap.enter IS
+    'Takes purchases into the ledger that it does not hold: delivered before, not owed, or owed. One that is there, or that '
+    'another session has entered meanwhile, is a unique_violation.';
+
+CREATE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    t iap.transactions;
+BEGIN
+    SELECT * INTO t
+    FROM transactions
+    WHERE transaction_id = locked.transaction_id AND bundle_id = locked.bundle_id
+        AND environment = locked.environment
+    FOR UPDATE;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.locked IS 'A transaction, locked until the session''s transaction ends; all NULL if there is none.';
+
+CREATE FUNCTION iap.standing(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN CASE
+        WHEN t.transaction_id IS NULL THEN 'not_verified'
+        WHEN t.place = 'white' THEN 'white'
+        WHEN t.place = 'black' THEN 'already_delivered'
+        WHEN t.reason = 'restored' AND EXISTS (
+            SELECT FROM delivered_originals
+            WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
+                AND environment = t.environment) THEN 'already_delivered'
+        ELSE 'excluded'
+    END;
+END
+$$;
+COMMENT ON FUNCTION iap.standing IS
+    'Where a transaction stands, for those who ask for it: a restored non-consumable is already delivered if its purchase '
+    'was, under whatever id.';
+
+-- The transitions ----------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamptz)
+RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.place := 'black';
+    t.reason := NULL;
+    t.excluded_at := NULL;
+    t.excluded_run_id := NULL;
+    t.user_id := delivered.user_id;
+    t.order_id := delivered.order_id;
+    t.delivered_by := delivered.delivered_by;
+    t.delivered_at := at;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.delivered IS 'A transaction whose goods were delivered: black.';
+
+CREATE FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamptz) RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.place := 'excluded';
+    t.reason := excluded.reason;
+    t.excluded_at := at;
+    t.excluded_run_id := run;
+    IF excluded.reason = 'refunded' THEN
+        t.refunded_at := coalesce(t.refunded_at, at);
+    END IF;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.excluded IS
+    'A transaction that is not owed. Refunded without a word of Apple''s, it counts as refunded at that moment.';
+
+CREATE FUNCTION iap.owed_again(t iap.transactions) RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.place := 'white';
+    t.user_id := NULL;
+    t.order_id := NULL;
+    t.delivered_by := NULL;
+    t.delivered_at := NULL;
+    t.reason := NULL;
+    t.excluded_at := NULL;
+    t.excluded_run_id := NULL;
+    t.refunded_at := NULL;
+    t.refund_reason := NULL;
+    t.refund_run_id := NULL;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.owed_again IS
+    'A transaction that is owed after all: its setting was mended, its refund reversed, or its resolve taken back.';
+
+CREATE FUNCTION iap.refunded(t iap.transactions, refunded_at timestamptz, refund_reason text, run bigint)
+RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.refunded_at := refunded.refunded_at;
+    t.refund_reason := refunded.refund_reason;
+    t.refund_run_id := run;
+    t.refund_reversed_at := NULL;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.refunded IS 'A transaction that Apple refunded; what was delivered stays delivered.';
+
+CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamptz) RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.refunded_at := NULL;
+    t.refund_reason := NULL;
+    t.refund_run_id := NULL;
+    t.refund_reversed_at := at;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.refund_reversed IS 'A transaction whose refund Apple took back.';
+
+CREATE FUNCTION iap.corrected(t iap.transactions, v iap.verified) RETURNS iap.transactions
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    was    iap.transactions := t;
+    listed record;
+    amount iap.amount;
+BEGIN
+    IF v.source > t.source THEN
+        t.original_transaction_id := v.original_transaction_id;
+        t.product_id := v.product_id;
+        t.purchased_at := v.purchased_at;
+        t.is_trial := v.is_trial;
+        IF v.quantity > 0 OR t.place = 'excluded' THEN
+            t.quantity := v.quantity;
+        END IF;
+        IF v.price_milliunits IS NOT NULL THEN
+            t.price_milliunits := v.price_milliunits;
+            t.currency := v.currency;
+        END IF;
+    END IF;
+    IF v.source >= t.source THEN
+        t.product_type := coalesce(
+            v.product_type, CASE WHEN t.product_id = was.product_id THEN t.product_type END);
+        t.expires_at := coalesce(v.expires_at, t.expires_at);
+        t.source := v.source;
+        t.verified_at := v.verified_at;
+    ELSE
+        t.product_type := coalesce(t.product_type, v.product_type);
+        t.expires_at := coalesce(t.expires_at, v.expires_at);
+    END IF;
+    t.original_purchased_at := coalesce(t.original_purchased_at, v.original_purchased_at);
+    t.web_order_line_item_id := coalesce(t.web_order_line_item_id, v.web_order_line_item_id);
+    t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
+    t.storefront := coalesce(t.storefront, v.storefront);
+    t.found_bundle_id := coalesce(t.found_bundle_id, v.found_bundle_id);
+    IF t.price_milliunits IS NULL THEN
+        t.price_milliunits := v.price_milliunits;
+        t.currency := v.currency;
+    END IF;
+    IF (t.price_milliunits, t.currency, t.is_trial, t.product_id, t.quantity)
+        IS DISTINCT FROM (was.price_milliunits, was.currency, was.is_trial, was.product_id, was.quantity)
+    THEN
+        SELECT list_price_milliunits AS price, currency, type INTO listed
+        FROM products
+        WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
+        amount := iap.amount_of(
+            t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
+        t.booked_milliunits := amount.milliunits;
+        t.booked_currency := amount.currency;
+        t.booked_as := amount.booked_as;
+        t.product_type := coalesce(t.product_type, listed.type);
+    END IF;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.corrected IS
+    'A transaction with what somebody else says of it: a better source corrects, one as good adds what is newer, a '
+    'poorer one only fills in what was not known. Booked anew where what was bought or paid is another.';
+
+CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz) RETURNS iap.transactions
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    was iap.transactions := t;
+BEGIN
+    t := iap.corrected(t, v);
+    IF v.refunded_at IS NOT NULL THEN
+        IF t.refunded_at IS NULL AND t.place <> 'white' THEN
+            t := iap.refunded(t, v.refunded_at, v.refund_reason, run);
+        END IF;
+    ELSIF was.refund_run_id IS NOT NULL AND v.source > 'local' AND v.source >= was.source
+        AND v.verified_at > was.verified_at
+    THEN
+        t := iap.refund_reversed(t, v.verified_at);
+    END IF;
+
+    IF t.place = 'white' THEN
+        IF v.exclusion IS NOT NULL THEN
+            IF v.refunded_at IS NOT NULL THEN
+                t := iap.refunded(t, v.refunded_at, v.refund_reason, run);
+            END IF;
+            t := iap.excluded(t, v.exclusion, run, at);
+        ELSIF t.last_confirmed_at IS NULL OR v.verified_at >= t.last_confirmed_at + interval '12 hours' THEN
+            -- Half a night: two runs of one night count once, however far cron drifts.
+            t.nights_confirmed := t.nights_confirmed + 1;
+            t.last_confirmed_at := v.verified_at;
+        END IF;
+    ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
+        AND t.reason IN ('sandbox', 'before_start', 'refunded') AND v.exclusion IS DISTINCT FROM t.reason
+    THEN
+        t := CASE WHEN v.exclusion IS NULL THEN iap.owed_again(t) ELSE iap.excluded(t, v.exclusion, run, at) END;
+    END IF;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.heard IS
+    'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any '
+    'more; or owed after all, where only a setting or a refund that is no more kept it from that.';
+
+-- Moving -------------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN was.refunded_at IS NULL AND became.refunded_at IS NOT NULL THEN 'refunded'
+        WHEN was.refund_run_id IS NOT NULL AND became.refunded_at IS NULL THEN 'refund_reversed'
+        WHEN was.place = 'excluded' AND (became.place, became.reason) IS DISTINCT FROM (was.place, was.reason)
+            THEN 'released'
+        WHEN was.place <> became.place THEN 'withdrawn'
+        ELSE 'corrected'
+    END
+$$;
+COMMENT ON FUNCTION iap.kind_of_move IS 'Why a transaction that Apple told of moved.';
+
+CREATE FUNCTION iap.move(
+    changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb DEFAULT '{}',
+    who text DEFAULT NULL
+) RETURNS void
+-- By the primary keys, even where the plan was made when the tables were small.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    change iap.change;
+    moved  boolean := false;
+    placed boolean := false;
+    rows   bigint;
+BEGIN
+    FOR number IN 1 .. cardinality(changes) LOOP
+        change := changes[number];
+        IF iap.position_of(change.was) IS DISTINCT FROM iap.position_of(change.became) THEN
+            change.became.move_id := nextval('iap.trail');
+            changes[number] := change;
+            moved := true;
+            placed := placed OR (change.was).place <> (change.became).place;
+        END IF;
+    END LOOP;
+
+    -- Only the row that its caller looked at: whoever holds an older one is told to try again.
+    UPDATE transactions AS t
+    SET place = n.place, original_transaction_id = n.original_transaction_id, product_id = n.product_id,
+        product_type = n.product_type, quantity = n.quantity, purchased_at = n.purchased_at,
+        original_purchased_at = n.original_purchased_at, expires_at = n.expires_at, is_trial = n.is_trial,
+        web_order_line_item_id = n.web_order_line_item_id, app_account_token = n.app_account_token,
+        price_milliunits = n.price_milliunits, currency = n.currency, storefront = n.storefront,
+        found_bundle_id = n.found_bundle_id, refunded_at = n.refunded_at, refund_reason = n.refund_reason,
+        refund_run_id = n.refund_run_id, refund_reversed_at = n.refund_reversed_at, source = n.source,
+        verified_at = n.verified_at, booked_milliunits = n.booked_milliunits, booked_currency = n.booked_currency,
+        booked_as = n.booked_as, admitted_user_id = n.admitted_user_id,
+        admitted_receipt_id = n.admitted_receipt_id, nights_confirmed = n.nights_confirmed,
+        last_confirmed_at = n.last_confirmed_at, user_id = n.user_id, order_id = n.order_id,
+        delivered_by = n.delivered_by, delivered_at = n.delivered_at, reason = n.reason,
+        excluded_at = n.excluded_at, excluded_run_id = n.excluded_run_id, move_id = n.move_id,
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN t.seal = audit.seal(c.was) THEN audit.seal(c.became) ELSE t.seal END
+    FROM unnest(changes) AS c
+    CROSS JOIN LATERAL (SELECT (c.became).*) AS n
+    WHERE t.transaction_id = n.transaction_id AND t.bundle_id = n.bundle_id AND t.environment = n.environment
+        AND t.place = (c.was).place AND t.seal IS NOT DISTINCT FROM (c.was).seal;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    IF rows <> cardinality(changes) THEN
+        RAISE EXCEPTION 'could not move a transaction that another session moved meanwhile'
+            USING ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
+    END IF;
+    IF moved THEN
+        PERFORM iap.log_moves(changes, kind, actor, run, at, details);
+    END IF;
+    -- What was delivered under another original than Apple knows keeps that one from being delivered again, too.
+    PERFORM iap.take_originals(array_agg(c.became))
+    FROM unnest(changes) AS c
+    WHERE (c.was).place = 'black' AND (c.became).place = 'black'
+        AND ((c.was).original_transaction_id, (c.was).product_type)
+            IS DISTINCT FROM ((c.became).original_transaction_id, (c.became).product_type)
+    HAVING count(*) > 0;
+    IF placed THEN
+        PERFORM iap.follow_cases(changes, kind, coalesce(who, 'run ' || run, actor), run, at, details ->> 'note');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.move IS
+    'Writes rows that a transition gave, which the caller has locked: seals them, logs those whose place or amount is '
+    'another, and closes or opens their cases. kind says why; NULL where Apple''s word tells.';
+
+CREATE FUNCTION iap.log_moves(
+    changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO moves
+    SELECT move.*, audit.seal(ROW(move.*, NULL)::iap.moves)
+    FROM (
+        SELECT
+            (c.became).move_id, (c.became).transaction_id, (c.became).bundle_id, (c.became).environment,
+            coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run, at, was.place,
+            became.place, was.detail, became.detail, was.day, became.day, was.refund_day, became.refund_day,
+            was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
+            was.currency, became.currency, was.booked_as, became.booked_as, log_moves.details
+        FROM unnest(changes) AS c
+        CROSS JOIN LATERAL (SELECT (iap.position_of(c.was)).*) AS was
+        CROSS JOIN LATERAL (SELECT (iap.position_of(c.became)).*) AS became
+        WHERE (c.became).move_id IS DISTINCT FROM (c.was).move_id
+    ) AS move;
+END
+$$;
+COMMENT ON FUNCTION iap.log_moves IS 'Writes the moves of those changes that have a new number.';
+
+CREATE FUNCTION iap.follow_cases(
+    changes iap.change[], kind text, who text, run bigint, at timestamptz, note text
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE cases
+    SET state = 'closed', closed_at = at,
+        closed_as = CASE
+            WHEN (c.became).place = 'black' THEN 'delivered'
+            WHEN (c.became).reason IN ('refunded', 'dismissed') THEN (c.became).reason
+            ELSE 'withdrawn'
+        END,
+        closed_by = who, note = follow_cases.note,
+        assessed_at = CASE WHEN run IS NULL THEN cases.assessed_at ELSE at END,
+        assessed_run_id = coalesce(run, cases.assessed_run_id)
+    FROM unnest(changes) AS c
+    WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
+        AND cases.environment = (c.was).environment AND cases.state = 'open' AND (c.became).place <> 'white';
+    IF kind = 'reopened' THEN
+        UPDATE cases
+        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, reopened_run_id = 0
+        FROM unnest(changes) AS c
+        WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
+            AND cases.environment = (c.was).environment AND cases.state = 'closed';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.follow_cases IS
+    'Closes the cases of what is owed no more, and opens those again whose resolve was taken back.';
+
+-- A purchase that is owed once ---------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT ($1 = $3 AND $2 = $3) OR ($2 = $3 AND $2 <> $1)
+$$;
+COMMENT ON FUNCTION iap.is_of_original IS
+    'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more for '
+    'each purchase that is its own original.';
+
+CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(
+        t.product_type, (SELECT type FROM products WHERE bundle_id = t.bundle_id AND product_id = t.product_id));
+END
+$$;
+COMMENT ON FUNCTION iap.type_of IS
+    'The type of the product that was bought: what Apple said, else what the list of products says; NULL where nobody '
+    'knows it.';
+
+CREATE FUNCTION iap.take_originals(delivered iap.transactions[]) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    taken bigint;
+BEGIN
+    INSERT INTO delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
+    SELECT t.original_transaction_id, t.bundle_id, t.environment, min(t.transaction_id)
+    FROM unnest(delivered) AS t
+    LEFT JOIN products USING (bundle_id, product_id)
+    WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
+    GROUP BY t.original_transaction_id, t.bundle_id, t.environment
+    ORDER BY t.original_transaction_id, t.bundle_id, t.environment
+    ON CONFLICT (original_transaction_id, bundle_id, environment) DO NOTHING;
+    GET DIAGNOSTICS taken = ROW_COUNT;
+    RETURN taken;
+END
+$$;
+COMMENT ON FUNCTION iap.take_originals IS
+    'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type of; '
+    'says how many were not before. Waits for another session that is about to note the same.';
+
+CREATE FUNCTION iap.withdraw_restored(
+    delivered iap.transactions, actor text, at timestamptz, who text
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    -- What another session holds is about to be claimed itself, and will find its original taken.
+    SELECT array_agg(ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM transactions
+        WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
+            AND bundle_id = delivered.bundle_id AND environment = delivered.environment
+            AND transaction_id <> delivered.transaction_id AND place = 'white'
+        ORDER BY transaction_id
+        FOR UPDATE SKIP LOCKED
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'withdrawn', actor, NULL, at,
+            jsonb_build_object('delivered_as', delivered.transaction_id), who);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.withdraw_restored IS
+    'After the delivery of a non-consumable: takes the other transactions of the same purchase out of white.';

@@ -1,0 +1,464 @@
+-- The contract with an app's own server: the only way by which it touches the tables.
+--
+-- Every function runs with its owner's rights on a fixed search path. Parameters carry the names of the columns they
+-- fill; inside, a bare name is the column, and a name qualified with the function's is the parameter.
+
+-- What callers hand in -----------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.require_id(name text, value text, longest integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF value IS NULL OR octet_length(value) NOT BETWEEN 1 AND longest OR value COLLATE "C" ~ '[^!-~]' THEN
+        RAISE EXCEPTION '% is not an id of Apple''s', name USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = format('It has 1 to %s visible ASCII characters.', longest);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_id IS
+    'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
+
+CREATE FUNCTION iap.require_text(name text, value text, longest integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF value IS NULL OR value = '' THEN
+        RAISE EXCEPTION '% is missing', name USING ERRCODE = 'invalid_parameter_value';
+    ELSIF octet_length(value) > longest THEN
+        RAISE EXCEPTION '% has % bytes', name, octet_length(value) USING
+            ERRCODE = 'invalid_parameter_value', HINT = format('It has at most %s.', longest);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_text IS
+    'Refuses a text that is missing, or longer in bytes than an index can hold.';
+
+-- Receipts and orders ------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.submit_receipt(
+    bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL,
+    device jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    body   text     := coalesce(submit_receipt.payload, '');
+    digest bytea    := sha256(convert_to(body, 'UTF8'));
+    slice  smallint := get_byte(digest, 0) & 63;
+    number bigint;
+    upload iap.uploads;
+BEGIN
+    PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
+    PERFORM iap.require_text(name, value, 1000)
+    FROM (
+        VALUES
+            ('user_id', submit_receipt.user_id), ('transaction_id', submit_receipt.transaction_id),
+            ('order_id', submit_receipt.order_id)) AS given (name, value)
+    WHERE value IS NOT NULL;
+
+    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
+    SELECT receipt_id INTO number
+    FROM iap.receipts
+    WHERE bucket = slice AND payload_sha256 = digest AND bundle_id = submit_receipt.bundle_id
+        AND user_id IS NOT DISTINCT FROM submit_receipt.user_id
+        AND (transaction_id IS NOT NULL OR submit_receipt.transaction_id IS NULL)
+        AND (order_id IS NOT NULL OR submit_receipt.order_id IS NULL)
+        AND (device IS NOT NULL OR submit_receipt.device IS NULL OR device_purged_at IS NOT NULL);
+
+    IF number IS NULL THEN
+        number := nextval('iap.receipt_number') * 64 + slice;
+        INSERT INTO iap.receipts AS known (
+            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
+            submitted_at, seal)
+        VALUES (
+            slice, number, submit_receipt.bundle_id, submit_receipt.user_id, body, digest, submit_receipt.order_id,
+            submit_receipt.transaction_id, submit_receipt.device, now(),
+            audit.receipt_seal(
+                slice, number, submit_receipt.bundle_id, submit_receipt.user_id, digest, submit_receipt.order_id,
+                submit_receipt.transaction_id, now(), 'waiting', false))
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
+        SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
+            transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
+            device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
+            seal = audit.receipt_seal(
+                known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                coalesce(known.order_id, EXCLUDED.order_id), coalesce(known.transaction_id, EXCLUDED.transaction_id),
+                known.submitted_at, known.state, known.is_erased)
+        RETURNING receipt_id INTO number;
+    END IF;
+
+    upload.bucket := slice;
+    upload.receipt_id := number;
+    upload.transaction_id := submit_receipt.transaction_id;
+    upload.order_id := submit_receipt.order_id;
+    upload.first_uploaded_at := now();
+    INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id, first_uploaded_at, seal)
+    VALUES (
+        slice, number, submit_receipt.transaction_id, submit_receipt.order_id, upload.first_uploaded_at,
+        audit.seal(upload))
+    ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
+    SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
+    RETURN number;
+END
+$$;
+COMMENT ON FUNCTION iap.submit_receipt IS
+    'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the '
+    'same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds '
+    'what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL '
+    'where nobody is logged in.';
+
+CREATE FUNCTION iap.register_order(
+    bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1,
+    app_account_token text DEFAULT NULL, created_at timestamptz DEFAULT now()
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    is_ours boolean;
+BEGIN
+    PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
+    PERFORM iap.require_id('product_id', register_order.product_id, 255);
+    PERFORM iap.require_text('order_id', register_order.order_id, 1000);
+    PERFORM iap.require_text('user_id', register_order.user_id, 1000);
+    IF coalesce(register_order.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'an order''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    INSERT INTO iap.orders AS known (
+        bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
+    VALUES (
+        register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
+        register_order.quantity, register_order.app_account_token, coalesce(register_order.created_at, now()))
+    ON CONFLICT (bundle_id, order_id) DO UPDATE
+    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token)
+    WHERE (known.user_id, known.product_id, known.quantity)
+        = (EXCLUDED.user_id, EXCLUDED.product_id, EXCLUDED.quantity);
+    is_ours := FOUND;
+    UPDATE iap.orders
+    SET seal = audit.seal(orders)
+    WHERE is_ours AND bundle_id = register_order.bundle_id AND order_id = register_order.order_id;
+    IF NOT is_ours THEN
+        RAISE EXCEPTION 'this order is registered already, with another user, product or quantity' USING
+            ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.register_order IS
+    'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering '
+    'the same order again does nothing; the same id for another user, product or quantity is refused.';
+
+-- A server that verified a purchase itself ---------------------------------------------------------------------------
+
+CREATE FUNCTION iap.sight(
+    bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint
+) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO sightings AS known
+    SELECT seen.*, audit.seal(ROW(seen.*, NULL)::iap.sightings)
+    FROM (
+        SELECT
+            sight.transaction_id, sight.bundle_id, sight.environment, bucket, receipt_id,
+            coalesce(user_id, sight.user_id), order_id, true, true, submitted_at, NULL::bigint
+        FROM receipts
+        WHERE bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id
+            AND bundle_id = sight.bundle_id
+    ) AS seen
+    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'receipt % of % is unknown', sight.receipt_id, sight.bundle_id USING
+            ERRCODE = 'foreign_key_violation', HINT = 'Name a receipt that iap.submit_receipt gave, or none.';
+    END IF;
+    UPDATE sightings
+    SET seal = audit.seal(sightings)
+    WHERE transaction_id = sight.transaction_id AND bundle_id = sight.bundle_id AND environment = sight.environment
+        AND bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id;
+END
+$$;
+COMMENT ON FUNCTION iap.sight IS 'Remembers that a transaction was seen in a receipt that was uploaded for it.';
+
+CREATE FUNCTION iap.admit(
+    bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
+    quantity integer, purchased_at timestamptz, user_id text DEFAULT NULL, receipt_id bigint DEFAULT NULL
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    purchase iap.verified;
+    is_new   boolean := false;
+    known    iap.transactions;
+    change   iap.change;
+BEGIN
+    PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
+    PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
+    PERFORM iap.require_id('product_id', admit.product_id, 255);
+    IF admit.user_id IS NOT NULL THEN
+        PERFORM iap.require_text('user_id', admit.user_id, 1000);
+    END IF;
+    IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF coalesce(admit.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF admit.purchased_at IS NULL OR NOT isfinite(admit.purchased_at) THEN
+        RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    purchase.transaction_id := admit.transaction_id;
+    purchase.bundle_id := admit.bundle_id;
+    purchase.environment := admit.environment;
+    purchase.original_transaction_id := admit.original_transaction_id;
+    purchase.product_id := admit.product_id;
+    purchase.quantity := admit.quantity;
+    purchase.purchased_at := admit.purchased_at;
+    purchase.is_trial := false;
+    purchase.source := 'app_server';
+    purchase.verified_at := iap.present();
+    purchase.user_id := admit.user_id;
+    purchase.receipt_id := admit.receipt_id;
+    known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
+    IF known.transaction_id IS NULL THEN
+        IF iap.is_delivered_otherwise(
+            admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
+            admit.product_id)
+        THEN
+            RETURN 'already_delivered';
+        END IF;
+        BEGIN
+            PERFORM iap.enter(ARRAY[purchase], NULL, iap.present());
+            is_new := true;
+        EXCEPTION
+            WHEN unique_violation THEN
+                known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
+                IF known.transaction_id IS NULL THEN
+                    RAISE EXCEPTION 'another session admitted transaction % of % meanwhile',
+                        admit.transaction_id, admit.bundle_id
+                        USING ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
+                END IF;
+        END;
+    END IF;
+    IF admit.receipt_id IS NOT NULL THEN
+        PERFORM iap.sight(
+            admit.bundle_id, admit.environment, admit.transaction_id, admit.user_id, admit.receipt_id);
+    END IF;
+    IF is_new THEN
+        RETURN 'white';
+    ELSIF iap.standing(known) = 'already_delivered' THEN
+        RETURN 'already_delivered';
+    ELSIF known.place = 'excluded' THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
+            admit.transaction_id, admit.bundle_id, admit.environment, known.reason
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    ELSIF (known.admitted_user_id IS NULL AND admit.user_id IS NOT NULL)
+        OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
+    THEN
+        change.was := known;
+        known.admitted_user_id := coalesce(known.admitted_user_id, admit.user_id);
+        known.admitted_receipt_id := coalesce(known.admitted_receipt_id, admit.receipt_id);
+        change.became := known;
+        PERFORM iap.move(ARRAY[change], 'corrected', session_user, NULL, iap.present());
+    END IF;
+    RETURN 'already_white';
+END
+$$;
+COMMENT ON FUNCTION iap.admit IS
+    'Takes a purchase that the app''s server verified itself into the white table: white, already_white or '
+    'already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …) is not owed: that '
+    'is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
+
+-- The claim ----------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.is_delivered_otherwise(
+    bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text
+) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (
+        SELECT
+        FROM delivered_originals AS taken
+        WHERE taken.original_transaction_id = is_delivered_otherwise.original_transaction_id
+            AND taken.bundle_id = is_delivered_otherwise.bundle_id
+            AND taken.environment = is_delivered_otherwise.environment
+            AND taken.transaction_id <> is_delivered_otherwise.transaction_id
+    ) AND EXISTS (
+        SELECT
+        FROM products
+        WHERE products.bundle_id = is_delivered_otherwise.bundle_id
+            AND products.product_id = is_delivered_otherwise.product_id AND type = 'non_consumable');
+END
+$$;
+COMMENT ON FUNCTION iap.is_delivered_otherwise IS
+    'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
+
+CREATE FUNCTION iap.owners_of(t iap.transactions) RETURNS text[]
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    owners text[];
+BEGIN
+    SELECT array_agg(DISTINCT user_id) INTO owners
+    FROM (
+        -- The token that the client set when it was paid.
+        SELECT user_id
+        FROM orders
+        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        UNION ALL
+        -- For whom the app's own server admitted it.
+        SELECT t.admitted_user_id
+        UNION ALL
+        -- The order that came with the first upload that named one.
+        SELECT orders.user_id
+        FROM (
+            SELECT order_id
+            FROM sightings
+            WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+                AND order_id IS NOT NULL
+            ORDER BY uploaded_at, receipt_id
+            LIMIT 1
+        ) AS named
+        JOIN orders ON orders.order_id = named.order_id AND orders.bundle_id = t.bundle_id
+    ) AS evidence
+    WHERE user_id IS NOT NULL;
+    IF owners IS NULL THEN
+        -- Only what rode along, or was uploaded: then the first to hand it in.
+        SELECT array_agg(user_id) INTO owners
+        FROM (
+            SELECT user_id
+            FROM sightings
+            WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+                AND user_id IS NOT NULL
+            ORDER BY uploaded_at, receipt_id
+            LIMIT 1
+        ) AS first_upload;
+    END IF;
+    RETURN coalesce(owners, '{}');
+END
+$$;
+COMMENT ON FUNCTION iap.owners_of IS
+    'Who may claim a transaction. Token, order and admission decide before anything that rode along, and several where '
+    'these contradict each other; else whoever handed it in first; nobody where nobody is known. What somebody else '
+    'uploads later never adds to them.';
+
+CREATE FUNCTION iap.why_not_delivered(t iap.transactions, type text) RETURNS text
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF coalesce(type, 'non_consumable') <> 'non_consumable' OR iap.take_originals(ARRAY[t]) = 1 THEN
+        RETURN NULL;
+    END IF;
+    RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
+END
+$$;
+COMMENT ON FUNCTION iap.why_not_delivered IS
+    'Takes the original purchase of a non-consumable for its delivery, and gives NULL; or why it can''t be delivered: '
+    'already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
+
+CREATE FUNCTION iap.claim_outcome(
+    t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text
+) RETURNS text
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    owners text[];
+BEGIN
+    IF iap.standing(t) <> 'white' THEN
+        RETURN iap.standing(t);
+    END IF;
+    owners := iap.owners_of(t);
+    IF EXISTS (
+        SELECT FROM orders
+        WHERE orders.order_id = claim_outcome.order_id AND orders.bundle_id = t.bundle_id
+            AND orders.user_id <> claim_outcome.user_id)
+        OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
+    THEN
+        RETURN 'wrong_user';
+    ELSIF cardinality(owners) > 1 OR is_delivered_elsewhere THEN
+        RETURN 'undecided';
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION iap.claim_outcome IS 'Why a claim gets nothing; NULL where it may be delivered.';
+
+CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL)
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    held    iap.transactions;
+    t       iap.transactions;
+    black   boolean := false;
+    outcome text;
+    at      timestamptz := iap.present();
+    who     text := 'claim:' || claim.user_id;
+    attempt iap.claims;
+BEGIN
+    PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
+    PERFORM iap.require_text('user_id', claim.user_id, 1000);
+    IF claim.order_id IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', claim.order_id, 1000);
+    END IF;
+
+    -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
+    FOR held IN
+        SELECT * FROM iap.transactions
+        WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
+        ORDER BY environment
+        FOR UPDATE
+    LOOP
+        black := black OR held.place = 'black';
+        IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place <> 'white') THEN
+            t := held;
+        END IF;
+    END LOOP;
+    outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, claim.order_id);
+    IF outcome IS NULL THEN
+        outcome := iap.why_not_delivered(t, iap.type_of(t));
+        IF outcome = 'already_delivered' THEN
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
+                '{}', who);
+        END IF;
+    END IF;
+
+    attempt.transaction_id := claim.transaction_id;
+    attempt.bundle_id := claim.bundle_id;
+    attempt.user_id := claim.user_id;
+    attempt.order_id := claim.order_id;
+    attempt.attempted_at := now();
+    attempt.outcome := coalesce(outcome, 'delivered');
+    IF outcome IS NULL THEN
+        -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
+        INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
+        VALUES (
+            attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
+            attempt.attempted_at, audit.seal(attempt))
+        ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
+        IF FOUND THEN
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.delivered(t, claim.user_id, claim.order_id, 'claim', at))::iap.change], 'claimed',
+                session_user, NULL, at,
+                jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id), who);
+            IF iap.type_of(t) = 'non_consumable' THEN
+                PERFORM iap.withdraw_restored(t, session_user, at, who);
+            END IF;
+            RETURN 'delivered';
+        END IF;
+        DELETE FROM iap.delivered_originals
+        WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
+            AND environment = t.environment AND transaction_id = t.transaction_id;
+        attempt.outcome := 'undecided';
+    END IF;
+    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
+    VALUES (
+        attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
+        attempt.attempted_at, audit.seal(attempt));
+    RETURN attempt.outcome;
+END
+$$;
+COMMENT ON FUNCTION iap.claim IS
+    'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or '
+    'why not: already_delivered, not_verified, wrong_user, excluded, or undecided, which is for the support desk. '
+    'Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. '
+    'Credit the goods only on delivered.';

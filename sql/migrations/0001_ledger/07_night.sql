@@ -1,0 +1,305 @@
+-- What the nightly job writes: a batch of what Apple says, and the cases.
+
+CREATE TYPE iap.sighted AS (
+    -- The number of the transaction in the batch.
+    number      integer,
+    receipt_id  bigint,
+    user_id     text,
+    order_id    text,
+    is_named    boolean,
+    in_receipt  boolean,
+    uploaded_at timestamptz
+);
+COMMENT ON TYPE iap.sighted IS 'A transaction of a batch as one receipt showed it.';
+
+CREATE TYPE iap.standing AS (number integer, transaction_id text, quantity integer, place text, is_new boolean);
+COMMENT ON TYPE iap.standing IS 'Where a transaction of a batch is, and whether the batch brought it into white.';
+
+CREATE TYPE iap.recorded AS (
+    -- Control totals: transactions, units, and the exclusive or of the hashes of the ids; NULL where there is nothing.
+    newly_white   bigint[],
+    already_white bigint[],
+    already_black bigint[],
+    excluded      bigint[],
+    -- The receipts that hold a white transaction, and those that hold one that another session has locked.
+    watched       bigint[],
+    held          bigint[],
+    -- The transactions that are left out, for another session has them locked.
+    locked        text[]
+);
+COMMENT ON TYPE iap.recorded IS 'What became of a batch.';
+
+CREATE FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamptz) RETURNS iap.entered[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    entered  iap.entered[] := '{}';
+    purchase iap.verified;
+    patience text := current_setting('lock_timeout');
+BEGIN
+    RETURN iap.enter(purchases, run, at);
+EXCEPTION
+    WHEN unique_violation THEN
+        -- Another session has entered one of them since they were looked for: it is known now.
+        RETURN '{}';
+    WHEN lock_not_available OR deadlock_detected THEN
+        -- Another session enters one of them, and doesn't end: the others need not wait for it.
+        PERFORM set_config('lock_timeout', '20ms', true);
+        FOREACH purchase IN ARRAY purchases LOOP
+            BEGIN
+                entered := entered || iap.enter(ARRAY[purchase], run, at);
+            EXCEPTION
+                WHEN unique_violation OR lock_not_available OR deadlock_detected THEN NULL;
+            END;
+        END LOOP;
+        PERFORM set_config('lock_timeout', patience, true);
+        RETURN entered;
+END
+$$;
+COMMENT ON FUNCTION iap.enter_unlocked IS
+    'iap.enter, without what another session enters at the same time and does not end; nothing where another session '
+    'has entered any of them.';
+
+CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT v.source > t.source
+        OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
+        OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
+        OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
+        OR (
+            t.place = 'white'
+            AND (
+                v.exclusion IS NOT NULL OR t.last_confirmed_at IS NULL
+                OR v.verified_at - t.last_confirmed_at >= '12 hours'))
+        OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
+$$;
+COMMENT ON FUNCTION iap.is_news IS 'Whether iap.heard can make anything else of a transaction than what it is.';
+
+-- Their plans are made for the batch in hand: the planner must know how many transactions it holds.
+CREATE FUNCTION iap.hear(
+    purchases iap.verified[], run bigint, at timestamptz, OUT entered iap.standing[], OUT known iap.standing[]
+) LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    fresh   iap.verified[];
+    news    iap.verified[];
+    changes iap.change[];
+    moved   iap.standing[];
+BEGIN
+    SELECT
+        array_agg(v::iap.verified) FILTER (WHERE t.place IS NULL),
+        array_agg(v::iap.verified) FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v) IS TRUE),
+        coalesce(
+            array_agg(ROW(v.number, v.transaction_id, t.quantity, t.place, false)::iap.standing)
+                FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v) IS NOT TRUE),
+            '{}')
+    INTO fresh, news, known
+    FROM unnest(purchases) AS v
+    -- By the primary key, whatever the planner knows of the table: in a first night that is nothing.
+    LEFT JOIN LATERAL (
+        SELECT * FROM transactions AS found
+        WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
+            AND found.environment = v.environment
+        OFFSET 0
+    ) AS t ON true;
+
+    entered := '{}';
+    IF fresh IS NOT NULL THEN
+        SELECT coalesce(
+            array_agg(ROW(v.number, t.transaction_id, t.quantity, t.place, t.place = 'white')::iap.standing), '{}')
+        INTO entered
+        FROM unnest(iap.enter_unlocked(fresh, run, at)) AS t
+        JOIN unnest(fresh) AS v USING (transaction_id, bundle_id, environment);
+    END IF;
+    IF news IS NOT NULL THEN
+        SELECT
+            array_agg(ROW(t, became)::iap.change) FILTER (WHERE t IS DISTINCT FROM became),
+            array_agg(
+                ROW(
+                    number, (became).transaction_id, (became).quantity, (became).place,
+                    (t).place <> 'white' AND (became).place = 'white')::iap.standing)
+        INTO changes, moved
+        FROM (
+            SELECT number, t, iap.heard(t, v, run, at) AS became
+            FROM (
+                SELECT v.number, v::iap.verified AS v, found.t
+                FROM unnest(news) AS v
+                CROSS JOIN LATERAL (
+                    SELECT ROW(t.*)::iap.transactions AS t
+                    FROM transactions AS t
+                    WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id
+                        AND t.environment = v.environment
+                    FOR UPDATE SKIP LOCKED
+                ) AS found
+            ) AS held
+        ) AS judged;
+        IF changes IS NOT NULL THEN
+            PERFORM iap.move(changes, NULL, 'iap-reconcile', run, at);
+        END IF;
+        known := known || coalesce(moved, '{}');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.hear IS
+    'Takes what Apple says of purchases into the ledger: what is new enters, what is known becomes what Apple says of it '
+    'now. Says where each is, but for what another session has locked.';
+
+CREATE FUNCTION iap.record(run bigint, at timestamptz, slice smallint) RETURNS iap.recorded
+LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    purchases iap.verified[];
+    remaining iap.verified[];
+    told      record;
+    stood     iap.standing[] := '{}';
+    total     record;
+    recorded  iap.recorded;
+BEGIN
+    SELECT coalesce(array_agg(heard::iap.verified), '{}') INTO purchases FROM heard;
+    remaining := purchases;
+    -- A claim, or another batch of the night, holds a transaction for milliseconds: what is locked for longer is left.
+    FOR round IN 1 .. 4 LOOP
+        told := iap.hear(remaining, run, at);
+        -- What is new has not been seen in any receipt yet.
+        IF told.entered <> '{}' THEN
+            INSERT INTO sightings SELECT * FROM iap.sightings_of(purchases, told.entered, run, slice);
+        END IF;
+        IF told.known <> '{}' THEN
+            PERFORM iap.sight_again(purchases, told.known, run, slice);
+        END IF;
+        stood := stood || told.entered || told.known;
+        EXIT WHEN cardinality(stood) = cardinality(purchases);
+        SELECT array_agg(v::iap.verified) INTO remaining
+        FROM unnest(purchases) AS v
+        WHERE NOT EXISTS (SELECT FROM unnest(stood) AS standing WHERE standing.number = v.number);
+        PERFORM set_config('lock_timeout', '20ms', true), pg_sleep(0.01 * round);
+    END LOOP;
+
+    FOR total IN
+        SELECT
+            place, is_new,
+            ARRAY[count(*), sum(quantity), bit_xor(hashtextextended(transaction_id, 0))]::bigint[] AS tally
+        FROM unnest(stood) AS standing
+        GROUP BY place, is_new
+    LOOP
+        CASE
+            WHEN total.is_new AND total.place = 'white' THEN recorded.newly_white := total.tally;
+            WHEN total.place = 'white' THEN recorded.already_white := total.tally;
+            WHEN total.place = 'black' THEN recorded.already_black := total.tally;
+            ELSE recorded.excluded := total.tally;
+        END CASE;
+    END LOOP;
+    SELECT
+        coalesce(array_agg(DISTINCT seen.receipt_id) FILTER (WHERE place = 'white'), '{}'),
+        coalesce(array_agg(DISTINCT seen.receipt_id) FILTER (WHERE place IS NULL), '{}')
+    INTO recorded.watched, recorded.held
+    FROM seen
+    LEFT JOIN unnest(stood) AS standing USING (number);
+    IF cardinality(stood) < cardinality(purchases) THEN
+        SELECT array_agg(v.transaction_id) INTO recorded.locked FROM unnest(remaining) AS v;
+    END IF;
+    RETURN recorded;
+END
+$$;
+COMMENT ON FUNCTION iap.record IS
+    'Takes the batch that is staged in the session''s tables heard and seen into the ledger. What another session has '
+    'locked is left out, one by one.';
+
+CREATE FUNCTION iap.sightings_of(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint)
+RETURNS SETOF iap.sightings
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
+    SELECT sighting.*, audit.seal(ROW(sighting.*, NULL)::iap.sightings)
+    FROM (
+        SELECT
+            v.transaction_id, v.bundle_id, v.environment, slice, seen.receipt_id, seen.user_id, seen.order_id,
+            seen.is_named, seen.in_receipt, seen.uploaded_at, run
+        FROM seen
+        JOIN unnest(purchases) AS v USING (number)
+        JOIN unnest(stood) AS standing USING (number)
+    ) AS sighting;
+END
+$$;
+COMMENT ON FUNCTION iap.sightings_of IS 'In which receipts of the batch these transactions were seen.';
+
+CREATE FUNCTION iap.sight_again(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint)
+RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO sightings AS known
+    SELECT * FROM iap.sightings_of(purchases, stood, run, slice)
+    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+    SET is_named = known.is_named OR EXCLUDED.is_named,
+        in_receipt = known.in_receipt OR EXCLUDED.in_receipt,
+        order_id = coalesce(known.order_id, EXCLUDED.order_id),
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.sightings) THEN audit.seal(ROW(
+            known.transaction_id, known.bundle_id, known.environment, known.bucket, known.receipt_id, known.user_id,
+            coalesce(known.order_id, EXCLUDED.order_id), known.is_named OR EXCLUDED.is_named,
+            known.in_receipt OR EXCLUDED.in_receipt, known.uploaded_at, known.first_run_id, NULL)::iap.sightings)
+            ELSE known.seal END
+    WHERE (EXCLUDED.is_named AND NOT known.is_named)
+        OR (EXCLUDED.in_receipt AND NOT known.in_receipt)
+        OR (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION iap.sight_again IS
+    'Remembers in which receipts known transactions were seen, and who handed them in.';
+
+-- What was delivered before iap-reconcile was there --------------------------------------------------------------------
+
+CREATE FUNCTION iap.import_deliveries(deliveries iap.verified[]) RETURNS bigint
+LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    at        timestamptz := iap.present();
+    fresh     iap.verified[];
+    changes   iap.change[];
+    delivered iap.transactions[];
+    purchase  iap.transactions;
+BEGIN
+    -- What is white or excluded moves; what Apple said of it stays.
+    SELECT
+        coalesce(array_agg(v::iap.verified) FILTER (WHERE t IS NULL), '{}'),
+        array_agg(ROW(t, iap.delivered(t, v.user_id, v.order_id, 'import', v.delivered_at))::iap.change)
+            FILTER (WHERE (t).place <> 'black')
+    INTO fresh, changes
+    FROM unnest(deliveries) AS v
+    LEFT JOIN LATERAL (
+        SELECT ROW(found.*)::iap.transactions AS t
+        FROM transactions AS found
+        WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
+            AND found.environment = v.environment
+        FOR UPDATE
+    ) AS held ON true;
+    BEGIN
+        PERFORM iap.enter(fresh, NULL, at);
+    EXCEPTION
+        WHEN unique_violation THEN
+            RAISE EXCEPTION 'another session entered a transaction of this import meanwhile'
+                USING ERRCODE = 'serialization_failure', HINT = 'Try the batch again.';
+    END;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(changes, 'imported', session_user, NULL, at, '{}', 'import');
+    END IF;
+
+    -- A non-consumable is owed once: the other transactions of a purchase that was delivered leave white.
+    SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
+    FROM unnest(deliveries) AS v
+    CROSS JOIN LATERAL (
+        SELECT * FROM transactions AS t
+        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
+        OFFSET 0
+    ) AS found
+    LEFT JOIN products ON products.bundle_id = found.bundle_id AND products.product_id = found.product_id
+    WHERE coalesce(found.product_type, products.type, 'non_consumable') = 'non_consumable';
+    IF delivered IS NOT NULL THEN
+        PERFORM iap.take_originals(delivered);
+        FOREACH purchase IN ARRAY delivered LOOP
+            IF iap.type_of(purchase) = 'non_consumable' THEN
+                PERFORM iap.withdraw_restored(purchase, session_user, at, 'import');
+            END IF;
+        END LOOP;
+    END IF;
+    RETURN cardinality(fresh) + coalesce(cardinality(changes), 0);
+END
+$$;
+COMMENT ON FUNCTION iap.import_deliveries IS
+    'Takes what a company delivered before into black, and says how many transactions are black since.';

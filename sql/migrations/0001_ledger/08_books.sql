@@ -1,0 +1,391 @@
+-- Closing the books. The trail numbers entries, moves and events in the order in which they began; a run that closes its
+-- books takes what it sees of them, and the next one what that one did not see. Nothing of it needs one snapshot of
+-- all tables: what came after the frontier is taken off again.
+
+CREATE TABLE audit.frontier (
+    -- There is one row.
+    is_only   boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    -- The last number that was seen, and those before it that were not: of transactions that had not ended, or failed.
+    upto      bigint NOT NULL,
+    gaps      int8multirange NOT NULL,
+    -- When, and the first transaction that had not begun: those before are over once none of them runs.
+    closed_at timestamptz NOT NULL,
+    horizon   xid8 NOT NULL
+);
+INSERT INTO audit.frontier (upto, gaps, closed_at, horizon) VALUES (0, '{}', now(), '0');
+COMMENT ON TABLE audit.frontier IS 'How far the books are closed: one row.';
+
+CREATE TABLE audit.links (
+    position  bigint PRIMARY KEY CHECK (position > 0),
+    run_id    bigint NOT NULL,
+    sealed_at timestamptz NOT NULL,
+    -- The numbers up to which it covers what the links before do not, and those that the links before had not seen.
+    upto      bigint NOT NULL,
+    late      bigint[] NOT NULL,
+    entries   bigint NOT NULL,
+    link      bytea NOT NULL CHECK (octet_length(link) = 32)
+);
+COMMENT ON TABLE audit.links IS
+    'The chain over the trail: a link for each run that closed its books. Whoever changes, removes or slips in an entry, '
+    'a move or an event would have to write all later links anew, and the last one stands in the reports that were sent '
+    'out.';
+COMMENT ON COLUMN audit.links.entries IS 'How many entries, moves and events it covers.';
+COMMENT ON COLUMN audit.links.link IS 'The SHA-256 of the link before and of the digests of what it covers.';
+
+CREATE TABLE audit.erasures (
+    number   bigint PRIMARY KEY,
+    -- The event that tells of the erasure, and the digests of what stood there, and of what is left.
+    event_id bigint NOT NULL,
+    digest   bytea NOT NULL,
+    left_as  bytea NOT NULL
+);
+COMMENT ON TABLE audit.erasures IS
+    'The moves and events from which a person''s data was erased: the chain keeps what it covered.';
+
+-- The lines of the journal -------------------------------------------------------------------------------------------
+
+CREATE VIEW iap.entries AS
+SELECT
+    t.entry_id AS number, t.transaction_id, t.bundle_id, t.environment, t.first_seen_at AS at, t.first_run_id AS run_id,
+    CASE WHEN move.move_id IS NULL THEN t.place ELSE move.from_place END AS place,
+    CASE WHEN move.move_id IS NULL THEN now.detail ELSE move.from_detail END AS detail,
+    CASE WHEN move.move_id IS NULL THEN now.day ELSE move.from_day END AS day,
+    CASE WHEN move.move_id IS NULL THEN now.refund_day ELSE move.from_refund_day END AS refund_day,
+    CASE WHEN move.move_id IS NULL THEN t.product_id ELSE move.from_product_id END AS product_id,
+    CASE WHEN move.move_id IS NULL THEN t.quantity ELSE move.from_units END AS units,
+    CASE WHEN move.move_id IS NULL THEN t.booked_milliunits ELSE move.from_milliunits END AS milliunits,
+    CASE WHEN move.move_id IS NULL THEN t.booked_currency ELSE move.from_currency END AS currency,
+    CASE WHEN move.move_id IS NULL THEN t.booked_as ELSE move.from_booked_as END AS booked_as
+FROM iap.transactions AS t
+CROSS JOIN LATERAL (SELECT (iap.position_of(t)).*) AS now
+LEFT JOIN LATERAL (
+    SELECT *
+    FROM iap.moves
+    WHERE t.move_id IS NOT NULL AND moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
+        AND moves.environment = t.environment
+    ORDER BY moves.move_id
+    LIMIT 1
+) AS move ON true;
+COMMENT ON VIEW iap.entries IS
+    'How each transaction entered the ledger: as it is, or as its first move found it.';
+
+CREATE VIEW iap.journal_lines AS
+SELECT
+    number, at, account, line_day AS day, bundle_id, product_id, currency, booked_as, line_detail AS detail,
+    sign AS transactions, sign * units AS units, sign * milliunits AS milliunits
+FROM (
+    SELECT
+        1 AS sign, number, at, environment, bundle_id, place, detail, day, refund_day, product_id, units, milliunits,
+        currency, booked_as
+    FROM iap.entries
+    UNION ALL
+    SELECT
+        -1, move_id, moved_at, environment, bundle_id, from_place, from_detail, from_day, from_refund_day,
+        from_product_id, from_units, from_milliunits, from_currency, from_booked_as
+    FROM iap.moves
+    UNION ALL
+    SELECT
+        1, move_id, moved_at, environment, bundle_id, to_place, to_detail, to_day, to_refund_day, to_product_id,
+        to_units, to_milliunits, to_currency, to_booked_as
+    FROM iap.moves
+) AS position
+CROSS JOIN LATERAL (
+    VALUES
+        (CASE place WHEN 'white' THEN 'owed' WHEN 'black' THEN 'delivered' ELSE 'excluded' END, day, detail),
+        ('refunded', refund_day, NULL)
+) AS line (account, line_day, line_detail)
+WHERE environment = 'Production' AND line_day IS NOT NULL;
+COMMENT ON VIEW iap.journal_lines IS
+    'What each entry and move adds to and takes from the accounts of finance.';
+
+CREATE TABLE iap.books (
+    run_id       bigint NOT NULL,
+    booked_on    date NOT NULL,
+    account      text NOT NULL CHECK (account IN ('owed', 'delivered', 'excluded', 'refunded')),
+    day          date NOT NULL,
+    bundle_id    text COLLATE "C" NOT NULL,
+    product_id   text COLLATE "C" NOT NULL,
+    currency     text,
+    price_source text NOT NULL,
+    detail       text,
+    transactions bigint NOT NULL,
+    units        bigint NOT NULL,
+    milliunits   numeric,
+    CONSTRAINT one_row_a_run_and_figure UNIQUE NULLS NOT DISTINCT (
+        account, booked_on, run_id, day, bundle_id, product_id, currency, price_source, detail)
+);
+COMMENT ON TABLE iap.books IS
+    'The closed journal: what each run that closed its books found new of entries and moves, added up. Rows are added, '
+    'and never changed or taken away.';
+
+-- The white table from one run to the next ---------------------------------------------------------------------------
+
+CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN $1 > $2 OR $1 <@ $3;
+COMMENT ON FUNCTION iap.is_beyond IS 'Whether an entry, a move or an event lies beyond a frontier.';
+
+CREATE TYPE iap.white_totals AS (
+    new bigint[], claimed bigint[], resolved bigint[], refunded bigint[], closing_white bigint[]
+);
+
+CREATE FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) RETURNS iap.white_totals
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+DECLARE
+    totals  iap.white_totals;
+    nothing bigint[] := '{0,0,0}';
+    -- Below it, all is within both frontiers: for the indexes.
+    floor   bigint := least(before.upto, lower(before.gaps) - 1, lower(gaps) - 1);
+BEGIN
+    SELECT
+        coalesce(max(total) FILTER (WHERE kind = 'new'), nothing),
+        coalesce(max(total) FILTER (WHERE kind = 'claimed'), nothing),
+        coalesce(max(total) FILTER (WHERE kind = 'resolved'), nothing),
+        coalesce(max(total) FILTER (WHERE kind = 'refunded'), nothing)
+    INTO totals.new, totals.claimed, totals.resolved, totals.refunded
+    FROM (
+        SELECT kind, ARRAY[sum(transactions), sum(units), bit_xor(hash)]::bigint[] AS total
+        FROM (
+            SELECT 'new' AS kind, 1 AS transactions, units, hashtextextended(transaction_id, 0) AS hash, number
+            FROM entries
+            WHERE place = 'white' AND number > floor
+            UNION ALL
+            SELECT
+                CASE
+                    WHEN to_place = 'white' THEN 'new'
+                    WHEN to_place = 'black' AND to_detail <> 'resolved' THEN 'claimed'
+                    WHEN to_place = 'excluded' AND to_detail = 'refunded' THEN 'refunded'
+                    ELSE 'resolved'
+                END,
+                CASE WHEN from_place = to_place THEN 0 ELSE 1 END,
+                CASE
+                    WHEN from_place = to_place THEN to_units - from_units WHEN to_place = 'white' THEN to_units
+                    ELSE from_units
+                END,
+                CASE WHEN from_place = to_place THEN 0 ELSE hashtextextended(transaction_id, 0) END,
+                move_id
+            FROM moves
+            WHERE (from_place = 'white' OR to_place = 'white') AND move_id > floor
+        ) AS moved
+        WHERE iap.is_beyond(number, before.upto, before.gaps) AND NOT iap.is_beyond(number, upto, gaps)
+        GROUP BY kind
+    ) AS total;
+
+    -- What the statement sees beyond the frontier is taken off again.
+    SELECT
+        ARRAY[coalesce(sum(sign), 0), coalesce(sum(sign * units), 0), coalesce(bit_xor(hash), 0)]::bigint[]
+    INTO totals.closing_white
+    FROM (
+        SELECT 1 AS sign, quantity AS units, hashtextextended(transaction_id, 0) AS hash
+        FROM transactions
+        WHERE place = 'white'
+        UNION ALL
+        SELECT -1, units, hashtextextended(transaction_id, 0)
+        FROM entries
+        WHERE place = 'white' AND number > floor AND iap.is_beyond(number, upto, gaps)
+        UNION ALL
+        SELECT sign, units, hashtextextended(transaction_id, 0)
+        FROM moves
+        CROSS JOIN LATERAL (VALUES (1, from_place, from_units), (-1, to_place, to_units)) AS side (sign, place, units)
+        WHERE place = 'white' AND move_id > floor AND iap.is_beyond(move_id, upto, gaps)
+    ) AS white;
+    RETURN totals;
+END
+$$;
+COMMENT ON FUNCTION iap.white_totals IS
+    'What entered and left white between two frontiers, and what it held at the later one.';
+
+-- The chain ----------------------------------------------------------------------------------------------------------
+--
+-- A digest is of a row's text, which hangs on the settings of dates: whoever takes one does so under UTC and ISO.
+
+CREATE FUNCTION audit.digest(event iap.events) RETURNS bytea
+LANGUAGE sql STABLE AS $$
+    SELECT sha256(convert_to(
+        ROW(
+            event.event_id, event.happened_at, event.kind, event.actor, event.run_id, event.transaction_id,
+            event.bundle_id, event.environment, event.details)::text,
+        'UTF8'))
+$$;
+COMMENT ON FUNCTION audit.digest(iap.events) IS 'The SHA-256 of all that an event says.';
+
+CREATE FUNCTION audit.digest(move iap.moves) RETURNS bytea
+LANGUAGE sql STABLE AS $$
+    SELECT sha256(convert_to(
+        ROW(
+            move.move_id, move.transaction_id, move.bundle_id, move.environment, move.kind, move.actor, move.run_id,
+            move.moved_at, move.from_place, move.to_place, move.from_detail, move.to_detail, move.from_day,
+            move.to_day, move.from_refund_day, move.to_refund_day, move.from_product_id, move.to_product_id,
+            move.from_units, move.to_units, move.from_milliunits, move.to_milliunits, move.from_currency,
+            move.to_currency, move.from_booked_as, move.to_booked_as, move.details)::text,
+        'UTF8'))
+$$;
+COMMENT ON FUNCTION audit.digest(iap.moves) IS 'The SHA-256 of all that a move says.';
+
+CREATE VIEW audit.trail AS
+SELECT
+    number,
+    sha256(convert_to(
+        ROW(
+            number, transaction_id, bundle_id, environment, at, run_id, place, detail, day, refund_day, product_id,
+            units, milliunits, currency, booked_as)::text,
+        'UTF8')) AS digest
+FROM iap.entries
+UNION ALL
+SELECT move_id, coalesce(erasures.digest, audit.digest(moves))
+FROM iap.moves
+LEFT JOIN audit.erasures ON erasures.number = moves.move_id
+UNION ALL
+SELECT events.event_id, coalesce(erasures.digest, audit.digest(events))
+FROM iap.events
+LEFT JOIN audit.erasures ON erasures.number = events.event_id;
+COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number, and their digests.';
+
+CREATE FUNCTION audit.block(
+    after bigint, upto bigint, late bigint[], without int8multirange, OUT entries bigint, OUT digest bytea
+) LANGUAGE sql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
+    -- By thousands, so that millions need little memory.
+    SELECT coalesce(sum(entries), 0)::bigint, sha256(coalesce(string_agg(digest, '' ORDER BY slice), ''))
+    FROM (
+        SELECT number >> 12 AS slice, count(*) AS entries, sha256(string_agg(digest, '' ORDER BY number)) AS digest
+        FROM (
+            SELECT number, digest FROM audit.trail WHERE number > $1 AND number <= $2 AND NOT number <@ $4
+            UNION ALL
+            SELECT number, digest FROM audit.trail WHERE number = ANY ($3)
+        ) AS covered
+        GROUP BY 1
+    ) AS slices
+$$;
+COMMENT ON FUNCTION audit.block IS
+    'How many entries, moves and events lie between two numbers, but for some and with some late ones, and their digest.';
+
+CREATE FUNCTION audit.first_link() RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT pg_catalog.sha256('iap-reconcile'::bytea)
+$$;
+COMMENT ON FUNCTION audit.first_link IS 'What the first link is linked to.';
+
+CREATE FUNCTION audit.broken_links() RETURNS SETOF text
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    link    audit.links;
+    last    audit.links;
+    block   record;
+    -- Numbers that a later link covers, or that none does yet.
+    without int8multirange;
+BEGIN
+    SELECT gaps + coalesce((
+        SELECT range_agg(int8range(number, number + 1))
+        FROM audit.links
+        CROSS JOIN LATERAL unnest(late) AS number), '{}')
+    INTO without
+    FROM audit.frontier;
+    last.position := 0;
+    -- Whatever has no number of the trail's was slipped in.
+    last.upto := -9223372036854775808;
+    last.link := audit.first_link();
+    FOR link IN SELECT * FROM audit.links ORDER BY position LOOP
+        block := audit.block(last.upto, link.upto, link.late, without);
+        IF link.position <> last.position + 1 OR link.upto < last.upto OR link.entries <> block.entries
+            OR link.link <> sha256(last.link || block.digest)
+        THEN
+            RETURN NEXT 'run ' || link.run_id;
+        END IF;
+        last := link;
+    END LOOP;
+    IF (SELECT upto FROM audit.frontier) <> greatest(last.upto, 0) THEN
+        RETURN NEXT 'the end of the chain';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION audit.broken_links IS
+    'The runs whose link in the chain does not fit what it covers any more, or the link before.';
+
+-- Closing ------------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.close_books(run bigint) RETURNS iap.white_totals
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+    before      audit.frontier;
+    now_upto    bigint;
+    now_gaps    int8multirange;
+    now_late    bigint[];
+    now_horizon xid8;
+    floor       bigint;
+    totals      iap.white_totals;
+    closed      date := (SELECT max(closed_through) FROM iap.runs);
+BEGIN
+    -- One run at a time.
+    SELECT * INTO before FROM audit.frontier FOR UPDATE;
+    floor := coalesce(lower(before.gaps) - 1, before.upto);
+    WITH seen AS MATERIALIZED (
+        SELECT number
+        FROM (
+            SELECT entry_id AS number FROM iap.transactions WHERE entry_id > floor
+            UNION ALL
+            SELECT move_id FROM iap.moves WHERE move_id > floor
+            UNION ALL
+            SELECT event_id FROM iap.events WHERE event_id > floor
+        ) AS numbered
+        WHERE iap.is_beyond(number, before.upto, before.gaps)
+    ), gap AS (
+        SELECT int8range(number + 1, next) AS gap
+        FROM (
+            SELECT number, lead(number) OVER (ORDER BY number) AS next
+            FROM (
+                SELECT number FROM seen WHERE number > before.upto
+                UNION ALL
+                SELECT before.upto
+            ) AS bounded
+        ) AS pair
+        WHERE next > number + 1
+    )
+    SELECT
+        greatest((SELECT max(number) FROM seen), before.upto),
+        coalesce((SELECT range_agg(gap) FROM gap), '{}'),
+        coalesce((SELECT array_agg(number ORDER BY number) FROM seen WHERE number <= before.upto), '{}'),
+        pg_snapshot_xmax(pg_current_snapshot())
+    INTO now_upto, now_gaps, now_late, now_horizon;
+    -- A number is drawn a moment before its transaction is counted among those that run. A horizon in the future is of
+    -- another server, from which these tables were restored: there nothing runs any more.
+    IF NOT (
+        (before.horizon <= pg_snapshot_xmin(pg_current_snapshot())
+            AND before.closed_at < clock_timestamp() - interval '10 minutes')
+        OR before.horizon > now_horizon)
+    THEN
+        now_gaps := now_gaps + before.gaps - (
+            SELECT coalesce(range_agg(int8range(number, number + 1)), '{}') FROM unnest(now_late) AS number);
+    END IF;
+
+    totals := iap.white_totals(before, now_upto, now_gaps);
+    INSERT INTO iap.books
+    SELECT
+        run, greatest((at AT TIME ZONE 'UTC')::date, closed + 1), account, day, bundle_id, product_id, currency,
+        booked_as, detail, sum(transactions), sum(units), sum(milliunits)
+    FROM iap.journal_lines
+    WHERE number > floor AND iap.is_beyond(number, before.upto, before.gaps)
+        AND NOT iap.is_beyond(number, now_upto, now_gaps)
+    GROUP BY 2, account, day, bundle_id, product_id, currency, booked_as, detail
+    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
+
+    INSERT INTO audit.links (position, run_id, sealed_at, upto, late, entries, link)
+    SELECT
+        coalesce(last.position, 0) + 1, run, clock_timestamp(), now_upto, now_late, block.entries,
+        sha256(coalesce(last.link, audit.first_link()) || block.digest)
+    FROM audit.block(before.upto, now_upto, now_late, now_gaps) AS block
+    LEFT JOIN (SELECT position, link FROM audit.links ORDER BY position DESC LIMIT 1) AS last ON true;
+
+    UPDATE audit.frontier SET upto = now_upto, gaps = now_gaps, closed_at = clock_timestamp(),
+        horizon = now_horizon;
+    UPDATE iap.runs
+    SET closed_through = greatest(closed, (as_of AT TIME ZONE 'UTC')::date - 1)
+    WHERE run_id = run;
+    RETURN totals;
+END
+$$;
+COMMENT ON FUNCTION iap.close_books IS
+    'Closes the books for a run: adds up for finance what entered and moved since they were closed last, continues the '
+    'chain over it, closes the days before the run''s own for good, and gives what entered and left white. What other '
+    'sessions have not committed yet is for the next run.';
