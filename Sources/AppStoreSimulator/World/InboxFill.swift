@@ -63,7 +63,10 @@ public struct InboxFill: Sendable {
         try await connection.execute(
             """
             UPDATE iap.receipts r
-            SET submitted_at = \(submitted), next_attempt_at = \(submitted)
+            SET submitted_at = \(submitted), next_attempt_at = \(submitted),
+                seal = audit.receipt_seal(
+                    r.bucket, r.receipt_id, r.bundle_id, r.user_id, r.payload_sha256, r.order_id, r.transaction_id,
+                    \(submitted), r.state, r.is_erased)
             FROM fill_uploads f
             WHERE r.bucket = (f.receipt_id & 63)::smallint AND r.receipt_id = f.receipt_id
             """)

@@ -1,0 +1,230 @@
+import Foundation
+import Ledger
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+
+/// The way of a batch: from the inbox into the ledger, and what becomes of its receipts.
+@Suite struct RecordingTests {
+    private let began = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
+
+    @Test func theInboxGivesWhatIsDueByPayload() async throws {
+        try await withLedger { ledger in
+            let first = try await ledger.submit("one payload", user: "ann", for: "1")
+            let second = try await ledger.submit("one payload", user: "bob")
+            let session = try await ledger.session()
+            defer { session.close() }
+            let bucket = Int(first & 63)
+            #expect(try await session.dueReceipts(at: began + 60) == [bucket: 2])
+            #expect(try await session.dueReceipts(at: began - 86_400).isEmpty)
+            let batch = try await session.nextBatch(bucket: bucket, after: Data(), limit: 10, now: began + 60)
+            #expect(batch.isLast && batch.receiptCount == 2)
+            let group = try #require(batch.groups.first)
+            #expect(group.payload == "one payload" && group.receipts.map(\.id) == [first, second].sorted())
+            let ann = try #require(group.receipts.first { $0.userID == "ann" })
+            #expect(ann.purposes.contains(.init(transactionID: "1", orderID: nil)))
+            let after = try await session.nextBatch(bucket: bucket, after: batch.end, limit: 10, now: began + 60)
+            #expect(after.groups.isEmpty && after.isLast)
+        }
+    }
+
+    @Test func whatIsNewEntersOnceAndWhatIsKnownIsConfirmed() async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("a receipt", for: "1")
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            let sighting = try LedgerBench.sighting("1", receipt: receipt, at: began)
+            let first = try await ledger.record([sighting], receipts: [receipt], run: run, at: began, session)
+            #expect(first.newlyWhite.transactions == 1 && first.verified == first.newlyWhite)
+            #expect(first.receipts.verified == 1 && first.locked.isEmpty && first.receiptsHeld == 0)
+            let later = began + 86_400
+            let again = try LedgerBench.sighting("1", receipt: receipt, at: later)
+            let second = try await ledger.record([again], receipts: [receipt], run: run, at: later, session)
+            #expect(second.newlyWhite.transactions == 0 && second.alreadyWhite == first.newlyWhite)
+            let nights: Int32 = try await ledger.value("(SELECT nights_confirmed FROM iap.white)")
+            #expect(nights == 2)
+            let counts = try await session.receiptCounts(of: run)
+            #expect(counts.verified == 2)
+            #expect(try await ledger.violations() == [])
+        }
+    }
+
+    @Test func aPoorerSourceNeverOverwritesABetterOne() async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("a receipt", for: "1")
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            let best = try LedgerBench.sighting("1", receipt: receipt, source: .serverAPI, at: began) {
+                $0.refundedAt = began - 60
+            }
+            _ = try await ledger.record([best], receipts: [receipt], run: run, at: began, session)
+            for (number, source) in [Source.local, .verifyReceipt].enumerated() {
+                let now = began + Double(number + 1) * 86_400
+                let poorer = try LedgerBench.sighting("1", receipt: receipt, product: "other", source: source, at: now)
+                let totals = try await ledger.record([poorer], receipts: [receipt], run: run, at: now, session)
+                #expect(totals.excluded.transactions == 1, "\(source)")
+            }
+            let product: String = try await ledger.value("(SELECT product_id FROM iap.excluded)")
+            #expect(product == "gems")
+            // Apple's own word of the same rank, and later, takes the refund back.
+            let now = began + 5 * 86_400
+            let reversed = try LedgerBench.sighting("1", receipt: receipt, source: .serverAPI, at: now)
+            let totals = try await ledger.record([reversed], receipts: [receipt], run: run, at: now, session)
+            #expect(totals.newlyWhite.transactions == 1)
+            #expect(try await ledger.violations() == [])
+        }
+    }
+
+    @Test func whatAnotherSessionHoldsIsLeftOutAndNamed() async throws {
+        try await withLedger { ledger in
+            let receipts = [
+                try await ledger.submit("a receipt", for: "1"), try await ledger.submit("a receipt", user: "bob"),
+            ]
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            let server = try await ledger.database.connect(as: "iap_app")
+            defer { server.close() }
+            try await server.execute("BEGIN")
+            _ = try await server.query(
+                """
+                SELECT iap.admit(\(LedgerBench.bundleID), 'Production', '1', '1', 'gems', 1, '2026-01-01', 'ann')
+                """)
+            let sightings = [
+                try LedgerBench.sighting("1", receipt: receipts[0], at: began),
+                try LedgerBench.sighting("2", receipt: receipts[1], user: "bob", at: began),
+            ]
+            let totals = try await ledger.record(sightings, receipts: receipts, run: run, at: began, session)
+            #expect(totals.locked.map(\.text) == ["1"] && totals.receiptsHeld == 1)
+            #expect(totals.newlyWhite.transactions == 1 && totals.receipts.verified == 1)
+            #expect(try await session.holdersOfTransactions().map(\.login) == ["iap_app"])
+            #expect(try await session.dueReceipts(at: began + 60) == [Int(receipts[0] & 63): 1])
+            try await server.execute("ROLLBACK")
+            let rest = try await ledger.record([sightings[0]], receipts: [receipts[0]], run: run, at: began, session)
+            #expect(rest.newlyWhite.transactions == 1 && rest.locked.isEmpty)
+        }
+    }
+
+    @Test func whatWantedAppleIsDueAgainAtOnce() async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("a receipt")
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            let tried = TriedReceipt(id: receipt, outcome: .tryAgain(.appleUnreachable, "no answer"))
+            _ = try await session.record(
+                BatchRecord(runID: run, bucket: Int(receipt & 63), now: began, sightings: [], receipts: [tried]))
+            #expect(try await session.dueReceipts(at: began + 60).isEmpty)
+            var notices: [ReceiptNotice] = []
+            try await session.forEachUnverifiedReceipt { notices.append($0) }
+            #expect(notices.map(\.problem) == [.appleUnreachable] && notices.first?.attempts == 1)
+            try await session.makeDueAgain([.appleUnreachable], triedAt: began)
+            #expect(try await session.dueReceipts(at: began + 60).count == 1)
+            let attempts: Int32 = try await ledger.value("(SELECT attempts FROM iap.receipts)")
+            #expect(attempts == 0)
+        }
+    }
+
+    @Test func whatCantBeUsedIsListedForThirtyDays() async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("", for: "1")
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            let tried = TriedReceipt(id: receipt, outcome: .unusable(.empty, "it is empty"))
+            _ = try await session.record(
+                BatchRecord(runID: run, bucket: Int(receipt & 63), now: began, sightings: [], receipts: [tried]))
+            for (now, count) in [(began, 1), (began + 31 * 86_400, 0)] {
+                var notices: [ReceiptNotice] = []
+                try await session.forEachUnusableReceipt(now: now) { notices.append($0) }
+                #expect(notices.count == count)
+            }
+        }
+    }
+
+    @Test func aMendedSettingHasItsReceiptsAskedAgain() async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("a receipt", for: "1")
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            try await ledger.execute(
+                """
+                DO $$
+                BEGIN
+                    PERFORM iap.submit_receipt('com.example.a', 'ann', 'a receipt', '1');
+                END
+                $$
+                """)
+            let app = App(
+                bundleID: try LedgerBench.app().bundleID, environment: .production, grace: Grace(3600),
+                since: began - 60)
+            var early = try LedgerBench.sighting("1", receipt: receipt, at: began)
+            early = SightedTransaction(
+                subject: ScreeningSubject(
+                    transaction: early.transaction, environment: .production, foundBundleID: app.bundleID, app: app,
+                    productType: nil, isOriginalKnown: false),
+                receipt: InboxReceipt(
+                    id: receipt, bundleID: LedgerBench.bundleID, userID: "ann", orderID: nil, purposes: [],
+                    submittedAt: began, attempts: 0), source: .verifyReceipt, verifiedAt: began)
+            #expect(early.exclusion == .beforeStart)
+            _ = try await ledger.record([early], receipts: [receipt], run: run, at: began, session)
+            #expect(try await session.reconsider([app], at: began) == nil)
+            #expect(try await session.reconsider([try LedgerBench.app()], at: began) == 1)
+            let owed = try LedgerBench.sighting("1", receipt: receipt, at: began + 60)
+            let totals = try await ledger.record([owed], receipts: [receipt], run: run, at: began + 60, session)
+            #expect(totals.newlyWhite.transactions == 1)
+            #expect(try await ledger.violations() == [])
+        }
+    }
+
+    @Test func aRestoredPurchaseIsKnownByItsOriginal() async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("a receipt", for: "2")
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            let restored = try LedgerBench.sighting("2", receipt: receipt, at: began) {
+                $0.originalID = TransactionID("1") ?? $0.originalID
+            }
+            _ = try await ledger.record([restored], receipts: [receipt], run: run, at: began, session)
+            let original = KnownOriginals.Original(
+                id: restored.transaction.originalID, bundleID: restored.key.bundleID, environment: .production)
+            let known = try await session.known([original])
+            #expect(known.isKnown(original, besides: try #require(TransactionID("3")), presented: []))
+            #expect(!known.isKnown(original, besides: restored.key.id, presented: []))
+        }
+    }
+
+    @Test func aDryRunLeavesTheTablesAsTheyAre() async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("a receipt", for: "1")
+            // Years of deliveries behind it, of which the last came after the books were closed.
+            for id in ["8", "9"] {
+                for call: SQL in [
+                    "iap.admit('com.example.a', 'Production', \(id), \(id), 'gems', 1, '2026-01-01', 'ann')",
+                    "iap.claim('com.example.a', \(id), 'ann')",
+                ] { let _: String = try await ledger.value(call) }
+                guard id == "8" else { continue }
+                let session = try await ledger.session()
+                _ = try await session.closeBooks(of: try await ledger.begin(at: began, session))
+                session.close()
+            }
+            let session = try await ledger.session()
+            defer { session.close() }
+            try await session.shadowTables()
+            let run = try await ledger.begin(at: began, session)
+            let sighting = try LedgerBench.sighting("1", receipt: receipt, at: began)
+            let totals = try await ledger.record([sighting], receipts: [receipt], run: run, at: began, session)
+            #expect(totals.newlyWhite.transactions == 1)
+            let books = try await session.closeBooks(of: run)
+            #expect(books.imbalances == [] && books.closingWhite.transactions == 1 && books.claimed.transactions == 1)
+            try await session.checkNight()
+            let white: Int = try await ledger.value("(SELECT count(*) FROM iap.white)")
+            #expect(white == 0)
+        }
+    }
+}

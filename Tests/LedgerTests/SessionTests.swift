@@ -1,0 +1,165 @@
+import Foundation
+import Ledger
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+
+/// Sessions, their locks and rights; and what the support desk asks and decides.
+@Suite struct SessionTests {
+    @Test func aLockIsOneSessionsUntilItEnds() async throws {
+        try await withLedger { ledger in
+            let (one, other) = (try await ledger.session(), try await ledger.session())
+            defer { other.close() }
+            #expect(try await one.tryLock(.bucket(7)))
+            #expect(try await !other.tryLock(.bucket(7)))
+            let holders = try await other.holders(of: .bucket(7))
+            #expect(holders.count == 1 && holders.first?.isJob == true && holders.first?.since != nil)
+            #expect(try await other.tryLock(.night(isShared: true)))
+            #expect(try await one.tryLock(.night(isShared: true)))
+            #expect(try await !one.tryLock(.night(isShared: false)))
+            try await one.unlock(.bucket(7))
+            #expect(try await other.tryLock(.bucket(7)))
+            one.close()
+            try await other.unlock(.night(isShared: true))
+            #expect(try await other.tryLock(.night(isShared: false)))
+        }
+    }
+
+    @Test func twoDatabasesLockInSpacesOfTheirOwn() async throws {
+        let spaces = try await withThrowingTaskGroup(of: Int32.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    try await withScratchDatabase(empty: true) { database in
+                        let session = try await LedgerSession.connect(LedgerSettings(database: database.conninfo))
+                        defer { session.close() }
+                        _ = try await session.migrate()
+                        return try await LedgerBench(database: database).value("(SELECT space FROM iap.lock_space)")
+                    }
+                }
+            }
+            return try await group.reduce(into: Set<Int32>()) { $0.insert($1) }
+        }
+        #expect(spaces.count == 2)
+    }
+
+    @Test func aSessionThatWasLostComesBackAndStages() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            let began = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
+            let receipt = try await ledger.submit("a receipt", for: "1")
+            let run = try await ledger.begin(at: began, session)
+            let sighting = try LedgerBench.sighting("1", receipt: receipt, at: began)
+            _ = try await ledger.record([sighting], receipts: [receipt], run: run, at: began, session)
+            try await ledger.execute(
+                """
+                DO $$
+                BEGIN
+                    PERFORM pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+                    WHERE datname = current_database() AND usename = 'iap_job';
+                END
+                $$
+                """)
+            await #expect(throws: LedgerError.self) { _ = try await session.dueReceipts(at: began) }
+            #expect(!session.isAlive)
+            try await session.reconnect()
+            let totals = try await ledger.record([sighting], receipts: [receipt], run: run, at: began, session)
+            #expect(totals.alreadyWhite.transactions == 1)
+        }
+    }
+
+    @Test func theJobsRightsAreCheckedBeforeTheNight() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            try await session.checkRights()
+            let found = try await session.examine()
+            #expect(found.missingRights.isEmpty && !found.isTooPowerful && found.keepsSessions)
+            try await ledger.execute("REVOKE EXECUTE ON FUNCTION iap.record FROM iap_job")
+            await #expect {
+                try await session.checkRights()
+            } throws: { error in
+                guard case LedgerError.refused(let text) = error else { return false }
+                return text.contains("EXECUTE on iap.record")
+            }
+            let desk = try await ledger.session(as: "iap_support")
+            defer { desk.close() }
+            #expect(try await desk.missingSupportRights().isEmpty)
+            try await ledger.execute("REVOKE SELECT ON iap.moves FROM iap_support")
+            #expect(try await desk.missingSupportRights() == ["SELECT on iap.moves"])
+        }
+    }
+
+    @Test func theDeskSeesAPurchasesWholeWay() async throws {
+        try await withLedger { ledger in
+            let _: String = try await ledger.value(
+                "iap.admit('com.example.a', 'Production', '1', '1', 'gems', 1, '2026-01-01', 'ann')")
+            let desk = try await ledger.session(as: "iap_support")
+            defer { desk.close() }
+            var resolution = Resolution(
+                transactionID: try #require(TransactionID("1")), decision: .delivered, by: "sue", note: "a ticket")
+            #expect(try await desk.carryOut(resolution) == .done)
+            #expect(try await desk.carryOut(resolution) == .unchanged(.alreadyDelivered))
+            resolution.decision = .reopened
+            #expect(try await desk.carryOut(resolution) == .done)
+            let found = try #require(try await desk.lookUp("1").transactions.first)
+            #expect(found.events.map(\.kind) == ["resolved", "reopened"])
+            #expect(found.events.first?.details["note"] == "a ticket")
+            guard case .white(let owed) = found.place else { return #expect(Bool(false), "\(found.place)") }
+            #expect(owed.admittedFor == "ann")
+            #expect(try await desk.lookUp("nobody").transactions.isEmpty)
+        }
+    }
+
+    @Test func aPersonIsErasedFromEveryRow() async throws {
+        try await withLedger { ledger in
+            for call: SQL in [
+                "iap.admit('com.example.a', 'Production', '1', '1', 'gems', 1, '2026-01-01', 'ann')",
+                "iap.claim('com.example.a', '1', 'ann', 'order-1')",
+            ] { let _: String = try await ledger.value(call) }
+            let job = try await ledger.session()
+            defer { job.close() }
+            let began = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
+            _ = try await job.closeBooks(of: try await ledger.begin(at: began, job))
+            let session = try await ledger.session(as: "iap_privacy")
+            defer { session.close() }
+            guard case .erased(_, _, _) = try await session.erase(Erasure(userID: "ann", by: "dana", isDryRun: true))
+            else { return #expect(Bool(false)) }
+            let outcome = try await session.erase(Erasure(userID: "ann", by: "dana"))
+            guard case .erased(let pseudonym, let rows, _) = outcome else { return #expect(Bool(false), "\(outcome)") }
+            #expect(rows.contains { $0.table == "transactions" && $0.count == 1 })
+            let user: String = try await ledger.value("(SELECT user_id FROM iap.black)")
+            #expect(user == pseudonym)
+            let named: Int = try await ledger.value(
+                "(SELECT count(*) FROM iap.moves WHERE details::text LIKE '%ann%')")
+            #expect(named == 0)
+            #expect(try await ledger.violations() == [])
+            #expect(try await session.erase(Erasure(userID: "ann", by: "dana")) == .unknown)
+        }
+    }
+
+    @Test func aSalesReportIsTakenOnce() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            let day = try #require(CalendarDay(year: 2026, month: 11, day: 20))
+            let line = SalesLine(
+                day: day, developer: "Us", appSKU: "GAME", productID: try #require(ProductID("gems")), type: "IA1",
+                storefront: "USA", units: 3, price: nil, proceeds: nil)
+            let staged = StagedSales(
+                file: "S_D.txt", otherDays: [], refused: 0, apps: ["GAME": try LedgerBench.app().bundleID])
+            try await session.prepareSales()
+            for _ in 0..<2 {
+                try await session.stage([line])
+                #expect(try await session.take(staged).days.count == 1)
+            }
+            let reports: Int = try await ledger.value("(SELECT count(*) FROM iap.sales_reports)")
+            #expect(reports == 1)
+            let figures = try #require(try await session.salesFigures(of: [day]))
+            #expect(figures.unitsSold == 3 && figures.unitsSeen == 0 && figures.missing == 3)
+            try await session.stage([line])
+            try await session.discardStagedSales()
+        }
+    }
+}
