@@ -128,16 +128,6 @@ CREATE TYPE iap.change AS (
 
 COMMENT ON TYPE iap.change IS 'A row of iap.transactions as its writer locked it, and as it shall be.';
 
-CREATE TYPE iap.entered AS (
-	transaction_id text COLLATE pg_catalog."C",
-	bundle_id text COLLATE pg_catalog."C",
-	environment text,
-	place text,
-	quantity integer
-);
-
-COMMENT ON TYPE iap.entered IS 'A transaction that is new in the ledger.';
-
 CREATE TYPE iap."position" AS (
 	place text,
 	detail text,
@@ -1070,65 +1060,59 @@ $$;
 
 COMMENT ON FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) IS 'A transaction whose goods were delivered: black.';
 
-CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS iap.entered[]
+CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    entered iap.entered[];
 BEGIN
-    WITH entry AS (
-        INSERT INTO transactions
-        SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
-        FROM (
-            SELECT
-                v.transaction_id, v.bundle_id, v.environment,
-                CASE
-                    WHEN v.delivered_at IS NOT NULL THEN 'black' WHEN v.exclusion IS NOT NULL THEN 'excluded'
-                    ELSE 'white'
-                END,
-                v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type), v.quantity,
-                v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
-                v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
-                v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END, NULL::timestamptz, v.source,
-                v.verified_at,
-                (booked.amount).milliunits, (booked.amount).currency, (booked.amount).booked_as,
-                nextval('iap.trail'), at, run,
-                CASE WHEN v.delivered_at IS NULL THEN v.user_id END, v.receipt_id,
-                CASE WHEN run IS NULL THEN 0 ELSE 1 END, CASE WHEN run IS NOT NULL THEN v.verified_at END,
-                CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END,
-                CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END,
-                CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END, v.delivered_at,
-                CASE WHEN v.delivered_at IS NULL THEN v.exclusion END,
-                CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END,
-                CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END,
-                NULL::bigint
-            FROM unnest(purchases) AS v
-            LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
-            CROSS JOIN LATERAL (
-                SELECT iap.amount_of(
-                    v.price_milliunits, v.currency, v.is_trial, v.quantity, listed.list_price_milliunits,
-                    listed.currency) AS amount
-            ) AS booked
-            ORDER BY v.transaction_id, v.bundle_id, v.environment
-        ) AS new
-        RETURNING transaction_id, bundle_id, environment, place, quantity
-    )
-    SELECT coalesce(array_agg(entry::iap.entered), '{}') INTO entered FROM entry;
-    RETURN entered;
+    INSERT INTO transactions
+    SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
+    FROM (
+        SELECT
+            v.transaction_id, v.bundle_id, v.environment,
+            CASE
+                WHEN v.delivered_at IS NOT NULL THEN 'black' WHEN v.exclusion IS NOT NULL THEN 'excluded'
+                ELSE 'white'
+            END,
+            v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type), v.quantity,
+            v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
+            v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
+            v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END, NULL::timestamptz, v.source,
+            v.verified_at,
+            (booked.amount).milliunits, (booked.amount).currency, (booked.amount).booked_as,
+            nextval('iap.trail'), at, run,
+            CASE WHEN v.delivered_at IS NULL THEN v.user_id END, v.receipt_id,
+            CASE WHEN run IS NULL THEN 0 ELSE 1 END, CASE WHEN run IS NOT NULL THEN v.verified_at END,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END,
+            CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END, v.delivered_at,
+            CASE WHEN v.delivered_at IS NULL THEN v.exclusion END,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END,
+            NULL::bigint
+        FROM unnest(purchases) AS v
+        LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
+        CROSS JOIN LATERAL (
+            SELECT iap.amount_of(
+                v.price_milliunits, v.currency, v.is_trial, v.quantity, listed.list_price_milliunits,
+                listed.currency) AS amount
+        ) AS booked
+        ORDER BY v.transaction_id, v.bundle_id, v.environment
+    ) AS new;
 END
 $$;
 
 COMMENT ON FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) IS 'Takes purchases into the ledger that it does not hold: delivered before, not owed, or owed. One that is there, or that another session has entered meanwhile, is a unique_violation.';
 
-CREATE FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS iap.entered[]
+CREATE FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS integer[]
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    entered  iap.entered[] := '{}';
+    entered  integer[] := '{}';
     purchase iap.verified;
     patience text := current_setting('lock_timeout');
 BEGIN
-    RETURN iap.enter(purchases, run, at);
+    PERFORM iap.enter(purchases, run, at);
+    RETURN ARRAY(SELECT number FROM unnest(purchases));
 EXCEPTION
     WHEN unique_violation THEN
         -- Another session has entered one of them since they were looked for: it is known now.
@@ -1138,7 +1122,8 @@ EXCEPTION
         PERFORM set_config('lock_timeout', '20ms', true);
         FOREACH purchase IN ARRAY purchases LOOP
             BEGIN
-                entered := entered || iap.enter(ARRAY[purchase], run, at);
+                PERFORM iap.enter(ARRAY[purchase], run, at);
+                entered := entered || purchase.number;
             EXCEPTION
                 WHEN unique_violation OR lock_not_available OR deadlock_detected THEN NULL;
             END;
@@ -1148,7 +1133,7 @@ EXCEPTION
 END
 $$;
 
-COMMENT ON FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) IS 'iap.enter, without what another session enters at the same time and does not end; nothing where another session has entered any of them.';
+COMMENT ON FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) IS 'iap.enter, without what another session enters at the same time and does not end; nothing where another session has entered any of them. Says the numbers in the batch of what has entered.';
 
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
     LANGUAGE plpgsql
@@ -1357,7 +1342,7 @@ $$;
 
 COMMENT ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) IS 'Closes the cases of what is owed no more, and opens those again whose resolve was taken back.';
 
-CREATE FUNCTION iap.hear(purchases iap.verified[], run bigint, at timestamp with time zone, OUT entered iap.standing[], OUT known iap.standing[]) RETURNS record
+CREATE FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
@@ -1369,28 +1354,26 @@ DECLARE
 BEGIN
     SELECT
         array_agg(v::iap.verified) FILTER (WHERE t.place IS NULL),
-        array_agg(v::iap.verified) FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v) IS TRUE),
+        array_agg(v::iap.verified)
+            FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v::iap.verified) IS TRUE),
         coalesce(
             array_agg(ROW(v.number, v.transaction_id, t.quantity, t.place, false)::iap.standing)
-                FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v) IS NOT TRUE),
+                FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v::iap.verified) IS NOT TRUE),
             '{}')
     INTO fresh, news, known
-    FROM unnest(purchases) AS v
+    FROM heard AS v
     -- By the primary key, whatever the planner knows of the table: in a first night that is nothing.
     LEFT JOIN LATERAL (
         SELECT * FROM transactions AS found
         WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
             AND found.environment = v.environment
         OFFSET 0
-    ) AS t ON true;
+    ) AS t ON true
+    WHERE numbers IS NULL OR v.number = ANY (numbers);
 
     entered := '{}';
     IF fresh IS NOT NULL THEN
-        SELECT coalesce(
-            array_agg(ROW(v.number, t.transaction_id, t.quantity, t.place, t.place = 'white')::iap.standing), '{}')
-        INTO entered
-        FROM unnest(iap.enter_unlocked(fresh, run, at)) AS t
-        JOIN unnest(fresh) AS v USING (transaction_id, bundle_id, environment);
+        entered := iap.enter_unlocked(fresh, run, at);
     END IF;
     IF news IS NOT NULL THEN
         SELECT
@@ -1422,7 +1405,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.hear(purchases iap.verified[], run bigint, at timestamp with time zone, OUT entered iap.standing[], OUT known iap.standing[]) IS 'Takes what Apple says of purchases into the ledger: what is new enters, what is known becomes what Apple says of it now. Says where each is, but for what another session has locked.';
+COMMENT ON FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) IS 'Takes what Apple says of purchases into the ledger, of those with these numbers in the batch, or of all: what is new enters, what is known becomes what Apple says of it now. Says where each is, but for what another session has locked.';
 
 CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
@@ -1947,38 +1930,48 @@ CREATE FUNCTION iap.record(run bigint, at timestamp with time zone, slice smalli
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
-    purchases iap.verified[];
-    remaining iap.verified[];
+    patience  text := current_setting('lock_timeout');
+    remaining integer[];
     told      record;
-    stood     iap.standing[] := '{}';
+    entered   integer[] := '{}';
+    known     iap.standing[] := '{}';
+    owed      integer[];
     total     record;
     recorded  iap.recorded;
 BEGIN
-    SELECT coalesce(array_agg(heard::iap.verified), '{}') INTO purchases FROM heard;
-    remaining := purchases;
     -- A claim, or another batch of the night, holds a transaction for milliseconds: what is locked for longer is left.
     FOR round IN 1 .. 4 LOOP
         told := iap.hear(remaining, run, at);
-        -- What is new has not been seen in any receipt yet.
-        IF told.entered <> '{}' THEN
-            INSERT INTO sightings SELECT * FROM iap.sightings_of(purchases, told.entered, run, slice);
-        END IF;
-        IF told.known <> '{}' THEN
-            PERFORM iap.sight_again(purchases, told.known, run, slice);
-        END IF;
-        stood := stood || told.entered || told.known;
-        EXIT WHEN cardinality(stood) = cardinality(purchases);
-        SELECT array_agg(v::iap.verified) INTO remaining
-        FROM unnest(purchases) AS v
-        WHERE NOT EXISTS (SELECT FROM unnest(stood) AS standing WHERE standing.number = v.number);
+        entered := entered || told.entered;
+        known := known || told.known;
+        SELECT array_agg(number) INTO remaining
+        FROM heard
+        WHERE number <> ALL (entered)
+            AND NOT EXISTS (SELECT FROM unnest(known) AS standing WHERE standing.number = heard.number);
+        EXIT WHEN remaining IS NULL;
         PERFORM set_config('lock_timeout', '20ms', true), pg_sleep(0.01 * round);
     END LOOP;
+    PERFORM set_config('lock_timeout', patience, true);
+
+    -- What is new has not been seen in any receipt yet.
+    INSERT INTO sightings SELECT * FROM iap.sightings_of(entered, run, slice);
+    IF known <> '{}' THEN
+        PERFORM iap.sight_again(ARRAY(SELECT number FROM unnest(known)), run, slice);
+    END IF;
 
     FOR total IN
         SELECT
-            place, is_new,
+            place, is_new, array_agg(number) AS numbers,
             ARRAY[count(*), sum(quantity), bit_xor(hashtextextended(transaction_id, 0))]::bigint[] AS tally
-        FROM unnest(stood) AS standing
+        FROM (
+            SELECT
+                number, transaction_id, quantity, CASE WHEN exclusion IS NULL THEN 'white' ELSE 'excluded' END AS place,
+                exclusion IS NULL AS is_new
+            FROM heard
+            WHERE number = ANY (entered)
+            UNION ALL
+            SELECT number, transaction_id, quantity, place, is_new FROM unnest(known)
+        ) AS standing
         GROUP BY place, is_new
     LOOP
         CASE
@@ -1987,16 +1980,13 @@ BEGIN
             WHEN total.place = 'black' THEN recorded.already_black := total.tally;
             ELSE recorded.excluded := total.tally;
         END CASE;
+        IF total.place = 'white' THEN
+            owed := owed || total.numbers;
+        END IF;
     END LOOP;
-    SELECT
-        coalesce(array_agg(DISTINCT seen.receipt_id) FILTER (WHERE place = 'white'), '{}'),
-        coalesce(array_agg(DISTINCT seen.receipt_id) FILTER (WHERE place IS NULL), '{}')
-    INTO recorded.watched, recorded.held
-    FROM seen
-    LEFT JOIN unnest(stood) AS standing USING (number);
-    IF cardinality(stood) < cardinality(purchases) THEN
-        SELECT array_agg(v.transaction_id) INTO recorded.locked FROM unnest(remaining) AS v;
-    END IF;
+    recorded.watched := ARRAY(SELECT DISTINCT receipt_id FROM seen WHERE number = ANY (owed));
+    recorded.held := ARRAY(SELECT DISTINCT receipt_id FROM seen WHERE number = ANY (remaining));
+    SELECT array_agg(transaction_id) INTO recorded.locked FROM heard WHERE number = ANY (remaining);
     RETURN recorded;
 END
 $$;
@@ -2368,12 +2358,12 @@ $$;
 
 COMMENT ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) IS 'Remembers that a transaction was seen in a receipt that was uploaded for it.';
 
-CREATE FUNCTION iap.sight_again(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) RETURNS void
+CREATE FUNCTION iap.sight_again(numbers integer[], run bigint, slice smallint) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
     INSERT INTO sightings AS known
-    SELECT * FROM iap.sightings_of(purchases, stood, run, slice)
+    SELECT * FROM iap.sightings_of(numbers, run, slice)
     ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
     SET is_named = known.is_named OR EXCLUDED.is_named,
         in_receipt = known.in_receipt OR EXCLUDED.in_receipt,
@@ -2390,26 +2380,27 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.sight_again(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) IS 'Remembers in which receipts known transactions were seen, and who handed them in.';
+COMMENT ON FUNCTION iap.sight_again(numbers integer[], run bigint, slice smallint) IS 'Remembers in which receipts known transactions were seen, and who handed them in.';
 
-CREATE FUNCTION iap.sightings_of(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) RETURNS SETOF iap.sightings
+CREATE FUNCTION iap.sightings_of(numbers integer[], run bigint, slice smallint) RETURNS SETOF iap.sightings
     LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 BEGIN
     RETURN QUERY
     SELECT sighting.*, audit.seal(ROW(sighting.*, NULL)::iap.sightings)
     FROM (
         SELECT
-            v.transaction_id, v.bundle_id, v.environment, slice, seen.receipt_id, seen.user_id, seen.order_id,
-            seen.is_named, seen.in_receipt, seen.uploaded_at, run
+            heard.transaction_id, heard.bundle_id, heard.environment, slice, seen.receipt_id, seen.user_id,
+            seen.order_id, seen.is_named, seen.in_receipt, seen.uploaded_at, run
         FROM seen
-        JOIN unnest(purchases) AS v USING (number)
-        JOIN unnest(stood) AS standing USING (number)
+        JOIN heard USING (number)
+        WHERE number = ANY (numbers)
     ) AS sighting;
 END
 $$;
 
-COMMENT ON FUNCTION iap.sightings_of(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) IS 'In which receipts of the batch these transactions were seen.';
+COMMENT ON FUNCTION iap.sightings_of(numbers integer[], run bigint, slice smallint) IS 'In which receipts of the batch the transactions of these numbers were seen.';
 
 CREATE FUNCTION iap.standing(t iap.transactions) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -4298,7 +4289,7 @@ REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint,
 
 REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.hear(purchases iap.verified[], run bigint, at timestamp with time zone, OUT entered iap.standing[], OUT known iap.standing[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) FROM PUBLIC;
 
@@ -4360,9 +4351,9 @@ REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note
 
 REVOKE ALL ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.sight_again(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.sight_again(numbers integer[], run bigint, slice smallint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.sightings_of(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.sightings_of(numbers integer[], run bigint, slice smallint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.standing(t iap.transactions) FROM PUBLIC;
 

@@ -108,55 +108,43 @@ COMMENT ON FUNCTION iap.position_of IS 'What the books say of a transaction as i
 
 -- Entering -----------------------------------------------------------------------------------------------------------
 
-CREATE TYPE iap.entered AS (
-    transaction_id text COLLATE "C", bundle_id text COLLATE "C", environment text, place text, quantity integer
-);
-COMMENT ON TYPE iap.entered IS 'A transaction that is new in the ledger.';
-
-CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamptz) RETURNS iap.entered[]
+CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
-DECLARE
-    entered iap.entered[];
 BEGIN
-    WITH entry AS (
-        INSERT INTO transactions
-        SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
-        FROM (
-            SELECT
-                v.transaction_id, v.bundle_id, v.environment,
-                CASE
-                    WHEN v.delivered_at IS NOT NULL THEN 'black' WHEN v.exclusion IS NOT NULL THEN 'excluded'
-                    ELSE 'white'
-                END,
-                v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type), v.quantity,
-                v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
-                v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
-                v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END, NULL::timestamptz, v.source,
-                v.verified_at,
-                (booked.amount).milliunits, (booked.amount).currency, (booked.amount).booked_as,
-                nextval('iap.trail'), at, run,
-                CASE WHEN v.delivered_at IS NULL THEN v.user_id END, v.receipt_id,
-                CASE WHEN run IS NULL THEN 0 ELSE 1 END, CASE WHEN run IS NOT NULL THEN v.verified_at END,
-                CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END,
-                CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END,
-                CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END, v.delivered_at,
-                CASE WHEN v.delivered_at IS NULL THEN v.exclusion END,
-                CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END,
-                CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END,
-                NULL::bigint
-            FROM unnest(purchases) AS v
-            LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
-            CROSS JOIN LATERAL (
-                SELECT iap.amount_of(
-                    v.price_milliunits, v.currency, v.is_trial, v.quantity, listed.list_price_milliunits,
-                    listed.currency) AS amount
-            ) AS booked
-            ORDER BY v.transaction_id, v.bundle_id, v.environment
-        ) AS new
-        RETURNING transaction_id, bundle_id, environment, place, quantity
-    )
-    SELECT coalesce(array_agg(entry::iap.entered), '{}') INTO entered FROM entry;
-    RETURN entered;
+    INSERT INTO transactions
+    SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
+    FROM (
+        SELECT
+            v.transaction_id, v.bundle_id, v.environment,
+            CASE
+                WHEN v.delivered_at IS NOT NULL THEN 'black' WHEN v.exclusion IS NOT NULL THEN 'excluded'
+                ELSE 'white'
+            END,
+            v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type), v.quantity,
+            v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
+            v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
+            v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END, NULL::timestamptz, v.source,
+            v.verified_at,
+            (booked.amount).milliunits, (booked.amount).currency, (booked.amount).booked_as,
+            nextval('iap.trail'), at, run,
+            CASE WHEN v.delivered_at IS NULL THEN v.user_id END, v.receipt_id,
+            CASE WHEN run IS NULL THEN 0 ELSE 1 END, CASE WHEN run IS NOT NULL THEN v.verified_at END,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END,
+            CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END, v.delivered_at,
+            CASE WHEN v.delivered_at IS NULL THEN v.exclusion END,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END,
+            NULL::bigint
+        FROM unnest(purchases) AS v
+        LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
+        CROSS JOIN LATERAL (
+            SELECT iap.amount_of(
+                v.price_milliunits, v.currency, v.is_trial, v.quantity, listed.list_price_milliunits,
+                listed.currency) AS amount
+        ) AS booked
+        ORDER BY v.transaction_id, v.bundle_id, v.environment
+    ) AS new;
 END
 $$;
 COMMENT ON FUNCTION iap.enter IS

@@ -29,14 +29,15 @@ CREATE TYPE iap.recorded AS (
 );
 COMMENT ON TYPE iap.recorded IS 'What became of a batch.';
 
-CREATE FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamptz) RETURNS iap.entered[]
+CREATE FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamptz) RETURNS integer[]
 LANGUAGE plpgsql AS $$
 DECLARE
-    entered  iap.entered[] := '{}';
+    entered  integer[] := '{}';
     purchase iap.verified;
     patience text := current_setting('lock_timeout');
 BEGIN
-    RETURN iap.enter(purchases, run, at);
+    PERFORM iap.enter(purchases, run, at);
+    RETURN ARRAY(SELECT number FROM unnest(purchases));
 EXCEPTION
     WHEN unique_violation THEN
         -- Another session has entered one of them since they were looked for: it is known now.
@@ -46,7 +47,8 @@ EXCEPTION
         PERFORM set_config('lock_timeout', '20ms', true);
         FOREACH purchase IN ARRAY purchases LOOP
             BEGIN
-                entered := entered || iap.enter(ARRAY[purchase], run, at);
+                PERFORM iap.enter(ARRAY[purchase], run, at);
+                entered := entered || purchase.number;
             EXCEPTION
                 WHEN unique_violation OR lock_not_available OR deadlock_detected THEN NULL;
             END;
@@ -57,7 +59,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.enter_unlocked IS
     'iap.enter, without what another session enters at the same time and does not end; nothing where another session '
-    'has entered any of them.';
+    'has entered any of them. Says the numbers in the batch of what has entered.';
 
 CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -76,7 +78,7 @@ COMMENT ON FUNCTION iap.is_news IS 'Whether iap.heard can make anything else of 
 
 -- Their plans are made for the batch in hand: the planner must know how many transactions it holds.
 CREATE FUNCTION iap.hear(
-    purchases iap.verified[], run bigint, at timestamptz, OUT entered iap.standing[], OUT known iap.standing[]
+    numbers integer[], run bigint, at timestamptz, OUT entered integer[], OUT known iap.standing[]
 ) LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     fresh   iap.verified[];
@@ -86,28 +88,26 @@ DECLARE
 BEGIN
     SELECT
         array_agg(v::iap.verified) FILTER (WHERE t.place IS NULL),
-        array_agg(v::iap.verified) FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v) IS TRUE),
+        array_agg(v::iap.verified)
+            FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v::iap.verified) IS TRUE),
         coalesce(
             array_agg(ROW(v.number, v.transaction_id, t.quantity, t.place, false)::iap.standing)
-                FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v) IS NOT TRUE),
+                FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v::iap.verified) IS NOT TRUE),
             '{}')
     INTO fresh, news, known
-    FROM unnest(purchases) AS v
+    FROM heard AS v
     -- By the primary key, whatever the planner knows of the table: in a first night that is nothing.
     LEFT JOIN LATERAL (
         SELECT * FROM transactions AS found
         WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
             AND found.environment = v.environment
         OFFSET 0
-    ) AS t ON true;
+    ) AS t ON true
+    WHERE numbers IS NULL OR v.number = ANY (numbers);
 
     entered := '{}';
     IF fresh IS NOT NULL THEN
-        SELECT coalesce(
-            array_agg(ROW(v.number, t.transaction_id, t.quantity, t.place, t.place = 'white')::iap.standing), '{}')
-        INTO entered
-        FROM unnest(iap.enter_unlocked(fresh, run, at)) AS t
-        JOIN unnest(fresh) AS v USING (transaction_id, bundle_id, environment);
+        entered := iap.enter_unlocked(fresh, run, at);
     END IF;
     IF news IS NOT NULL THEN
         SELECT
@@ -139,44 +139,55 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.hear IS
-    'Takes what Apple says of purchases into the ledger: what is new enters, what is known becomes what Apple says of it '
-    'now. Says where each is, but for what another session has locked.';
+    'Takes what Apple says of purchases into the ledger, of those with these numbers in the batch, or of all: what is new '
+    'enters, what is known becomes what Apple says of it now. Says where each is, but for what another session has '
+    'locked.';
 
 CREATE FUNCTION iap.record(run bigint, at timestamptz, slice smallint) RETURNS iap.recorded
 LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
-    purchases iap.verified[];
-    remaining iap.verified[];
+    patience  text := current_setting('lock_timeout');
+    remaining integer[];
     told      record;
-    stood     iap.standing[] := '{}';
+    entered   integer[] := '{}';
+    known     iap.standing[] := '{}';
+    owed      integer[];
     total     record;
     recorded  iap.recorded;
 BEGIN
-    SELECT coalesce(array_agg(heard::iap.verified), '{}') INTO purchases FROM heard;
-    remaining := purchases;
     -- A claim, or another batch of the night, holds a transaction for milliseconds: what is locked for longer is left.
     FOR round IN 1 .. 4 LOOP
         told := iap.hear(remaining, run, at);
-        -- What is new has not been seen in any receipt yet.
-        IF told.entered <> '{}' THEN
-            INSERT INTO sightings SELECT * FROM iap.sightings_of(purchases, told.entered, run, slice);
-        END IF;
-        IF told.known <> '{}' THEN
-            PERFORM iap.sight_again(purchases, told.known, run, slice);
-        END IF;
-        stood := stood || told.entered || told.known;
-        EXIT WHEN cardinality(stood) = cardinality(purchases);
-        SELECT array_agg(v::iap.verified) INTO remaining
-        FROM unnest(purchases) AS v
-        WHERE NOT EXISTS (SELECT FROM unnest(stood) AS standing WHERE standing.number = v.number);
+        entered := entered || told.entered;
+        known := known || told.known;
+        SELECT array_agg(number) INTO remaining
+        FROM heard
+        WHERE number <> ALL (entered)
+            AND NOT EXISTS (SELECT FROM unnest(known) AS standing WHERE standing.number = heard.number);
+        EXIT WHEN remaining IS NULL;
         PERFORM set_config('lock_timeout', '20ms', true), pg_sleep(0.01 * round);
     END LOOP;
+    PERFORM set_config('lock_timeout', patience, true);
+
+    -- What is new has not been seen in any receipt yet.
+    INSERT INTO sightings SELECT * FROM iap.sightings_of(entered, run, slice);
+    IF known <> '{}' THEN
+        PERFORM iap.sight_again(ARRAY(SELECT number FROM unnest(known)), run, slice);
+    END IF;
 
     FOR total IN
         SELECT
-            place, is_new,
+            place, is_new, array_agg(number) AS numbers,
             ARRAY[count(*), sum(quantity), bit_xor(hashtextextended(transaction_id, 0))]::bigint[] AS tally
-        FROM unnest(stood) AS standing
+        FROM (
+            SELECT
+                number, transaction_id, quantity, CASE WHEN exclusion IS NULL THEN 'white' ELSE 'excluded' END AS place,
+                exclusion IS NULL AS is_new
+            FROM heard
+            WHERE number = ANY (entered)
+            UNION ALL
+            SELECT number, transaction_id, quantity, place, is_new FROM unnest(known)
+        ) AS standing
         GROUP BY place, is_new
     LOOP
         CASE
@@ -185,16 +196,13 @@ BEGIN
             WHEN total.place = 'black' THEN recorded.already_black := total.tally;
             ELSE recorded.excluded := total.tally;
         END CASE;
+        IF total.place = 'white' THEN
+            owed := owed || total.numbers;
+        END IF;
     END LOOP;
-    SELECT
-        coalesce(array_agg(DISTINCT seen.receipt_id) FILTER (WHERE place = 'white'), '{}'),
-        coalesce(array_agg(DISTINCT seen.receipt_id) FILTER (WHERE place IS NULL), '{}')
-    INTO recorded.watched, recorded.held
-    FROM seen
-    LEFT JOIN unnest(stood) AS standing USING (number);
-    IF cardinality(stood) < cardinality(purchases) THEN
-        SELECT array_agg(v.transaction_id) INTO recorded.locked FROM unnest(remaining) AS v;
-    END IF;
+    recorded.watched := ARRAY(SELECT DISTINCT receipt_id FROM seen WHERE number = ANY (owed));
+    recorded.held := ARRAY(SELECT DISTINCT receipt_id FROM seen WHERE number = ANY (remaining));
+    SELECT array_agg(transaction_id) INTO recorded.locked FROM heard WHERE number = ANY (remaining);
     RETURN recorded;
 END
 $$;
@@ -202,30 +210,28 @@ COMMENT ON FUNCTION iap.record IS
     'Takes the batch that is staged in the session''s tables heard and seen into the ledger. What another session has '
     'locked is left out, one by one.';
 
-CREATE FUNCTION iap.sightings_of(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint)
-RETURNS SETOF iap.sightings
-LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION iap.sightings_of(numbers integer[], run bigint, slice smallint) RETURNS SETOF iap.sightings
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
     RETURN QUERY
     SELECT sighting.*, audit.seal(ROW(sighting.*, NULL)::iap.sightings)
     FROM (
         SELECT
-            v.transaction_id, v.bundle_id, v.environment, slice, seen.receipt_id, seen.user_id, seen.order_id,
-            seen.is_named, seen.in_receipt, seen.uploaded_at, run
+            heard.transaction_id, heard.bundle_id, heard.environment, slice, seen.receipt_id, seen.user_id,
+            seen.order_id, seen.is_named, seen.in_receipt, seen.uploaded_at, run
         FROM seen
-        JOIN unnest(purchases) AS v USING (number)
-        JOIN unnest(stood) AS standing USING (number)
+        JOIN heard USING (number)
+        WHERE number = ANY (numbers)
     ) AS sighting;
 END
 $$;
-COMMENT ON FUNCTION iap.sightings_of IS 'In which receipts of the batch these transactions were seen.';
+COMMENT ON FUNCTION iap.sightings_of IS 'In which receipts of the batch the transactions of these numbers were seen.';
 
-CREATE FUNCTION iap.sight_again(purchases iap.verified[], stood iap.standing[], run bigint, slice smallint)
-RETURNS void
+CREATE FUNCTION iap.sight_again(numbers integer[], run bigint, slice smallint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO sightings AS known
-    SELECT * FROM iap.sightings_of(purchases, stood, run, slice)
+    SELECT * FROM iap.sightings_of(numbers, run, slice)
     ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
     SET is_named = known.is_named OR EXCLUDED.is_named,
         in_receipt = known.in_receipt OR EXCLUDED.in_receipt,
