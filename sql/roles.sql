@@ -118,10 +118,10 @@ GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
     iap.import_deliveries, iap.present, iap.enter, iap.amount_of, iap.position_of, iap.delivered, iap.excluded,
     iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.type_of,
-    iap.is_of_original, iap.withdraw_restored, iap.note, audit.receipt_seal, audit.event_seal
+    iap.is_of_original, iap.withdraw_restored, iap.note, audit.receipt_seal
     TO iap_import;
 GRANT EXECUTE ON FUNCTION
-    audit.seal(iap.transactions), audit.seal(iap.moves), audit.seal(iap.orders), audit.seal(iap.uploads)
+    audit.seal(iap.transactions), audit.seal(iap.uploads), audit.seal(record)
     TO iap_import;
 
 -- Whoever answers for people's data.

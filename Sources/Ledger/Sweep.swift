@@ -188,14 +188,15 @@ extension LedgerSession {
                         jsonb_build_object(
                             'likelihood', likelihood, 'reasons', reasons, 'owner_user_ids', owner_user_ids) AS details
                 ), noted AS (
-                    INSERT INTO events (
-                        happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details, seal)
-                    SELECT
-                        \(now), kind, 'iap-reconcile', \(runID), transaction_id, bundle_id, environment, details,
-                        audit.event_seal(
-                            \(now), kind, 'iap-reconcile', \(runID), transaction_id, bundle_id, environment, details)
-                    FROM stored
-                    ORDER BY transaction_id, bundle_id, environment
+                    INSERT INTO events
+                    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+                    FROM (
+                        SELECT
+                            nextval('iap.trail'), \(now), kind, 'iap-reconcile', \(runID), transaction_id, bundle_id,
+                            environment, details
+                        FROM stored
+                        ORDER BY transaction_id, bundle_id, environment
+                    ) AS event
                 )
                 SELECT news.transaction_id
                 FROM news

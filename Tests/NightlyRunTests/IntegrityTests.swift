@@ -108,10 +108,11 @@ private enum Edit: String, CaseIterable {
             "UPDATE iap.events SET actor = 'nobody' WHERE event_id = (SELECT max(event_id) FROM iap.events)"
         case .eventSlippedIn:
             """
-            INSERT INTO iap.events (event_id, kind, actor, happened_at, seal)
-            SELECT
-                0, 'run_started', 'nobody', now(),
-                audit.event_seal(now(), 'run_started', 'nobody', NULL, NULL, NULL, NULL, '{}')
+            INSERT INTO iap.events
+            SELECT (jsonb_populate_record(forged, jsonb_build_object('seal', audit.seal(forged)))).*
+            FROM (SELECT events FROM iap.events LIMIT 1) AS example
+            CROSS JOIN LATERAL jsonb_populate_record(
+                events, '{"event_id": 0, "kind": "run_started", "actor": "nobody"}') AS forged
             """
         case .link: "UPDATE audit.links SET link = sha256('x') WHERE position = 1"
         case .lastLinksRemoved: "DELETE FROM audit.links"

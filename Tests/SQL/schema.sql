@@ -273,120 +273,16 @@ $$;
 
 COMMENT ON FUNCTION audit.broken_links() IS 'The runs whose link in the chain does not fit what it covers any more, or the link before.';
 
-CREATE SEQUENCE iap.trail
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-COMMENT ON SEQUENCE iap.trail IS 'The running number of entries, moves and events.';
-
-CREATE TABLE iap.events (
-    event_id bigint DEFAULT nextval('iap.trail'::regclass) NOT NULL,
-    happened_at timestamp with time zone DEFAULT now() NOT NULL,
-    kind text NOT NULL,
-    actor text NOT NULL,
-    run_id bigint,
-    transaction_id text COLLATE pg_catalog."C",
-    bundle_id text COLLATE pg_catalog."C",
-    environment text,
-    details jsonb DEFAULT '{}'::jsonb NOT NULL,
-    seal bigint
-);
-
-COMMENT ON TABLE iap.events IS 'The audit trail beside iap.moves: rows are added, and never changed or taken away.';
-
-COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
-
-COMMENT ON COLUMN iap.events.seal IS 'Of the whole row, but for its number: see audit.event_seal.';
-
-CREATE FUNCTION audit.digest(event iap.events) RETURNS bytea
-    LANGUAGE sql STABLE
+CREATE FUNCTION audit.digest(told record) RETURNS bytea
+    LANGUAGE plpgsql STABLE
     AS $$
-    SELECT sha256(convert_to(
-        ROW(
-            event.event_id, event.happened_at, event.kind, event.actor, event.run_id, event.transaction_id,
-            event.bundle_id, event.environment, event.details)::text,
-        'UTF8'))
+BEGIN
+    told.seal := NULL;
+    RETURN sha256(convert_to(told::text, 'UTF8'));
+END
 $$;
 
-COMMENT ON FUNCTION audit.digest(event iap.events) IS 'The SHA-256 of all that an event says.';
-
-CREATE TABLE iap.moves (
-    move_id bigint NOT NULL,
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL,
-    kind text NOT NULL,
-    actor text NOT NULL,
-    run_id bigint,
-    moved_at timestamp with time zone NOT NULL,
-    from_place text NOT NULL,
-    to_place text NOT NULL,
-    from_detail text,
-    to_detail text,
-    from_day date NOT NULL,
-    to_day date NOT NULL,
-    from_refund_day date,
-    to_refund_day date,
-    from_product_id text NOT NULL COLLATE pg_catalog."C",
-    to_product_id text NOT NULL COLLATE pg_catalog."C",
-    from_units integer NOT NULL,
-    to_units integer NOT NULL,
-    from_milliunits bigint,
-    to_milliunits bigint,
-    from_currency text,
-    to_currency text,
-    from_booked_as text NOT NULL,
-    to_booked_as text NOT NULL,
-    details jsonb NOT NULL,
-    seal bigint,
-    CONSTRAINT moves_kind_check CHECK ((kind = ANY (ARRAY['claimed'::text, 'resolved'::text, 'imported'::text, 'withdrawn'::text, 'refunded'::text, 'refund_reversed'::text, 'released'::text, 'reopened'::text, 'corrected'::text])))
-);
-
-COMMENT ON TABLE iap.moves IS 'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
-
-COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
-
-COMMENT ON COLUMN iap.moves.kind IS 'claimed: by the app''s server; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
-
-COMMENT ON COLUMN iap.moves.actor IS 'The person, the database login or the job that did it.';
-
-COMMENT ON COLUMN iap.moves.from_place IS 'Where it was; in from_… what finance booked it as there.';
-
-COMMENT ON COLUMN iap.moves.to_place IS 'Where it went; in to_… what finance books it as there.';
-
-COMMENT ON COLUMN iap.moves.to_detail IS 'black: delivered by what; excluded: the reason.';
-
-COMMENT ON COLUMN iap.moves.to_day IS 'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
-
-COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …';
-
-COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
-
-CREATE FUNCTION audit.digest(move iap.moves) RETURNS bytea
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT sha256(convert_to(
-        ROW(
-            move.move_id, move.transaction_id, move.bundle_id, move.environment, move.kind, move.actor, move.run_id,
-            move.moved_at, move.from_place, move.to_place, move.from_detail, move.to_detail, move.from_day,
-            move.to_day, move.from_refund_day, move.to_refund_day, move.from_product_id, move.to_product_id,
-            move.from_units, move.to_units, move.from_milliunits, move.to_milliunits, move.from_currency,
-            move.to_currency, move.from_booked_as, move.to_booked_as, move.details)::text,
-        'UTF8'))
-$$;
-
-COMMENT ON FUNCTION audit.digest(move iap.moves) IS 'The SHA-256 of all that a move says.';
-
-CREATE FUNCTION audit.event_seal(happened_at timestamp with time zone, kind text, actor text, run_id bigint, transaction_id text, bundle_id text, environment text, details jsonb) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $_$
-    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $8), 0)
-$_$;
-
-COMMENT ON FUNCTION audit.event_seal(happened_at timestamp with time zone, kind text, actor text, run_id bigint, transaction_id text, bundle_id text, environment text, details jsonb) IS 'The seal of an event.';
+COMMENT ON FUNCTION audit.digest(told record) IS 'The SHA-256 of all that a move or an event says.';
 
 CREATE FUNCTION audit.first_link() RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -428,47 +324,6 @@ CREATE FUNCTION audit.seal(c iap.claims) RETURNS bigint
 $$;
 
 COMMENT ON FUNCTION audit.seal(c iap.claims) IS 'The seal of an attempt to claim.';
-
-CREATE FUNCTION audit.seal(m iap.moves) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    SELECT pg_catalog.hash_record_extended(
-        ROW(
-            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at,
-            m.from_place, m.to_place, m.from_detail, m.to_detail, m.from_day, m.to_day, m.from_refund_day,
-            m.to_refund_day, m.from_product_id, m.to_product_id, m.from_units, m.to_units, m.from_milliunits,
-            m.to_milliunits, m.from_currency, m.to_currency, m.from_booked_as, m.to_booked_as, m.details),
-        0)
-$$;
-
-COMMENT ON FUNCTION audit.seal(m iap.moves) IS 'The seal of a move.';
-
-CREATE TABLE iap.orders (
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    order_id text NOT NULL,
-    user_id text NOT NULL,
-    product_id text NOT NULL COLLATE pg_catalog."C",
-    quantity integer DEFAULT 1 NOT NULL,
-    app_account_token text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    seal bigint,
-    CONSTRAINT orders_quantity_check CHECK ((quantity > 0))
-);
-
-COMMENT ON TABLE iap.orders IS 'The app''s own orders, by which a purchase without an order id can be matched. May be empty.';
-
-COMMENT ON COLUMN iap.orders.app_account_token IS 'The UUID that the client handed to StoreKit with the purchase.';
-
-COMMENT ON COLUMN iap.orders.seal IS 'Of the whole order: see audit.seal.';
-
-CREATE FUNCTION audit.seal(o iap.orders) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    SELECT pg_catalog.hash_record_extended(
-        ROW(o.bundle_id, o.order_id, o.user_id, o.product_id, o.quantity, o.app_account_token, o.created_at), 0)
-$$;
-
-COMMENT ON FUNCTION audit.seal(o iap.orders) IS 'The seal of an order.';
 
 CREATE TABLE iap.sightings (
     transaction_id text NOT NULL COLLATE pg_catalog."C",
@@ -547,6 +402,17 @@ CREATE FUNCTION audit.seal(u iap.uploads) RETURNS bigint
 $$;
 
 COMMENT ON FUNCTION audit.seal(u iap.uploads) IS 'The seal of what a receipt was uploaded for.';
+
+CREATE FUNCTION audit.seal(sealed record) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    sealed.seal := NULL;
+    RETURN pg_catalog.hash_record_extended(sealed, 0);
+END
+$$;
+
+COMMENT ON FUNCTION audit.seal(sealed record) IS 'The seal of a move, an order or an event, which is of the whole row.';
 
 CREATE FUNCTION audit.wrong_erasures() RETURNS SETOF bigint
     LANGUAGE sql STABLE
@@ -1139,66 +1005,49 @@ CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigin
     LANGUAGE plpgsql
     SET "TimeZone" TO 'UTC'
     SET "DateStyle" TO 'ISO, YMD'
-    AS $$
+    AS $_$
 DECLARE
     needle text := trim(BOTH '"' FROM to_jsonb(erase_from_trail.user_id)::text);
+    log    text;
+    number text;
     rows   bigint;
-    total  bigint;
+    total  bigint := 0;
 BEGIN
-    -- The chain keeps what it covered; beside it stands what is left, unless the row did not fit before.
-    WITH affected AS MATERIALIZED (
-        SELECT move_id, audit.digest(moves) AS digest, seal = audit.seal(moves) AS fits
-        FROM iap.moves
-        WHERE (strpos(actor, erase_from_trail.user_id) > 0 OR strpos(details::text, needle) > 0)
-            AND (
-                actor <> iap.without_user(actor, erase_from_trail.user_id, pseudonym)
-                OR details <> iap.without_user(details, erase_from_trail.user_id, pseudonym))
-    ), changed AS (
-        UPDATE iap.moves
-        SET actor = iap.without_user(actor, erase_from_trail.user_id, pseudonym),
-            details = iap.without_user(details, erase_from_trail.user_id, pseudonym)
-        FROM affected
-        WHERE moves.move_id = affected.move_id
-        RETURNING moves.move_id, affected.digest, audit.digest(moves) AS left_as, fits
-    )
-    INSERT INTO audit.erasures (number, event_id, digest, left_as)
-    SELECT move_id, erasure, digest, left_as FROM changed WHERE fits
-    ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as;
-    GET DIAGNOSTICS total = ROW_COUNT;
-    UPDATE iap.moves
-    SET seal = audit.seal(moves)
-    FROM audit.erasures
-    WHERE erasures.event_id = erasure AND moves.move_id = erasures.number;
-
-    WITH affected AS MATERIALIZED (
-        SELECT event_id, audit.digest(events) AS digest,
-            seal = audit.event_seal(
-                happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details) AS fits
-        FROM iap.events
-        WHERE (strpos(actor, erase_from_trail.user_id) > 0 OR strpos(details::text, needle) > 0)
-            AND (
-                actor <> iap.without_user(actor, erase_from_trail.user_id, pseudonym)
-                OR details <> iap.without_user(details, erase_from_trail.user_id, pseudonym))
-    ), changed AS (
-        UPDATE iap.events
-        SET actor = iap.without_user(actor, erase_from_trail.user_id, pseudonym),
-            details = iap.without_user(details, erase_from_trail.user_id, pseudonym)
-        FROM affected
-        WHERE events.event_id = affected.event_id
-        RETURNING events.event_id, affected.digest, audit.digest(events) AS left_as, fits
-    )
-    INSERT INTO audit.erasures (number, event_id, digest, left_as)
-    SELECT event_id, erasure, digest, left_as FROM changed WHERE fits
-    ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    UPDATE iap.events
-    SET seal = audit.event_seal(
-        happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
-    FROM audit.erasures
-    WHERE erasures.event_id = erasure AND events.event_id = erasures.number;
-    RETURN total + rows;
+    FOR log, number IN VALUES ('moves', 'move_id'), ('events', 'event_id') LOOP
+        -- The chain keeps what it covered; beside it stands what is left, unless the row did not fit before.
+        EXECUTE format(
+            $erase$
+            WITH affected AS MATERIALIZED (
+                SELECT %2$I AS number, audit.digest(%1$I) AS digest, seal = audit.seal(%1$I) AS fits
+                FROM iap.%1$I
+                WHERE (strpos(actor, $1) > 0 OR strpos(details::text, $2) > 0)
+                    AND (actor <> iap.without_user(actor, $1, $3) OR details <> iap.without_user(details, $1, $3))
+            ), changed AS (
+                UPDATE iap.%1$I
+                SET actor = iap.without_user(actor, $1, $3), details = iap.without_user(details, $1, $3)
+                FROM affected
+                WHERE %2$I = affected.number
+                RETURNING affected.number, affected.digest, audit.digest(%1$I) AS left_as, fits
+            )
+            INSERT INTO audit.erasures (number, event_id, digest, left_as)
+            SELECT number, $4, digest, left_as FROM changed WHERE fits
+            ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as
+            $erase$, log, number)
+        USING erase_from_trail.user_id, needle, pseudonym, erasure;
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        total := total + rows;
+        EXECUTE format(
+            $seal$
+            UPDATE iap.%1$I
+            SET seal = audit.seal(%1$I)
+            FROM audit.erasures
+            WHERE erasures.event_id = $1 AND %1$I.%2$I = erasures.number
+            $seal$, log, number)
+        USING erasure;
+    END LOOP;
+    RETURN total;
 END
-$$;
+$_$;
 
 COMMENT ON FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it.';
 
@@ -1240,7 +1089,6 @@ DECLARE
     waiting   bigint;
     rows      jsonb;
     erasure   bigint := nextval('iap.trail');
-    at        timestamptz := now();
     details   jsonb;
 BEGIN
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
@@ -1263,10 +1111,11 @@ BEGIN
     END IF;
     details := jsonb_build_object(
         'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user);
-    INSERT INTO iap.events (event_id, happened_at, kind, actor, details, seal)
-    VALUES (
-        erasure, at, 'erased', erase_user.who, details,
-        audit.event_seal(at, 'erased', erase_user.who, NULL, NULL, NULL, NULL, details));
+    INSERT INTO iap.events
+    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+    FROM (
+        SELECT erasure, now(), 'erased', erase_user.who, NULL::bigint, NULL::text, NULL::text, NULL::text, details
+    ) AS event;
     RETURN jsonb_build_object(
         'outcome', 'erased', 'pseudonym', pseudonym, 'rows', rows, 'open', open, 'waiting', waiting);
 END
@@ -1685,10 +1534,13 @@ CREATE FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at times
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO events (happened_at, kind, actor, run_id, details, seal)
-    VALUES (
-        note.happened_at, note.kind, note.actor, note.run_id, note.details,
-        audit.event_seal(note.happened_at, note.kind, note.actor, note.run_id, NULL, NULL, NULL, note.details));
+    INSERT INTO events
+    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+    FROM (
+        SELECT
+            nextval('iap.trail'), note.happened_at, note.kind, note.actor, note.run_id, NULL::text, NULL::text,
+            NULL::text, note.details
+    ) AS event;
 END
 $$;
 
@@ -2148,16 +2000,17 @@ COMMENT ON FUNCTION iap.reopened(t iap.transactions) IS 'Whether the support des
 
 CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) RETURNS jsonb
     LANGUAGE plpgsql
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
-    needle text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
-    rows   bigint;
-    counts jsonb := '{}';
+    needle  text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
+    name    text;
+    changes text;
+    rows    bigint;
+    counts  jsonb;
 BEGIN
     -- The ledger first: what is the user's there is known by sightings, orders and cases.
-    counts := counts || jsonb_build_object(
-        'transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
+    counts := jsonb_build_object('transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
 
     UPDATE iap.receipts
     SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, now()),
@@ -2176,42 +2029,23 @@ BEGIN
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('receipts', rows);
 
-    UPDATE iap.orders
-    SET user_id = pseudonym, app_account_token = NULL,
-        seal = CASE
-            WHEN seal = audit.seal(orders)
-            THEN audit.seal(ROW(
-                bundle_id, order_id, pseudonym, product_id, quantity, NULL, created_at, NULL)::iap.orders)
-            ELSE seal
-        END
-    WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('orders', rows);
-
-    UPDATE iap.sightings
-    SET user_id = pseudonym,
-        seal = CASE
-            WHEN seal = audit.seal(sightings)
-            THEN audit.seal(ROW(
-                transaction_id, bundle_id, environment, bucket, receipt_id, pseudonym, order_id, is_named, in_receipt,
-                uploaded_at, first_run_id, NULL)::iap.sightings)
-            ELSE seal
-        END
-    WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('sightings', rows);
-
-    UPDATE iap.claims
-    SET user_id = pseudonym,
-        seal = CASE
-            WHEN seal = audit.seal(claims)
-            THEN audit.seal(ROW(
-                claim_id, transaction_id, bundle_id, pseudonym, order_id, outcome, attempted_at, NULL)::iap.claims)
-            ELSE seal
-        END
-    WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('claims', rows);
+    FOR name, changes IN
+        VALUES
+            ('orders', 'user_id = $2, app_account_token = NULL'), ('sightings', 'user_id = $2'),
+            ('claims', 'user_id = $2')
+    LOOP
+        EXECUTE format(
+            $replace$
+            UPDATE iap.%1$I
+            SET %2$s, seal = CASE
+                WHEN seal = audit.seal(%1$I) THEN audit.seal(jsonb_populate_record(%1$I, $3)) ELSE seal
+            END
+            WHERE user_id = $1
+            $replace$, name, changes)
+        USING replace_user.user_id, pseudonym, jsonb_build_object('user_id', pseudonym, 'app_account_token', NULL);
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        counts := counts || jsonb_build_object(name, rows);
+    END LOOP;
 
     UPDATE iap.cases
     SET owner_user_ids = array_replace(owner_user_ids, replace_user.user_id, pseudonym),
@@ -2233,7 +2067,7 @@ BEGIN
     RETURN counts || jsonb_build_object(
         'trail', iap.erase_from_trail(replace_user.user_id, pseudonym, erasure));
 END
-$$;
+$_$;
 
 COMMENT ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id by a pseudonym wherever it is, takes away what only tells of the person, and gives the number of rows by table; erasure is the event that will tell of it. Most tables are read from end to end: it is asked rarely.';
 
@@ -2742,6 +2576,58 @@ COMMENT ON COLUMN audit.links.entries IS 'How many entries, moves and events it 
 
 COMMENT ON COLUMN audit.links.link IS 'The SHA-256 of the link before and of the digests of what it covers.';
 
+CREATE TABLE iap.moves (
+    move_id bigint NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    run_id bigint,
+    moved_at timestamp with time zone NOT NULL,
+    from_place text NOT NULL,
+    to_place text NOT NULL,
+    from_detail text,
+    to_detail text,
+    from_day date NOT NULL,
+    to_day date NOT NULL,
+    from_refund_day date,
+    to_refund_day date,
+    from_product_id text NOT NULL COLLATE pg_catalog."C",
+    to_product_id text NOT NULL COLLATE pg_catalog."C",
+    from_units integer NOT NULL,
+    to_units integer NOT NULL,
+    from_milliunits bigint,
+    to_milliunits bigint,
+    from_currency text,
+    to_currency text,
+    from_booked_as text NOT NULL,
+    to_booked_as text NOT NULL,
+    details jsonb NOT NULL,
+    seal bigint,
+    CONSTRAINT moves_kind_check CHECK ((kind = ANY (ARRAY['claimed'::text, 'resolved'::text, 'imported'::text, 'withdrawn'::text, 'refunded'::text, 'refund_reversed'::text, 'released'::text, 'reopened'::text, 'corrected'::text])))
+);
+
+COMMENT ON TABLE iap.moves IS 'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
+
+COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
+
+COMMENT ON COLUMN iap.moves.kind IS 'claimed: by the app''s server; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
+
+COMMENT ON COLUMN iap.moves.actor IS 'The person, the database login or the job that did it.';
+
+COMMENT ON COLUMN iap.moves.from_place IS 'Where it was; in from_… what finance booked it as there.';
+
+COMMENT ON COLUMN iap.moves.to_place IS 'Where it went; in to_… what finance books it as there.';
+
+COMMENT ON COLUMN iap.moves.to_detail IS 'black: delivered by what; excluded: the reason.';
+
+COMMENT ON COLUMN iap.moves.to_day IS 'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
+
+COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …';
+
+COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
+
 CREATE VIEW iap.entries AS
  SELECT t.entry_id AS number,
     t.transaction_id,
@@ -2829,6 +2715,34 @@ CREATE VIEW iap.entries AS
          LIMIT 1) move ON (true));
 
 COMMENT ON VIEW iap.entries IS 'How each transaction entered the ledger: as it is, or as its first move found it.';
+
+CREATE SEQUENCE iap.trail
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+COMMENT ON SEQUENCE iap.trail IS 'The running number of entries, moves and events.';
+
+CREATE TABLE iap.events (
+    event_id bigint DEFAULT nextval('iap.trail'::regclass) NOT NULL,
+    happened_at timestamp with time zone DEFAULT now() NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    run_id bigint,
+    transaction_id text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    environment text,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    seal bigint
+);
+
+COMMENT ON TABLE iap.events IS 'The audit trail beside iap.moves: rows are added, and never changed or taken away.';
+
+COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
+
+COMMENT ON COLUMN iap.events.seal IS 'Of the whole row: see audit.seal.';
 
 CREATE VIEW audit.trail AS
  SELECT entries.number,
@@ -3215,6 +3129,24 @@ COMMENT ON COLUMN finance.journal.transactions IS 'How many purchases.';
 COMMENT ON COLUMN finance.journal.units IS 'The sum of their quantities.';
 
 COMMENT ON COLUMN finance.journal.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE TABLE iap.orders (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    order_id text NOT NULL,
+    user_id text NOT NULL,
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    quantity integer DEFAULT 1 NOT NULL,
+    app_account_token text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    seal bigint,
+    CONSTRAINT orders_quantity_check CHECK ((quantity > 0))
+);
+
+COMMENT ON TABLE iap.orders IS 'The app''s own orders, by which a purchase without an order id can be matched. May be empty.';
+
+COMMENT ON COLUMN iap.orders.app_account_token IS 'The UUID that the client handed to StoreKit with the purchase.';
+
+COMMENT ON COLUMN iap.orders.seal IS 'Of the whole order: see audit.seal.';
 
 CREATE VIEW finance.misdeliveries AS
  SELECT ((black.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
@@ -4221,11 +4153,7 @@ REVOKE ALL ON FUNCTION audit.block(after bigint, upto bigint, late bigint[], wit
 
 REVOKE ALL ON FUNCTION audit.broken_links() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION audit.digest(event iap.events) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION audit.digest(move iap.moves) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION audit.event_seal(happened_at timestamp with time zone, kind text, actor text, run_id bigint, transaction_id text, bundle_id text, environment text, details jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION audit.digest(told record) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION audit.first_link() FROM PUBLIC;
 
@@ -4233,15 +4161,13 @@ REVOKE ALL ON FUNCTION audit.receipt_seal(bucket smallint, receipt_id bigint, bu
 
 REVOKE ALL ON FUNCTION audit.seal(c iap.claims) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION audit.seal(m iap.moves) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION audit.seal(o iap.orders) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION audit.seal(s iap.sightings) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION audit.seal(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION audit.seal(u iap.uploads) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.seal(sealed record) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION audit.wrong_erasures() FROM PUBLIC;
 

@@ -28,7 +28,7 @@ extension IntegrityCheck {
         case .uploadSeals: Self.misfits("uploads", "'receipt ' || receipt_id")
         case .receiptSeals: Self.receiptMisfits
         case .payloads: Self.payloadMisfits
-        case .eventSeals: Self.eventMisfits
+        case .eventSeals: Self.misfits("events", "'event ' || event_id")
         case .chain: "SELECT broken AS example FROM audit.broken_links() AS broken"
         case .erasures: "SELECT 'number ' || wrong AS example FROM audit.wrong_erasures() AS wrong"
         }
@@ -52,13 +52,6 @@ extension IntegrityCheck {
         SELECT 'receipt ' || receipt_id AS example
         FROM receipts
         WHERE payload IS NOT NULL AND payload_sha256 <> sha256(convert_to(payload, 'UTF8'))
-        """
-
-    private static let eventMisfits: SQL = """
-        SELECT 'event ' || event_id AS example
-        FROM events
-        WHERE seal IS DISTINCT FROM audit.event_seal(
-            happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
         """
 
     // MARK: Cases and receipts

@@ -157,14 +157,13 @@ private struct SalesTaking {
 
     /// Writes into the audit trail what was taken, and what it replaced.
     private func note() async throws {
-        try await connection.execute(
+        _ = try await connection.query(
             """
-            INSERT INTO events (kind, actor, details)
-            SELECT
-                CASE standing WHEN 'new' THEN 'sales_read' ELSE 'sales_replaced' END, session_user,
+            SELECT note(
+                CASE standing WHEN 'new' THEN 'sales_read' ELSE 'sales_replaced' END, session_user, NULL, now(),
                 jsonb_build_object(
                     'day', day, 'developer', developer, 'file', \(staged.file), 'lines', lines,
-                    'units_sold', units_sold, 'units_refunded', units_refunded, 'refused', \(Int64(staged.refused)))
+                    'units_sold', units_sold, 'units_refunded', units_refunded, 'refused', \(Int64(staged.refused))))
             FROM incoming_days
             WHERE standing IN ('new', 'replaced')
             ORDER BY day, developer

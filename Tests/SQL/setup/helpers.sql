@@ -245,9 +245,7 @@ SELECT 'receipts', receipt_id::text FROM iap.receipts
 WHERE seal IS DISTINCT FROM audit.receipt_seal(
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state, is_erased)
 UNION ALL
-SELECT 'events', event_id::text FROM iap.events
-WHERE seal IS DISTINCT FROM audit.event_seal(
-    happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
+SELECT 'events', event_id::text FROM iap.events AS e WHERE seal IS DISTINCT FROM audit.seal(e)
 UNION ALL
 -- Whose latest move is gone.
 SELECT 'moved', transaction_id FROM iap.transactions

@@ -412,4 +412,4 @@ COMMENT ON COLUMN iap.runs.closing_number IS
 
 COMMENT ON TABLE iap.events IS 'The audit trail beside iap.moves: rows are added, and never changed or taken away.';
 COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
-COMMENT ON COLUMN iap.events.seal IS 'Of the whole row, but for its number: see audit.event_seal.';
+COMMENT ON COLUMN iap.events.seal IS 'Of the whole row: see audit.seal.';

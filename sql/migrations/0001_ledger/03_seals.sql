@@ -1,7 +1,7 @@
 -- What finds a change that was made by hand. Whoever writes a row that decides about money or ownership seals it: a row
--- that somebody changes by hand doesn't fit its seal any more, and `iap-reconcile verify` names it. What only tells when
--- something was looked at is left out. The hashes are those of hash partitioning, which stay the same from one version
--- of PostgreSQL to the next.
+-- that somebody changes by hand doesn't fit its seal any more, and `iap-reconcile verify` names it. What only tells
+-- when something was looked at is left out. The hashes are those of hash partitioning, which stay the same from one
+-- version of PostgreSQL to the next.
 
 CREATE SCHEMA audit;
 COMMENT ON SCHEMA audit IS 'The chain over the trail, and what makes the seals of the ledger''s rows.';
@@ -18,19 +18,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id),
         0)
 $$;
-COMMENT ON FUNCTION audit.seal(iap.transactions) IS 'The seal of a transaction, but for the nights that it was confirmed.';
-
-CREATE FUNCTION audit.seal(m iap.moves) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT pg_catalog.hash_record_extended(
-        ROW(
-            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at,
-            m.from_place, m.to_place, m.from_detail, m.to_detail, m.from_day, m.to_day, m.from_refund_day,
-            m.to_refund_day, m.from_product_id, m.to_product_id, m.from_units, m.to_units, m.from_milliunits,
-            m.to_milliunits, m.from_currency, m.to_currency, m.from_booked_as, m.to_booked_as, m.details),
-        0)
-$$;
-COMMENT ON FUNCTION audit.seal(iap.moves) IS 'The seal of a move.';
+COMMENT ON FUNCTION audit.seal(iap.transactions) IS
+    'The seal of a transaction, but for the nights that it was confirmed.';
 
 CREATE FUNCTION audit.seal(s iap.sightings) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -49,12 +38,14 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION audit.seal(iap.claims) IS 'The seal of an attempt to claim.';
 
-CREATE FUNCTION audit.seal(o iap.orders) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT pg_catalog.hash_record_extended(
-        ROW(o.bundle_id, o.order_id, o.user_id, o.product_id, o.quantity, o.app_account_token, o.created_at), 0)
+CREATE FUNCTION audit.seal(sealed record) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    sealed.seal := NULL;
+    RETURN pg_catalog.hash_record_extended(sealed, 0);
+END
 $$;
-COMMENT ON FUNCTION audit.seal(iap.orders) IS 'The seal of an order.';
+COMMENT ON FUNCTION audit.seal(record) IS 'The seal of a move, an order or an event, which is of the whole row.';
 
 CREATE FUNCTION audit.receipt_seal(
     bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload_sha256 bytea, order_id text,
@@ -73,22 +64,16 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION audit.seal(iap.uploads) IS 'The seal of what a receipt was uploaded for.';
 
-CREATE FUNCTION audit.event_seal(
-    happened_at timestamptz, kind text, actor text, run_id bigint, transaction_id text, bundle_id text,
-    environment text, details jsonb
-) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT pg_catalog.hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $8), 0)
-$$;
-COMMENT ON FUNCTION audit.event_seal IS 'The seal of an event.';
-
 CREATE FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamptz, details jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO events (happened_at, kind, actor, run_id, details, seal)
-    VALUES (
-        note.happened_at, note.kind, note.actor, note.run_id, note.details,
-        audit.event_seal(note.happened_at, note.kind, note.actor, note.run_id, NULL, NULL, NULL, note.details));
+    INSERT INTO events
+    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+    FROM (
+        SELECT
+            nextval('iap.trail'), note.happened_at, note.kind, note.actor, note.run_id, NULL::text, NULL::text,
+            NULL::text, note.details
+    ) AS event;
 END
 $$;
 COMMENT ON FUNCTION iap.note IS 'Writes an event of a run, an import or the like into the audit trail.';

@@ -197,61 +197,44 @@ CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigin
 LANGUAGE plpgsql SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
 DECLARE
     needle text := trim(BOTH '"' FROM to_jsonb(erase_from_trail.user_id)::text);
+    log    text;
+    number text;
     rows   bigint;
-    total  bigint;
+    total  bigint := 0;
 BEGIN
-    -- The chain keeps what it covered; beside it stands what is left, unless the row did not fit before.
-    WITH affected AS MATERIALIZED (
-        SELECT move_id, audit.digest(moves) AS digest, seal = audit.seal(moves) AS fits
-        FROM iap.moves
-        WHERE (strpos(actor, erase_from_trail.user_id) > 0 OR strpos(details::text, needle) > 0)
-            AND (
-                actor <> iap.without_user(actor, erase_from_trail.user_id, pseudonym)
-                OR details <> iap.without_user(details, erase_from_trail.user_id, pseudonym))
-    ), changed AS (
-        UPDATE iap.moves
-        SET actor = iap.without_user(actor, erase_from_trail.user_id, pseudonym),
-            details = iap.without_user(details, erase_from_trail.user_id, pseudonym)
-        FROM affected
-        WHERE moves.move_id = affected.move_id
-        RETURNING moves.move_id, affected.digest, audit.digest(moves) AS left_as, fits
-    )
-    INSERT INTO audit.erasures (number, event_id, digest, left_as)
-    SELECT move_id, erasure, digest, left_as FROM changed WHERE fits
-    ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as;
-    GET DIAGNOSTICS total = ROW_COUNT;
-    UPDATE iap.moves
-    SET seal = audit.seal(moves)
-    FROM audit.erasures
-    WHERE erasures.event_id = erasure AND moves.move_id = erasures.number;
-
-    WITH affected AS MATERIALIZED (
-        SELECT event_id, audit.digest(events) AS digest,
-            seal = audit.event_seal(
-                happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details) AS fits
-        FROM iap.events
-        WHERE (strpos(actor, erase_from_trail.user_id) > 0 OR strpos(details::text, needle) > 0)
-            AND (
-                actor <> iap.without_user(actor, erase_from_trail.user_id, pseudonym)
-                OR details <> iap.without_user(details, erase_from_trail.user_id, pseudonym))
-    ), changed AS (
-        UPDATE iap.events
-        SET actor = iap.without_user(actor, erase_from_trail.user_id, pseudonym),
-            details = iap.without_user(details, erase_from_trail.user_id, pseudonym)
-        FROM affected
-        WHERE events.event_id = affected.event_id
-        RETURNING events.event_id, affected.digest, audit.digest(events) AS left_as, fits
-    )
-    INSERT INTO audit.erasures (number, event_id, digest, left_as)
-    SELECT event_id, erasure, digest, left_as FROM changed WHERE fits
-    ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    UPDATE iap.events
-    SET seal = audit.event_seal(
-        happened_at, kind, actor, run_id, transaction_id, bundle_id, environment, details)
-    FROM audit.erasures
-    WHERE erasures.event_id = erasure AND events.event_id = erasures.number;
-    RETURN total + rows;
+    FOR log, number IN VALUES ('moves', 'move_id'), ('events', 'event_id') LOOP
+        -- The chain keeps what it covered; beside it stands what is left, unless the row did not fit before.
+        EXECUTE format(
+            $erase$
+            WITH affected AS MATERIALIZED (
+                SELECT %2$I AS number, audit.digest(%1$I) AS digest, seal = audit.seal(%1$I) AS fits
+                FROM iap.%1$I
+                WHERE (strpos(actor, $1) > 0 OR strpos(details::text, $2) > 0)
+                    AND (actor <> iap.without_user(actor, $1, $3) OR details <> iap.without_user(details, $1, $3))
+            ), changed AS (
+                UPDATE iap.%1$I
+                SET actor = iap.without_user(actor, $1, $3), details = iap.without_user(details, $1, $3)
+                FROM affected
+                WHERE %2$I = affected.number
+                RETURNING affected.number, affected.digest, audit.digest(%1$I) AS left_as, fits
+            )
+            INSERT INTO audit.erasures (number, event_id, digest, left_as)
+            SELECT number, $4, digest, left_as FROM changed WHERE fits
+            ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as
+            $erase$, log, number)
+        USING erase_from_trail.user_id, needle, pseudonym, erasure;
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        total := total + rows;
+        EXECUTE format(
+            $seal$
+            UPDATE iap.%1$I
+            SET seal = audit.seal(%1$I)
+            FROM audit.erasures
+            WHERE erasures.event_id = $1 AND %1$I.%2$I = erasures.number
+            $seal$, log, number)
+        USING erasure;
+    END LOOP;
+    RETURN total;
 END
 $$;
 COMMENT ON FUNCTION iap.erase_from_trail IS
@@ -275,13 +258,14 @@ CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) R
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    needle text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
-    rows   bigint;
-    counts jsonb := '{}';
+    needle  text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
+    name    text;
+    changes text;
+    rows    bigint;
+    counts  jsonb;
 BEGIN
     -- The ledger first: what is the user's there is known by sightings, orders and cases.
-    counts := counts || jsonb_build_object(
-        'transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
+    counts := jsonb_build_object('transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
 
     UPDATE iap.receipts
     SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, now()),
@@ -300,42 +284,23 @@ BEGIN
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('receipts', rows);
 
-    UPDATE iap.orders
-    SET user_id = pseudonym, app_account_token = NULL,
-        seal = CASE
-            WHEN seal = audit.seal(orders)
-            THEN audit.seal(ROW(
-                bundle_id, order_id, pseudonym, product_id, quantity, NULL, created_at, NULL)::iap.orders)
-            ELSE seal
-        END
-    WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('orders', rows);
-
-    UPDATE iap.sightings
-    SET user_id = pseudonym,
-        seal = CASE
-            WHEN seal = audit.seal(sightings)
-            THEN audit.seal(ROW(
-                transaction_id, bundle_id, environment, bucket, receipt_id, pseudonym, order_id, is_named, in_receipt,
-                uploaded_at, first_run_id, NULL)::iap.sightings)
-            ELSE seal
-        END
-    WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('sightings', rows);
-
-    UPDATE iap.claims
-    SET user_id = pseudonym,
-        seal = CASE
-            WHEN seal = audit.seal(claims)
-            THEN audit.seal(ROW(
-                claim_id, transaction_id, bundle_id, pseudonym, order_id, outcome, attempted_at, NULL)::iap.claims)
-            ELSE seal
-        END
-    WHERE user_id = replace_user.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    counts := counts || jsonb_build_object('claims', rows);
+    FOR name, changes IN
+        VALUES
+            ('orders', 'user_id = $2, app_account_token = NULL'), ('sightings', 'user_id = $2'),
+            ('claims', 'user_id = $2')
+    LOOP
+        EXECUTE format(
+            $replace$
+            UPDATE iap.%1$I
+            SET %2$s, seal = CASE
+                WHEN seal = audit.seal(%1$I) THEN audit.seal(jsonb_populate_record(%1$I, $3)) ELSE seal
+            END
+            WHERE user_id = $1
+            $replace$, name, changes)
+        USING replace_user.user_id, pseudonym, jsonb_build_object('user_id', pseudonym, 'app_account_token', NULL);
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        counts := counts || jsonb_build_object(name, rows);
+    END LOOP;
 
     UPDATE iap.cases
     SET owner_user_ids = array_replace(owner_user_ids, replace_user.user_id, pseudonym),
@@ -372,7 +337,6 @@ DECLARE
     waiting   bigint;
     rows      jsonb;
     erasure   bigint := nextval('iap.trail');
-    at        timestamptz := now();
     details   jsonb;
 BEGIN
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
@@ -395,10 +359,11 @@ BEGIN
     END IF;
     details := jsonb_build_object(
         'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user);
-    INSERT INTO iap.events (event_id, happened_at, kind, actor, details, seal)
-    VALUES (
-        erasure, at, 'erased', erase_user.who, details,
-        audit.event_seal(at, 'erased', erase_user.who, NULL, NULL, NULL, NULL, details));
+    INSERT INTO iap.events
+    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+    FROM (
+        SELECT erasure, now(), 'erased', erase_user.who, NULL::bigint, NULL::text, NULL::text, NULL::text, details
+    ) AS event;
     RETURN jsonb_build_object(
         'outcome', 'erased', 'pseudonym', pseudonym, 'rows', rows, 'open', open, 'waiting', waiting);
 END
