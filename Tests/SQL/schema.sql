@@ -342,7 +342,7 @@ CREATE TABLE iap.sightings (
 
 COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
 
-COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction.';
+COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction; false when it only rode along.';
 
 COMMENT ON COLUMN iap.sightings.in_receipt IS 'Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.';
 
@@ -389,8 +389,6 @@ CREATE TABLE iap.uploads (
 );
 
 COMMENT ON TABLE iap.uploads IS 'For what each receipt was uploaded: a row for each pair of transaction and order.';
-
-COMMENT ON COLUMN iap.uploads.times IS 'How often.';
 
 COMMENT ON COLUMN iap.uploads.seal IS 'Of what it was uploaded for: see audit.seal.';
 
@@ -690,32 +688,27 @@ BEGIN
     attempt.order_id := claim.order_id;
     attempt.attempted_at := now();
     attempt.outcome := coalesce(outcome, 'delivered');
-    IF outcome IS NULL THEN
+    LOOP
         -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
         INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
         VALUES (
             attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
             attempt.attempted_at, audit.seal(attempt))
         ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
-        IF FOUND THEN
-            PERFORM iap.move(
-                ARRAY[ROW(t, iap.delivered(t, claim.user_id, claim.order_id, 'claim', at))::iap.change], 'claimed',
-                session_user, NULL, at,
-                jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id), who);
-            IF iap.type_of(t) = 'non_consumable' THEN
-                PERFORM iap.withdraw_restored(t, session_user, at, who);
-            END IF;
-            RETURN 'delivered';
-        END IF;
+        EXIT WHEN FOUND;
         DELETE FROM iap.delivered_originals
         WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
             AND environment = t.environment AND transaction_id = t.transaction_id;
         attempt.outcome := 'undecided';
+    END LOOP;
+    IF attempt.outcome = 'delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.delivered(t, claim.user_id, claim.order_id, 'claim', at))::iap.change], 'claimed',
+            session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id), who);
+        IF iap.type_of(t) = 'non_consumable' THEN
+            PERFORM iap.withdraw_restored(t, session_user, at, who);
+        END IF;
     END IF;
-    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
-    VALUES (
-        attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
-        attempt.attempted_at, audit.seal(attempt));
     RETURN attempt.outcome;
 END
 $$;
@@ -2895,7 +2888,7 @@ COMMENT ON COLUMN finance.control_totals.total IS 'What is counted.';
 
 COMMENT ON COLUMN finance.control_totals.transactions IS 'How many; NULL where the run did not close its books.';
 
-COMMENT ON COLUMN finance.control_totals.units IS 'The sum of their quantities.';
+COMMENT ON COLUMN finance.control_totals.units IS 'The quantity, or the sum of quantities.';
 
 COMMENT ON COLUMN finance.control_totals.hash IS 'The exclusive or of a hash of each transaction id: shows one transaction in another''s place.';
 
@@ -2936,7 +2929,7 @@ COMMENT ON COLUMN finance.control_totals_by_day.runs IS 'How many runs ended, we
 
 COMMENT ON COLUMN finance.control_totals_by_day.received IS 'Transactions that Apple vouched for in those runs; one that two runs received counts twice.';
 
-COMMENT ON COLUMN finance.control_totals_by_day.units IS 'The sum of their quantities.';
+COMMENT ON COLUMN finance.control_totals_by_day.units IS 'The quantity, or the sum of quantities.';
 
 COMMENT ON COLUMN finance.control_totals_by_day.white IS 'Of these: paid, and not claimed.';
 
@@ -2949,39 +2942,6 @@ COMMENT ON COLUMN finance.control_totals_by_day.excluded IS 'Of these: not owed.
 COMMENT ON COLUMN finance.control_totals_by_day.difference IS 'Received, less white, black and excluded: 0.';
 
 COMMENT ON COLUMN finance.control_totals_by_day.balances IS 'Whether all totals of all those runs balance; NULL where a run did not close its books and nothing else is wrong.';
-
-CREATE VIEW iap.black AS
- SELECT transactions.transaction_id,
-    transactions.bundle_id,
-    transactions.environment,
-    transactions.original_transaction_id,
-    transactions.product_id,
-    transactions.product_type,
-    transactions.quantity,
-    transactions.purchased_at,
-    transactions.price_milliunits,
-    transactions.currency,
-    transactions.storefront,
-    transactions.booked_milliunits,
-    transactions.booked_currency,
-    transactions.booked_as,
-    transactions.source,
-    transactions.first_seen_at,
-    transactions.first_run_id,
-    transactions.user_id,
-    transactions.order_id,
-    transactions.delivered_by,
-    transactions.delivered_at,
-    transactions.refunded_at,
-    transactions.refund_reason,
-    transactions.refund_run_id,
-    transactions.seal
-   FROM iap.transactions
-  WHERE (transactions.place = 'black'::text);
-
-COMMENT ON VIEW iap.black IS 'The black table: transactions whose goods were delivered, for ever. A view of iap.transactions.';
-
-COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
 
 CREATE TABLE iap.products (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -3000,21 +2960,45 @@ COMMENT ON TABLE iap.products IS 'What the apps sell. Filled by the apps'' owner
 
 COMMENT ON COLUMN iap.products.list_price_milliunits IS 'For one unit; used where Apple''s answer has no price.';
 
-CREATE VIEW finance.deliveries AS
- SELECT ((black.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
-    black.bundle_id,
-    black.product_id,
+CREATE VIEW iap.counted AS
+ SELECT transactions.transaction_id,
+    transactions.bundle_id,
+    transactions.product_id,
     products.name AS product_name,
-    black.booked_currency AS currency,
-    black.booked_as AS price_source,
-    black.delivered_by,
-    count(*) AS transactions,
-    sum(black.quantity) AS units,
-    ((sum(black.booked_milliunits) / 1000.0))::numeric(20,3) AS amount
-   FROM (iap.black
+    transactions.place,
+    transactions.purchased_at,
+    transactions.quantity AS units,
+    transactions.booked_currency AS currency,
+    transactions.booked_as AS price_source,
+    (((transactions.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    transactions.user_id,
+    transactions.order_id,
+    transactions.delivered_by,
+    transactions.delivered_at,
+    transactions.reason,
+    transactions.excluded_run_id,
+    transactions.refunded_at,
+    transactions.refund_reason
+   FROM (iap.transactions
      LEFT JOIN iap.products USING (bundle_id, product_id))
-  WHERE (black.environment = 'Production'::text)
-  GROUP BY (((black.delivered_at AT TIME ZONE 'UTC'::text))::date), black.bundle_id, black.product_id, products.name, black.booked_currency, black.booked_as, black.delivered_by;
+  WHERE (transactions.environment = 'Production'::text);
+
+COMMENT ON VIEW iap.counted IS 'The transactions that count for finance, and at what amount.';
+
+CREATE VIEW finance.deliveries AS
+ SELECT ((counted.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
+    counted.bundle_id,
+    counted.product_id,
+    counted.product_name,
+    counted.currency,
+    counted.price_source,
+    counted.delivered_by,
+    count(*) AS transactions,
+    sum(counted.units) AS units,
+    (sum(counted.amount))::numeric(20,3) AS amount
+   FROM iap.counted
+  WHERE (counted.place = 'black'::text)
+  GROUP BY (((counted.delivered_at AT TIME ZONE 'UTC'::text))::date), counted.bundle_id, counted.product_id, counted.product_name, counted.currency, counted.price_source, counted.delivered_by;
 
 COMMENT ON VIEW finance.deliveries IS 'What was delivered: the black table by day of delivery, product and currency. Refunded later or not.';
 
@@ -3034,7 +3018,7 @@ COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s serve
 
 COMMENT ON COLUMN finance.deliveries.transactions IS 'How many purchases.';
 
-COMMENT ON COLUMN finance.deliveries.units IS 'The sum of their quantities.';
+COMMENT ON COLUMN finance.deliveries.units IS 'The quantity, or the sum of quantities.';
 
 COMMENT ON COLUMN finance.deliveries.amount IS 'In units of the currency; NULL where no price is known.';
 
@@ -3126,7 +3110,7 @@ COMMENT ON COLUMN finance.journal.detail IS 'delivered: claim, resolved or impor
 
 COMMENT ON COLUMN finance.journal.transactions IS 'How many purchases.';
 
-COMMENT ON COLUMN finance.journal.units IS 'The sum of their quantities.';
+COMMENT ON COLUMN finance.journal.units IS 'The quantity, or the sum of quantities.';
 
 COMMENT ON COLUMN finance.journal.amount IS 'In units of the currency; NULL where no price is known.';
 
@@ -3152,7 +3136,7 @@ CREATE VIEW finance.misdeliveries AS
  SELECT ((black.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
     black.bundle_id,
     black.product_id,
-    products.name AS product_name,
+    black.product_name,
     black.transaction_id,
     black.order_id,
     black.user_id AS delivered_to,
@@ -3161,22 +3145,21 @@ CREATE VIEW finance.misdeliveries AS
             WHEN (orders.user_id IS NULL) THEN 'upload'::text
             ELSE 'order'::text
         END AS evidence,
-    black.quantity AS units,
-    black.booked_currency AS currency,
-    black.booked_as AS price_source,
-    (((black.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    black.units,
+    black.currency,
+    black.price_source,
+    black.amount,
     black.purchased_at,
     black.delivered_at,
     black.refunded_at
-   FROM (((iap.black
-     LEFT JOIN iap.products USING (bundle_id, product_id))
+   FROM ((iap.counted black
      LEFT JOIN iap.orders ON (((orders.bundle_id = black.bundle_id) AND (orders.order_id = black.order_id) AND (orders.user_id <> black.user_id))))
      LEFT JOIN LATERAL ( SELECT sightings.user_id
            FROM iap.sightings
-          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = black.environment) AND (sightings.user_id IS NOT NULL))
+          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND (sightings.user_id IS NOT NULL))
           ORDER BY sightings.is_named DESC, sightings.uploaded_at, sightings.receipt_id
          LIMIT 1) first_upload ON (true))
-  WHERE ((black.environment = 'Production'::text) AND (black.delivered_by = 'claim'::text) AND (COALESCE(orders.user_id, first_upload.user_id) <> black.user_id));
+  WHERE ((black.place = 'black'::text) AND (black.delivered_by = 'claim'::text) AND (COALESCE(orders.user_id, first_upload.user_id) <> black.user_id));
 
 COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, or another uploaded it first: the one who paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
 
@@ -3198,7 +3181,7 @@ COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom m
 
 COMMENT ON COLUMN finance.misdeliveries.evidence IS 'order: the order that was named is theirs; upload: they uploaded it first.';
 
-COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity.';
+COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity, or the sum of quantities.';
 
 COMMENT ON COLUMN finance.misdeliveries.currency IS 'Of the amount; NULL where no price is known.';
 
@@ -3212,138 +3195,6 @@ COMMENT ON COLUMN finance.misdeliveries.delivered_at IS 'When the goods were cre
 
 COMMENT ON COLUMN finance.misdeliveries.refunded_at IS 'When Apple refunded it; NULL if it did not.';
 
-CREATE VIEW finance.refunds_after_delivery AS
- SELECT ((black.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
-    black.bundle_id,
-    black.product_id,
-    products.name AS product_name,
-    black.transaction_id,
-    black.user_id,
-    black.order_id,
-    black.quantity AS units,
-    black.booked_currency AS currency,
-    black.booked_as AS price_source,
-    (((black.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
-    black.purchased_at,
-    black.delivered_at,
-    black.refunded_at,
-    black.refund_reason
-   FROM (iap.black
-     LEFT JOIN iap.products USING (bundle_id, product_id))
-  WHERE ((black.environment = 'Production'::text) AND (black.refunded_at IS NOT NULL));
-
-COMMENT ON VIEW finance.refunds_after_delivery IS 'What was delivered and is refunded by Apple: the customer has the goods and the money.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.refund_day IS 'The day of the refund.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.bundle_id IS 'The app.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.product_id IS 'The product.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.product_name IS 'Its name; NULL if the products do not list it.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.transaction_id IS 'Apple''s id of the purchase.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.user_id IS 'The user who got the goods; NULL if support did not say.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.order_id IS 'The app''s own order, if one was named.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.units IS 'The quantity.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.currency IS 'Of the amount; NULL where no price is known.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'In units of the currency; NULL where no price is known.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.purchased_at IS 'When it was bought.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.delivered_at IS 'When the goods were credited.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.refunded_at IS 'When Apple refunded it.';
-
-COMMENT ON COLUMN finance.refunds_after_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
-
-CREATE VIEW iap.excluded AS
- SELECT transactions.transaction_id,
-    transactions.bundle_id,
-    transactions.environment,
-    transactions.original_transaction_id,
-    transactions.product_id,
-    transactions.product_type,
-    transactions.quantity,
-    transactions.purchased_at,
-    transactions.price_milliunits,
-    transactions.currency,
-    transactions.storefront,
-    transactions.booked_milliunits,
-    transactions.booked_currency,
-    transactions.booked_as,
-    transactions.source,
-    transactions.verified_at,
-    transactions.reason,
-        CASE transactions.reason
-            WHEN 'foreign_bundle'::text THEN transactions.found_bundle_id
-            ELSE NULL::text
-        END AS found_bundle_id,
-    transactions.refunded_at,
-    transactions.refund_reason,
-    transactions.excluded_at,
-    transactions.excluded_run_id AS run_id,
-    transactions.seal
-   FROM iap.transactions
-  WHERE (transactions.place = 'excluded'::text);
-
-COMMENT ON VIEW iap.excluded IS 'Verified, but not owed, with the reason. A view of iap.transactions.';
-
-COMMENT ON COLUMN iap.excluded.found_bundle_id IS 'The app that the receipt names, where it is another than it came for.';
-
-CREATE VIEW finance.refunds_before_delivery AS
- SELECT ((excluded.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
-    excluded.bundle_id,
-    excluded.product_id,
-    products.name AS product_name,
-    excluded.transaction_id,
-    excluded.quantity AS units,
-    excluded.booked_currency AS currency,
-    excluded.booked_as AS price_source,
-    (((excluded.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
-    excluded.purchased_at,
-    excluded.refunded_at,
-    excluded.refund_reason,
-    (excluded.run_id IS NULL) AS is_by_support
-   FROM (iap.excluded
-     LEFT JOIN iap.products USING (bundle_id, product_id))
-  WHERE ((excluded.environment = 'Production'::text) AND (excluded.reason = 'refunded'::text));
-
-COMMENT ON VIEW finance.refunds_before_delivery IS 'What was never delivered and is refunded: the customer has the money back, and nothing is owed.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.refund_day IS 'The day of the refund.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.bundle_id IS 'The app.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.product_id IS 'The product.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.product_name IS 'Its name; NULL if the products do not list it.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.transaction_id IS 'Apple''s id of the purchase.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.units IS 'The quantity.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.currency IS 'Of the amount; NULL where no price is known.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'In units of the currency; NULL where no price is known.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.purchased_at IS 'When it was bought.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.refunded_at IS 'When Apple refunded it; where the support desk said so, when it did.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
-
-COMMENT ON COLUMN finance.refunds_before_delivery.is_by_support IS 'Whether it is the support desk that said so.';
-
 CREATE VIEW finance.refunds AS
  SELECT refund.refund_day,
     refund.bundle_id,
@@ -3355,27 +3206,31 @@ CREATE VIEW finance.refunds AS
     count(*) AS transactions,
     sum(refund.units) AS units,
     (sum(refund.amount))::numeric(20,3) AS amount
-   FROM ( SELECT refunds_before_delivery.refund_day,
-            refunds_before_delivery.bundle_id,
-            refunds_before_delivery.product_id,
-            refunds_before_delivery.product_name,
-            'before delivery'::text AS moment,
-            refunds_before_delivery.currency,
-            refunds_before_delivery.price_source,
-            refunds_before_delivery.units,
-            refunds_before_delivery.amount
-           FROM finance.refunds_before_delivery
-        UNION ALL
-         SELECT refunds_after_delivery.refund_day,
-            refunds_after_delivery.bundle_id,
-            refunds_after_delivery.product_id,
-            refunds_after_delivery.product_name,
-            'after delivery'::text,
-            refunds_after_delivery.currency,
-            refunds_after_delivery.price_source,
-            refunds_after_delivery.units,
-            refunds_after_delivery.amount
-           FROM finance.refunds_after_delivery) refund
+   FROM ( SELECT counted.transaction_id,
+            counted.bundle_id,
+            counted.product_id,
+            counted.product_name,
+            counted.place,
+            counted.purchased_at,
+            counted.units,
+            counted.currency,
+            counted.price_source,
+            counted.amount,
+            counted.user_id,
+            counted.order_id,
+            counted.delivered_by,
+            counted.delivered_at,
+            counted.reason,
+            counted.excluded_run_id,
+            counted.refunded_at,
+            counted.refund_reason,
+            ((counted.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
+                CASE counted.place
+                    WHEN 'black'::text THEN 'after delivery'::text
+                    ELSE 'before delivery'::text
+                END AS moment
+           FROM iap.counted
+          WHERE ((counted.refunded_at IS NOT NULL) AND ((counted.place = 'black'::text) OR (counted.reason = 'refunded'::text)))) refund
   GROUP BY refund.refund_day, refund.bundle_id, refund.product_id, refund.product_name, refund.moment, refund.currency, refund.price_source;
 
 COMMENT ON VIEW finance.refunds IS 'What was refunded, by day of refund, product and currency.';
@@ -3396,9 +3251,105 @@ COMMENT ON COLUMN finance.refunds.price_source IS 'apple: as paid; list: the lis
 
 COMMENT ON COLUMN finance.refunds.transactions IS 'How many purchases.';
 
-COMMENT ON COLUMN finance.refunds.units IS 'The sum of their quantities.';
+COMMENT ON COLUMN finance.refunds.units IS 'The quantity, or the sum of quantities.';
 
 COMMENT ON COLUMN finance.refunds.amount IS 'In units of the currency; NULL where no price is known.';
+
+CREATE VIEW finance.refunds_after_delivery AS
+ SELECT ((counted.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
+    counted.bundle_id,
+    counted.product_id,
+    counted.product_name,
+    counted.transaction_id,
+    counted.user_id,
+    counted.order_id,
+    counted.units,
+    counted.currency,
+    counted.price_source,
+    counted.amount,
+    counted.purchased_at,
+    counted.delivered_at,
+    counted.refunded_at,
+    counted.refund_reason
+   FROM iap.counted
+  WHERE ((counted.place = 'black'::text) AND (counted.refunded_at IS NOT NULL));
+
+COMMENT ON VIEW finance.refunds_after_delivery IS 'What was delivered and is refunded by Apple: the customer has the goods and the money.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refund_day IS 'The day of the refund.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.user_id IS 'The user who got the goods; NULL if support did not say.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.order_id IS 'The app''s own order, if one was named.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.units IS 'The quantity, or the sum of quantities.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.delivered_at IS 'When the goods were credited.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refunded_at IS 'When Apple refunded it; NULL if it did not.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
+
+CREATE VIEW finance.refunds_before_delivery AS
+ SELECT ((counted.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
+    counted.bundle_id,
+    counted.product_id,
+    counted.product_name,
+    counted.transaction_id,
+    counted.units,
+    counted.currency,
+    counted.price_source,
+    counted.amount,
+    counted.purchased_at,
+    counted.refunded_at,
+    counted.refund_reason,
+    (counted.excluded_run_id IS NULL) AS is_by_support
+   FROM iap.counted
+  WHERE ((counted.place = 'excluded'::text) AND (counted.reason = 'refunded'::text));
+
+COMMENT ON VIEW finance.refunds_before_delivery IS 'What was never delivered and is refunded: the customer has the money back, and nothing is owed.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refund_day IS 'The day of the refund.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.units IS 'The quantity, or the sum of quantities.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refunded_at IS 'When Apple refunded it; where the support desk said so, when it did.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.is_by_support IS 'Whether it is the support desk that said so.';
 
 CREATE TABLE iap.sales (
     report_id bigint NOT NULL,
@@ -3467,17 +3418,15 @@ COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the d
 
 CREATE VIEW iap.sold_against_seen AS
  WITH seen AS NOT MATERIALIZED (
-         SELECT transactions.transaction_id,
-            transactions.original_transaction_id,
-            transactions.bundle_id,
+         SELECT transactions.bundle_id,
             transactions.product_id,
-            transactions.product_type,
             transactions.storefront,
             transactions.quantity,
             transactions.purchased_at,
             transactions.refunded_at
-           FROM iap.transactions
-          WHERE ((transactions.environment = 'Production'::text) AND (COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text, 'restored'::text])))
+           FROM (iap.transactions
+             LEFT JOIN iap.products USING (bundle_id, product_id))
+          WHERE ((transactions.environment = 'Production'::text) AND (COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text, 'restored'::text])) AND ((transactions.transaction_id = transactions.original_transaction_id) OR (COALESCE(transactions.product_type, products.type, ''::text) <> 'non_consumable'::text)))
         ), counted AS (
          SELECT sales_reports.day,
             sales.bundle_id,
@@ -3512,9 +3461,7 @@ CREATE VIEW iap.sold_against_seen AS
             0,
             0,
             0
-           FROM (seen
-             LEFT JOIN iap.products USING (bundle_id, product_id))
-          WHERE ((seen.transaction_id = seen.original_transaction_id) OR (COALESCE(seen.product_type, products.type, ''::text) <> 'non_consumable'::text))
+           FROM seen
         UNION ALL
          SELECT ((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
             seen.bundle_id,
@@ -3526,9 +3473,8 @@ CREATE VIEW iap.sold_against_seen AS
             0,
             seen.quantity,
             0
-           FROM (seen
-             LEFT JOIN iap.products USING (bundle_id, product_id))
-          WHERE ((seen.refunded_at IS NOT NULL) AND ((seen.transaction_id = seen.original_transaction_id) OR (COALESCE(seen.product_type, products.type, ''::text) <> 'non_consumable'::text)))
+           FROM seen
+          WHERE (seen.refunded_at IS NOT NULL)
         ), placed AS (
          SELECT counted.day,
             counted.bundle_id,
@@ -3639,31 +3585,22 @@ COMMENT ON COLUMN finance.sold_against_seen.currency IS 'In which all units sold
 COMMENT ON COLUMN finance.sold_against_seen.amount_sold IS 'What customers paid for the units sold, in that currency; NULL without one.';
 
 CREATE VIEW finance.unclaimed_liability AS
- SELECT owed.purchase_day,
-    owed.bundle_id,
-    owed.product_id,
-    owed.product_name,
-    owed.currency,
-    owed.price_source,
-    owed.age_days,
-    finance.ageing(owed.age_days) AS ageing,
-    owed.transactions,
-    owed.units,
-    owed.amount
-   FROM ( SELECT ((white.purchased_at AT TIME ZONE 'UTC'::text))::date AS purchase_day,
-            white.bundle_id,
-            white.product_id,
-            products.name AS product_name,
-            white.booked_currency AS currency,
-            white.booked_as AS price_source,
-            GREATEST((((now() AT TIME ZONE 'UTC'::text))::date - ((white.purchased_at AT TIME ZONE 'UTC'::text))::date), 0) AS age_days,
-            count(*) AS transactions,
-            sum(white.quantity) AS units,
-            ((sum(white.booked_milliunits) / 1000.0))::numeric(20,3) AS amount
-           FROM (iap.white
-             LEFT JOIN iap.products USING (bundle_id, product_id))
-          WHERE (white.environment = 'Production'::text)
-          GROUP BY (((white.purchased_at AT TIME ZONE 'UTC'::text))::date), white.bundle_id, white.product_id, products.name, white.booked_currency, white.booked_as, GREATEST((((now() AT TIME ZONE 'UTC'::text))::date - ((white.purchased_at AT TIME ZONE 'UTC'::text))::date), 0)) owed;
+ SELECT purchase.purchase_day,
+    counted.bundle_id,
+    counted.product_id,
+    counted.product_name,
+    counted.currency,
+    counted.price_source,
+    age.age_days,
+    finance.ageing(age.age_days) AS ageing,
+    count(*) AS transactions,
+    sum(counted.units) AS units,
+    (sum(counted.amount))::numeric(20,3) AS amount
+   FROM ((iap.counted
+     CROSS JOIN LATERAL ( SELECT ((counted.purchased_at AT TIME ZONE 'UTC'::text))::date AS purchase_day) purchase)
+     CROSS JOIN LATERAL ( SELECT GREATEST((((now() AT TIME ZONE 'UTC'::text))::date - purchase.purchase_day), 0) AS age_days) age)
+  WHERE (counted.place = 'white'::text)
+  GROUP BY purchase.purchase_day, counted.bundle_id, counted.product_id, counted.product_name, counted.currency, counted.price_source, age.age_days;
 
 COMMENT ON VIEW finance.unclaimed_liability IS 'What customers paid and did not get, as of now: the white table by day of purchase, product and currency.';
 
@@ -3685,7 +3622,7 @@ COMMENT ON COLUMN finance.unclaimed_liability.ageing IS 'The age in days: 0-1, 2
 
 COMMENT ON COLUMN finance.unclaimed_liability.transactions IS 'How many purchases.';
 
-COMMENT ON COLUMN finance.unclaimed_liability.units IS 'The sum of their quantities.';
+COMMENT ON COLUMN finance.unclaimed_liability.units IS 'The quantity, or the sum of quantities.';
 
 COMMENT ON COLUMN finance.unclaimed_liability.amount IS 'In units of the currency; NULL where no price is known.';
 
@@ -3839,6 +3776,39 @@ COMMENT ON COLUMN finance.unexplained.units IS 'How many units more.';
 
 COMMENT ON COLUMN finance.unexplained.amount IS 'How much more, in units of the currency.';
 
+CREATE VIEW iap.black AS
+ SELECT transactions.transaction_id,
+    transactions.bundle_id,
+    transactions.environment,
+    transactions.original_transaction_id,
+    transactions.product_id,
+    transactions.product_type,
+    transactions.quantity,
+    transactions.purchased_at,
+    transactions.price_milliunits,
+    transactions.currency,
+    transactions.storefront,
+    transactions.booked_milliunits,
+    transactions.booked_currency,
+    transactions.booked_as,
+    transactions.source,
+    transactions.first_seen_at,
+    transactions.first_run_id,
+    transactions.user_id,
+    transactions.order_id,
+    transactions.delivered_by,
+    transactions.delivered_at,
+    transactions.refunded_at,
+    transactions.refund_reason,
+    transactions.refund_run_id,
+    transactions.seal
+   FROM iap.transactions
+  WHERE (transactions.place = 'black'::text);
+
+COMMENT ON VIEW iap.black IS 'The black table: transactions whose goods were delivered, for ever. A view of iap.transactions.';
+
+COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
+
 CREATE TABLE iap.cases (
     transaction_id text NOT NULL COLLATE pg_catalog."C",
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -3890,6 +3860,40 @@ CREATE TABLE iap.delivered_originals (
 );
 
 COMMENT ON TABLE iap.delivered_originals IS 'The original purchases of non-consumables that were delivered, and under which transaction id.';
+
+CREATE VIEW iap.excluded AS
+ SELECT transactions.transaction_id,
+    transactions.bundle_id,
+    transactions.environment,
+    transactions.original_transaction_id,
+    transactions.product_id,
+    transactions.product_type,
+    transactions.quantity,
+    transactions.purchased_at,
+    transactions.price_milliunits,
+    transactions.currency,
+    transactions.storefront,
+    transactions.booked_milliunits,
+    transactions.booked_currency,
+    transactions.booked_as,
+    transactions.source,
+    transactions.verified_at,
+    transactions.reason,
+        CASE transactions.reason
+            WHEN 'foreign_bundle'::text THEN transactions.found_bundle_id
+            ELSE NULL::text
+        END AS found_bundle_id,
+    transactions.refunded_at,
+    transactions.refund_reason,
+    transactions.excluded_at,
+    transactions.excluded_run_id AS run_id,
+    transactions.seal
+   FROM iap.transactions
+  WHERE (transactions.place = 'excluded'::text);
+
+COMMENT ON VIEW iap.excluded IS 'Verified, but not owed, with the reason. A view of iap.transactions.';
+
+COMMENT ON COLUMN iap.excluded.found_bundle_id IS 'The app that the receipt names, where it is another than it came for.';
 
 CREATE TABLE iap.lock_space (
     is_only boolean DEFAULT true NOT NULL,
@@ -3977,7 +3981,7 @@ COMMENT ON COLUMN iap.receipts.payload_purged_at IS 'When the payload was taken 
 
 COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken away; it is not taken again.';
 
-COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether the user was erased; see iap.erase_user.';
+COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether its user was erased (iap.erase_user): its payload goes as soon as nothing is open on it.';
 
 COMMENT ON COLUMN iap.receipts.seal IS 'Of who handed in what and when, and whether it still waits: see audit.seal.';
 

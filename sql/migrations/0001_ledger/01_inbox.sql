@@ -56,10 +56,7 @@ CREATE TABLE iap.receipts (
     transaction_id  text,
     device          jsonb,
     submitted_at    timestamptz NOT NULL DEFAULT now(),
-    -- waiting: not verified yet; watched: verified, holds open white rows, asked again each night;
-    -- settled: verified, nothing open; unusable: can't be verified, see error_code.
     state           text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'watched', 'settled', 'unusable')),
-    -- Nights on which it was tried without success since it last succeeded.
     attempts        integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),
     next_attempt_at timestamptz DEFAULT now(),
     last_attempt_at timestamptz,
@@ -73,7 +70,6 @@ CREATE TABLE iap.receipts (
     -- What a purge or an erasure took away stays away. The hash stays, so that the same upload is known again.
     payload_purged_at timestamptz,
     device_purged_at  timestamptz,
-    -- Whose user was erased: its payload goes as soon as nothing is open on it.
     is_erased       boolean NOT NULL DEFAULT false,
     seal            bigint,
     PRIMARY KEY (bucket, receipt_id),
@@ -150,7 +146,8 @@ COMMENT ON COLUMN iap.receipts.payload IS
     'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty; NULL when it was purged.';
 COMMENT ON COLUMN iap.receipts.payload_purged_at IS 'When the payload was taken away; see iap.purge_payloads.';
 COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken away; it is not taken again.';
-COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether the user was erased; see iap.erase_user.';
+COMMENT ON COLUMN iap.receipts.is_erased IS
+    'Whether its user was erased (iap.erase_user): its payload goes as soon as nothing is open on it.';
 COMMENT ON COLUMN iap.receipts.transaction_id IS
     'What it was first uploaded for, as the client said; see also iap.uploads.';
 COMMENT ON COLUMN iap.receipts.state IS
@@ -160,7 +157,6 @@ COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without
 COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
 
 COMMENT ON TABLE iap.uploads IS 'For what each receipt was uploaded: a row for each pair of transaction and order.';
-COMMENT ON COLUMN iap.uploads.times IS 'How often.';
 COMMENT ON COLUMN iap.orders.seal IS 'Of the whole order: see audit.seal.';
 COMMENT ON COLUMN iap.receipts.seal IS
     'Of who handed in what and when, and whether it still waits: see audit.seal.';

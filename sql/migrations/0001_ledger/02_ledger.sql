@@ -1,5 +1,5 @@
--- The ledger: one row a transaction, and the log of its moves. Keys carry `transaction_id`, so that the same schema runs
--- on one server or on Citus (see ../../citus.sql).
+-- The ledger: one row a transaction, and the log of its moves. Keys carry `transaction_id`, so that the same schema
+-- runs on one server or on Citus (see ../../citus.sql).
 
 -- The running number of all that is written down for ever: entries, moves and events, in the order in which they began.
 CREATE SEQUENCE iap.trail AS bigint;
@@ -31,7 +31,6 @@ CREATE TABLE iap.transactions (
     refund_reason           text,
     -- The run that heard of the refund from Apple; NULL where the support desk said so.
     refund_run_id           bigint,
-    -- When Apple no longer held the refund that it had told of.
     refund_reversed_at      timestamptz,
     source                  iap.source NOT NULL,
     verified_at             timestamptz NOT NULL,
@@ -65,7 +64,6 @@ CREATE TABLE iap.transactions (
     excluded_at             timestamptz,
     excluded_run_id         bigint,
 
-    -- Its latest move; NULL where it is as it entered.
     move_id                 bigint,
     seal                    bigint,
     PRIMARY KEY (transaction_id, bundle_id, environment),
@@ -105,8 +103,8 @@ CREATE INDEX transactions_by_reason ON iap.transactions (reason, excluded_at) WH
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions (bundle_id, environment, purchased_at)
     WHERE reason IN ('sandbox', 'before_start') AND refunded_at IS NULL;
 
--- Every change of a place, or of what finance books. A row is added in the transaction that changes the ledger, and never
--- changed: only an erasure puts a pseudonym in the place of a user id.
+-- Every change of a place, or of what finance books. A row is added in the transaction that changes the ledger, and
+-- never changed: only an erasure puts a pseudonym in the place of a user id.
 CREATE TABLE iap.moves (
     move_id         bigint NOT NULL,
     transaction_id  text COLLATE "C" NOT NULL,
@@ -180,7 +178,6 @@ SELECT
 FROM iap.transactions
 WHERE place = 'excluded';
 
--- In which receipts each transaction was seen, and who handed them in.
 CREATE TABLE iap.sightings (
     transaction_id text COLLATE "C" NOT NULL,
     bundle_id      text COLLATE "C" NOT NULL,
@@ -189,9 +186,7 @@ CREATE TABLE iap.sightings (
     receipt_id     bigint NOT NULL,
     user_id        text,
     order_id       text,
-    -- Whether the receipt was uploaded for this very transaction; false when it only rode along.
     is_named       boolean NOT NULL,
-    -- Whether the receipt holds it; else it came in the history of the customer who is known by the receipt.
     in_receipt     boolean NOT NULL DEFAULT true,
     uploaded_at    timestamptz NOT NULL,
     first_run_id   bigint,
@@ -203,7 +198,6 @@ CREATE TABLE iap.sightings (
 CREATE INDEX sightings_by_receipt ON iap.sightings (receipt_id, bucket);
 CREATE INDEX sightings_by_upload ON iap.sightings USING brin (uploaded_at);
 
--- Every claim attempt that was committed, and its outcome.
 CREATE TABLE iap.claims (
     claim_id       bigint GENERATED ALWAYS AS IDENTITY,
     transaction_id text COLLATE "C" NOT NULL,
@@ -229,7 +223,6 @@ CREATE TABLE iap.cases (
     likelihood     text NOT NULL CHECK (likelihood IN ('high', 'medium', 'low')),
     reasons        text[] NOT NULL CHECK (cardinality(reasons) > 0),
     action         text NOT NULL,
-    -- The likeliest first; one is the owner, none is unknown.
     owner_user_ids text[] NOT NULL,
     -- Everyone whom anything speaks for, and what: [{"userID": …, "evidence": […]}], the likeliest first.
     candidates     jsonb NOT NULL DEFAULT '[]',
@@ -262,14 +255,12 @@ CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate 
 
 CREATE TABLE iap.runs (
     run_id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    -- The moment that the run took for the present.
     as_of               timestamptz NOT NULL,
     started_at          timestamptz NOT NULL,
     finished_at         timestamptz,
     host                text NOT NULL,
     process_id          integer NOT NULL,
     program_version     text NOT NULL,
-    -- abandoned: killed, as a later run found.
     state               text NOT NULL DEFAULT 'running'
         CHECK (state IN ('running', 'complete', 'ended_early', 'failed', 'abandoned')),
     exit_code           integer,
@@ -291,9 +282,7 @@ CREATE TABLE iap.runs (
     resolved            bigint[3],
     refunded            bigint[3],
     closing_white       bigint[3],
-    -- Orders the runs whose books are closed: the next one opens with what this one closed.
     closing_number      bigint UNIQUE,
-    -- The last day (UTC) that is closed for good for finance; of the runs that closed their books.
     closed_through      date,
     cases               jsonb,
     stages              jsonb,
@@ -316,8 +305,8 @@ INSERT INTO iap.lock_space (space)
 SELECT ('x' || left(replace(gen_random_uuid()::text, '-', ''), 8))::bit(32)::integer;
 COMMENT ON TABLE iap.lock_space IS 'The first half of the job''s advisory locks: one row.';
 
--- The audit trail of all that is not a purchase's place: runs, what became of cases, imports, purges, erasures. Rows are
--- added, and never changed: only an erasure puts a pseudonym in the place of a user id.
+-- The audit trail of all that is not a purchase's place: runs, what became of cases, imports, purges, erasures. Rows
+-- are added, and never changed: only an erasure puts a pseudonym in the place of a user id.
 CREATE TABLE iap.events (
     event_id       bigint PRIMARY KEY DEFAULT nextval('iap.trail'),
     happened_at    timestamptz NOT NULL DEFAULT now(),
@@ -391,7 +380,8 @@ COMMENT ON COLUMN iap.excluded.found_bundle_id IS
     'The app that the receipt names, where it is another than it came for.';
 
 COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
-COMMENT ON COLUMN iap.sightings.is_named IS 'Whether the receipt was uploaded for this very transaction.';
+COMMENT ON COLUMN iap.sightings.is_named IS
+    'Whether the receipt was uploaded for this very transaction; false when it only rode along.';
 COMMENT ON COLUMN iap.sightings.in_receipt IS
     'Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.';
 COMMENT ON COLUMN iap.sightings.seal IS 'Of who handed it in, and whether for this: see audit.seal.';

@@ -1,5 +1,5 @@
--- Where a purchase is, and how it gets from one place to another. Each transition is written once: the nightly batch, the
--- app's server, the support desk, the import and the erasure call the same.
+-- Where a purchase is, and how it gets from one place to another. Each transition is written once: the nightly batch,
+-- the app's server, the support desk, the import and the erasure call the same.
 --
 -- A transition is a function that gives the row as it shall be. `iap.move` writes such rows, seals them, logs the moves
 -- and closes and opens the cases. A change is one UPDATE of one row that its caller has locked: nothing can be in two
@@ -148,8 +148,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.enter IS
-    'Takes purchases into the ledger that it does not hold: delivered before, not owed, or owed. One that is there, or that '
-    'another session has entered meanwhile, is a unique_violation.';
+    'Takes purchases into the ledger that it does not hold: delivered before, not owed, or owed. One that is there, or '
+    'that another session has entered meanwhile, is a unique_violation.';
 
 CREATE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
 LANGUAGE plpgsql AS $$
@@ -165,7 +165,8 @@ BEGIN
     RETURN t;
 END
 $$;
-COMMENT ON FUNCTION iap.locked IS 'A transaction, locked until the session''s transaction ends; all NULL if there is none.';
+COMMENT ON FUNCTION iap.locked IS
+    'A transaction, locked until the session''s transaction ends; all NULL if there is none.';
 
 CREATE FUNCTION iap.standing(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
@@ -183,8 +184,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.standing IS
-    'Where a transaction stands, for those who ask for it: a restored non-consumable is already delivered if its purchase '
-    'was, under whatever id.';
+    'Where a transaction stands, for those who ask for it: a restored non-consumable is already delivered if its '
+    'purchase was, under whatever id.';
 
 -- The transitions ----------------------------------------------------------------------------------------------------
 
@@ -506,8 +507,8 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT ($1 = $3 AND $2 = $3) OR ($2 = $3 AND $2 <> $1)
 $$;
 COMMENT ON FUNCTION iap.is_of_original IS
-    'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more for '
-    'each purchase that is its own original.';
+    'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more '
+    'for each purchase that is its own original.';
 
 CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
@@ -538,8 +539,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.take_originals IS
-    'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type of; '
-    'says how many were not before. Waits for another session that is about to note the same.';
+    'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type '
+    'of; says how many were not before. Waits for another session that is about to note the same.';
 
 CREATE FUNCTION iap.withdraw_restored(
     delivered iap.transactions, actor text, at timestamptz, who text

@@ -428,32 +428,27 @@ BEGIN
     attempt.order_id := claim.order_id;
     attempt.attempted_at := now();
     attempt.outcome := coalesce(outcome, 'delivered');
-    IF outcome IS NULL THEN
+    LOOP
         -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
         INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
         VALUES (
             attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
             attempt.attempted_at, audit.seal(attempt))
         ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
-        IF FOUND THEN
-            PERFORM iap.move(
-                ARRAY[ROW(t, iap.delivered(t, claim.user_id, claim.order_id, 'claim', at))::iap.change], 'claimed',
-                session_user, NULL, at,
-                jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id), who);
-            IF iap.type_of(t) = 'non_consumable' THEN
-                PERFORM iap.withdraw_restored(t, session_user, at, who);
-            END IF;
-            RETURN 'delivered';
-        END IF;
+        EXIT WHEN FOUND;
         DELETE FROM iap.delivered_originals
         WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
             AND environment = t.environment AND transaction_id = t.transaction_id;
         attempt.outcome := 'undecided';
+    END LOOP;
+    IF attempt.outcome = 'delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.delivered(t, claim.user_id, claim.order_id, 'claim', at))::iap.change], 'claimed',
+            session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id), who);
+        IF iap.type_of(t) = 'non_consumable' THEN
+            PERFORM iap.withdraw_restored(t, session_user, at, who);
+        END IF;
     END IF;
-    INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
-    VALUES (
-        attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
-        attempt.attempted_at, audit.seal(attempt));
     RETURN attempt.outcome;
 END
 $$;

@@ -108,8 +108,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.watch_again IS
-    'Has the receipts in which a transaction was seen, unless they were purged, asked again each night, so that Apple''s '
-    'refund would be noticed.';
+    'Has the receipts in which a transaction was seen, unless they were purged, asked again each night, so that '
+    'Apple''s refund would be noticed.';
 
 CREATE FUNCTION iap.reopened(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
@@ -122,8 +122,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.reopened IS
-    'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be taken '
-    'back. Never what a claim delivered.';
+    'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be '
+    'taken back. Never what a claim delivered.';
 
 CREATE FUNCTION iap.reopen(
     transaction_id text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL

@@ -139,8 +139,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.hear IS
-    'Takes what Apple says of purchases into the ledger, of those with these numbers in the batch, or of all: what is new '
-    'enters, what is known becomes what Apple says of it now. Says where each is, but for what another session has '
+    'Takes what Apple says of purchases into the ledger, of those with these numbers in the batch, or of all: what is '
+    'new enters, what is known becomes what Apple says of it now. Says where each is, but for what another session has '
     'locked.';
 
 CREATE FUNCTION iap.record(run bigint, at timestamptz, slice smallint) RETURNS iap.recorded
@@ -250,7 +250,7 @@ $$;
 COMMENT ON FUNCTION iap.sight_again IS
     'Remembers in which receipts known transactions were seen, and who handed them in.';
 
--- What was delivered before iap-reconcile was there --------------------------------------------------------------------
+-- What was delivered before iap-reconcile was there -------------------------------------------------------------------
 
 CREATE FUNCTION iap.import_deliveries(deliveries iap.verified[]) RETURNS bigint
 LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$

@@ -8,6 +8,17 @@ CREATE SCHEMA finance;
 COMMENT ON SCHEMA finance IS
     'Views and functions for finance, without personal data beyond the user id. Days are days of UTC.';
 
+CREATE VIEW iap.counted AS
+SELECT
+    transaction_id, bundle_id, product_id, products.name AS product_name, place, purchased_at, quantity AS units,
+    booked_currency AS currency, booked_as AS price_source,
+    (booked_milliunits / 1000.0)::numeric(20, 3) AS amount, user_id, order_id, delivered_by, delivered_at, reason,
+    excluded_run_id, refunded_at, refund_reason
+FROM iap.transactions
+LEFT JOIN iap.products USING (bundle_id, product_id)
+WHERE environment = 'Production';
+COMMENT ON VIEW iap.counted IS 'The transactions that count for finance, and at what amount.';
+
 -- Unclaimed liability ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION finance.ageing(age_days integer) RETURNS text
@@ -24,34 +35,14 @@ COMMENT ON FUNCTION finance.ageing IS 'The ageing bucket of an age in whole days
 
 CREATE VIEW finance.unclaimed_liability AS
 SELECT
-    purchase_day,
-    bundle_id,
-    product_id,
-    product_name,
-    currency,
-    price_source,
-    age_days,
-    finance.ageing(age_days) AS ageing,
-    transactions,
-    units,
-    amount
-FROM (
-    SELECT
-        (white.purchased_at AT TIME ZONE 'UTC')::date AS purchase_day,
-        white.bundle_id,
-        white.product_id,
-        products.name AS product_name,
-        white.booked_currency AS currency,
-        white.booked_as AS price_source,
-        greatest((now() AT TIME ZONE 'UTC')::date - (white.purchased_at AT TIME ZONE 'UTC')::date, 0) AS age_days,
-        count(*) AS transactions,
-        sum(white.quantity) AS units,
-        (sum(white.booked_milliunits) / 1000.0)::numeric(20, 3) AS amount
-    FROM iap.white
-    LEFT JOIN iap.products USING (bundle_id, product_id)
-    WHERE white.environment = 'Production'
-    GROUP BY 1, 2, 3, 4, 5, 6, 7
-) AS owed;
+    purchase_day, bundle_id, product_id, product_name, currency, price_source, age_days,
+    finance.ageing(age_days) AS ageing, count(*) AS transactions, sum(units) AS units,
+    sum(amount)::numeric(20, 3) AS amount
+FROM iap.counted
+CROSS JOIN LATERAL (SELECT (purchased_at AT TIME ZONE 'UTC')::date AS purchase_day) AS purchase
+CROSS JOIN LATERAL (SELECT greatest((now() AT TIME ZONE 'UTC')::date - purchase_day, 0) AS age_days) AS age
+WHERE place = 'white'
+GROUP BY purchase_day, bundle_id, product_id, product_name, currency, price_source, age_days;
 
 COMMENT ON VIEW finance.unclaimed_liability IS
     'What customers paid and did not get, as of now: the white table by day of purchase, product and currency.';
@@ -63,20 +54,11 @@ COMMENT ON COLUMN finance.unclaimed_liability.ageing IS 'The age in days: 0-1, 2
 
 CREATE VIEW finance.deliveries AS
 SELECT
-    (black.delivered_at AT TIME ZONE 'UTC')::date AS delivery_day,
-    black.bundle_id,
-    black.product_id,
-    products.name AS product_name,
-    black.booked_currency AS currency,
-    black.booked_as AS price_source,
-    black.delivered_by,
-    count(*) AS transactions,
-    sum(black.quantity) AS units,
-    (sum(black.booked_milliunits) / 1000.0)::numeric(20, 3) AS amount
-FROM iap.black
-LEFT JOIN iap.products USING (bundle_id, product_id)
-WHERE black.environment = 'Production'
-GROUP BY 1, 2, 3, 4, 5, 6, 7;
+    (delivered_at AT TIME ZONE 'UTC')::date AS delivery_day, bundle_id, product_id, product_name, currency,
+    price_source, delivered_by, count(*) AS transactions, sum(units) AS units, sum(amount)::numeric(20, 3) AS amount
+FROM iap.counted
+WHERE place = 'black'
+GROUP BY delivery_day, bundle_id, product_id, product_name, currency, price_source, delivered_by;
 
 COMMENT ON VIEW finance.deliveries IS
     'What was delivered: the black table by day of delivery, product and currency. Refunded later or not.';
@@ -87,53 +69,24 @@ COMMENT ON COLUMN finance.deliveries.delivered_by IS
 
 CREATE VIEW finance.refunds_after_delivery AS
 SELECT
-    (black.refunded_at AT TIME ZONE 'UTC')::date AS refund_day,
-    black.bundle_id,
-    black.product_id,
-    products.name AS product_name,
-    black.transaction_id,
-    black.user_id,
-    black.order_id,
-    black.quantity AS units,
-    black.booked_currency AS currency,
-    black.booked_as AS price_source,
-    (black.booked_milliunits / 1000.0)::numeric(20, 3) AS amount,
-    black.purchased_at,
-    black.delivered_at,
-    black.refunded_at,
-    black.refund_reason
-FROM iap.black
-LEFT JOIN iap.products USING (bundle_id, product_id)
-WHERE black.environment = 'Production' AND black.refunded_at IS NOT NULL;
+    (refunded_at AT TIME ZONE 'UTC')::date AS refund_day, bundle_id, product_id, product_name, transaction_id, user_id,
+    order_id, units, currency, price_source, amount, purchased_at, delivered_at, refunded_at, refund_reason
+FROM iap.counted
+WHERE place = 'black' AND refunded_at IS NOT NULL;
 
 COMMENT ON VIEW finance.refunds_after_delivery IS
     'What was delivered and is refunded by Apple: the customer has the goods and the money.';
 COMMENT ON COLUMN finance.refunds_after_delivery.user_id IS 'The user who got the goods; NULL if support did not say.';
-COMMENT ON COLUMN finance.refunds_after_delivery.units IS 'The quantity.';
-COMMENT ON COLUMN finance.refunds_after_delivery.refunded_at IS 'When Apple refunded it.';
 
 CREATE VIEW finance.refunds_before_delivery AS
 SELECT
-    (excluded.refunded_at AT TIME ZONE 'UTC')::date AS refund_day,
-    excluded.bundle_id,
-    excluded.product_id,
-    products.name AS product_name,
-    excluded.transaction_id,
-    excluded.quantity AS units,
-    excluded.booked_currency AS currency,
-    excluded.booked_as AS price_source,
-    (excluded.booked_milliunits / 1000.0)::numeric(20, 3) AS amount,
-    excluded.purchased_at,
-    excluded.refunded_at,
-    excluded.refund_reason,
-    excluded.run_id IS NULL AS is_by_support
-FROM iap.excluded
-LEFT JOIN iap.products USING (bundle_id, product_id)
-WHERE excluded.environment = 'Production' AND excluded.reason = 'refunded';
+    (refunded_at AT TIME ZONE 'UTC')::date AS refund_day, bundle_id, product_id, product_name, transaction_id, units,
+    currency, price_source, amount, purchased_at, refunded_at, refund_reason, excluded_run_id IS NULL AS is_by_support
+FROM iap.counted
+WHERE place = 'excluded' AND reason = 'refunded';
 
 COMMENT ON VIEW finance.refunds_before_delivery IS
     'What was never delivered and is refunded: the customer has the money back, and nothing is owed.';
-COMMENT ON COLUMN finance.refunds_before_delivery.units IS 'The quantity.';
 COMMENT ON COLUMN finance.refunds_before_delivery.refunded_at IS
     'When Apple refunded it; where the support desk said so, when it did.';
 COMMENT ON COLUMN finance.refunds_before_delivery.is_by_support IS 'Whether it is the support desk that said so.';
@@ -144,13 +97,10 @@ SELECT
     count(*) AS transactions, sum(units) AS units, sum(amount)::numeric(20, 3) AS amount
 FROM (
     SELECT
-        refund_day, bundle_id, product_id, product_name, 'before delivery' AS moment, currency, price_source, units,
-        amount
-    FROM finance.refunds_before_delivery
-    UNION ALL
-    SELECT
-        refund_day, bundle_id, product_id, product_name, 'after delivery', currency, price_source, units, amount
-    FROM finance.refunds_after_delivery
+        *, (refunded_at AT TIME ZONE 'UTC')::date AS refund_day,
+        CASE place WHEN 'black' THEN 'after delivery' ELSE 'before delivery' END AS moment
+    FROM iap.counted
+    WHERE refunded_at IS NOT NULL AND (place = 'black' OR reason = 'refunded')
 ) AS refund
 GROUP BY refund_day, bundle_id, product_id, product_name, moment, currency, price_source;
 
@@ -161,35 +111,24 @@ COMMENT ON COLUMN finance.refunds.refunded IS 'before delivery, or after deliver
 
 CREATE VIEW finance.misdeliveries AS
 SELECT
-    (black.delivered_at AT TIME ZONE 'UTC')::date AS delivery_day,
-    black.bundle_id,
-    black.product_id,
-    products.name AS product_name,
-    black.transaction_id,
-    black.order_id,
-    black.user_id AS delivered_to,
+    (black.delivered_at AT TIME ZONE 'UTC')::date AS delivery_day, black.bundle_id, black.product_id,
+    black.product_name, black.transaction_id, black.order_id, black.user_id AS delivered_to,
     coalesce(orders.user_id, first_upload.user_id) AS likely_bought_by,
     CASE WHEN orders.user_id IS NULL THEN 'upload' ELSE 'order' END AS evidence,
-    black.quantity AS units,
-    black.booked_currency AS currency,
-    black.booked_as AS price_source,
-    (black.booked_milliunits / 1000.0)::numeric(20, 3) AS amount,
-    black.purchased_at,
-    black.delivered_at,
+    black.units, black.currency, black.price_source, black.amount, black.purchased_at, black.delivered_at,
     black.refunded_at
-FROM iap.black
-LEFT JOIN iap.products USING (bundle_id, product_id)
+FROM iap.counted AS black
 LEFT JOIN iap.orders
     ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id AND orders.user_id <> black.user_id
 LEFT JOIN LATERAL (
     SELECT user_id
     FROM iap.sightings
     WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
-        AND sightings.environment = black.environment AND sightings.user_id IS NOT NULL
+        AND sightings.environment = 'Production' AND sightings.user_id IS NOT NULL
     ORDER BY is_named DESC, uploaded_at, receipt_id
     LIMIT 1
 ) AS first_upload ON true
-WHERE black.environment = 'Production' AND black.delivered_by = 'claim'
+WHERE black.place = 'black' AND black.delivered_by = 'claim'
     AND coalesce(orders.user_id, first_upload.user_id) <> black.user_id;
 
 COMMENT ON VIEW finance.misdeliveries IS
@@ -199,8 +138,6 @@ COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the go
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
 COMMENT ON COLUMN finance.misdeliveries.evidence IS
     'order: the order that was named is theirs; upload: they uploaded it first.';
-COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity.';
-COMMENT ON COLUMN finance.misdeliveries.refunded_at IS 'When Apple refunded it; NULL if it did not.';
 
 -- Control totals -----------------------------------------------------------------------------------------------------
 
@@ -220,15 +157,8 @@ WITH checked AS (
     FROM iap.runs
 )
 SELECT
-    checked.run_id,
-    (checked.as_of AT TIME ZONE 'UTC')::date AS day,
-    checked.started_at,
-    checked.state,
-    total.position,
-    total.total,
-    total.figures[1] AS transactions,
-    total.figures[2] AS units,
-    total.figures[3] AS hash,
+    run_id, (as_of AT TIME ZONE 'UTC')::date AS day, started_at, state, position, total, figures[1] AS transactions,
+    figures[2] AS units, figures[3] AS hash,
     CASE
         WHEN closing_number IS NULL THEN is_verified_placed AND NULL
         WHEN closing_number = 1 THEN is_verified_placed AND is_white_explained AND opening_white = '{0,0,0}'
@@ -242,7 +172,7 @@ CROSS JOIN LATERAL (
         (7, 'new', new), (8, 'claimed', claimed), (9, 'resolved', resolved), (10, 'refunded', refunded),
         (11, 'closing white', closing_white)
 ) AS total (position, total, figures)
-WHERE checked.state <> 'running';
+WHERE state <> 'running';
 
 COMMENT ON VIEW finance.control_totals IS
     'What each run counted, eleven rows a run. Verified transactions are newly white, already white, already black or '
@@ -298,14 +228,8 @@ COMMENT ON COLUMN finance.control_totals_by_day.balances IS
 
 CREATE VIEW finance.differences AS
 SELECT
-    found.transaction_id,
-    found.bundle_id,
-    found.environment,
-    'nowhere' AS difference,
-    min(found.first_run_id) AS run_id,
-    false AS is_white,
-    false AS is_black,
-    false AS is_excluded
+    found.transaction_id, found.bundle_id, found.environment, 'nowhere' AS difference,
+    min(found.first_run_id) AS run_id, false AS is_white, false AS is_black, false AS is_excluded
 FROM iap.sightings AS found
 WHERE found.first_run_id IS NOT NULL
     AND NOT EXISTS (
@@ -315,8 +239,8 @@ WHERE found.first_run_id IS NOT NULL
 GROUP BY found.transaction_id, found.bundle_id, found.environment;
 
 COMMENT ON VIEW finance.differences IS
-    'Each transaction by which received is not white, black and excluded together. None, when all is well: a row of the '
-    'ledger is in one place, so this finds only what somebody removed by hand. Looks at the whole ledger, unless a '
+    'Each transaction by which received is not white, black and excluded together. None, when all is well: a row of '
+    'the ledger is in one place, so this finds only what somebody removed by hand. Looks at the whole ledger, unless a '
     'transaction_id is asked for.';
 COMMENT ON COLUMN finance.differences.environment IS 'Production, or Sandbox.';
 COMMENT ON COLUMN finance.differences.difference IS 'nowhere: a run received it, and it is in none of the three.';

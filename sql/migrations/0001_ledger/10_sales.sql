@@ -4,14 +4,11 @@
 CREATE TABLE iap.sales_reports (
     report_id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     day         date NOT NULL,
-    -- As the report calls the account; '' where it does not say. Reports of several accounts don't replace each other.
+    -- Reports of several accounts don't replace each other.
     developer   text NOT NULL CHECK (octet_length(developer) <= 1000),
-    -- The apps that it tells of.
     bundle_ids  text[] COLLATE "C" NOT NULL,
     file        text NOT NULL,
-    -- Of in-app purchases that were taken.
     lines       bigint NOT NULL CHECK (lines >= 0),
-    -- Lines of the file that were refused: then something of its days is missing.
     refused     bigint NOT NULL CHECK (refused >= 0),
     read_at     timestamptz NOT NULL DEFAULT now(),
     read_by     text NOT NULL DEFAULT session_user,
@@ -25,7 +22,6 @@ CREATE TABLE iap.sales (
     report_id           bigint NOT NULL,
     bundle_id           text COLLATE "C" NOT NULL,
     product_id          text COLLATE "C" NOT NULL,
-    -- Apple's Product Type Identifier.
     type                text NOT NULL,
     storefront          text NOT NULL CHECK (storefront ~ '^[A-Z]{3}$'),
     -- Of one unit, without the sign that refunds have.
@@ -51,13 +47,16 @@ CREATE INDEX transactions_by_refund ON iap.transactions (((refunded_at AT TIME Z
 -- A condition on `day` reaches every table below: nothing stands in its way but groups and windows of one day.
 CREATE VIEW iap.sold_against_seen AS
 WITH seen AS NOT MATERIALIZED (
-    SELECT
-        transaction_id, original_transaction_id, bundle_id, product_id, product_type, storefront, quantity,
-        purchased_at, refunded_at
+    SELECT bundle_id, product_id, storefront, quantity, purchased_at, refunded_at
     FROM iap.transactions
+    LEFT JOIN iap.products USING (bundle_id, product_id)
     WHERE environment = 'Production'
         AND coalesce(reason, '')
             NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored')
+        -- A restored purchase was sold when it was first made.
+        AND (
+            transaction_id = original_transaction_id
+            OR coalesce(product_type, products.type, '') <> 'non_consumable')
 ), counted AS (
     SELECT
         sales_reports.day, sales.bundle_id, sales.product_id, sales.storefront, sales.currency,
@@ -69,23 +68,15 @@ WITH seen AS NOT MATERIALIZED (
     WHERE sales_reports.replaced_at IS NULL
     UNION ALL
     SELECT
-        (seen.purchased_at AT TIME ZONE 'America/Los_Angeles')::date, seen.bundle_id, seen.product_id,
-        seen.storefront, NULL, 0, seen.quantity, 0, 0, 0
+        (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL, 0, quantity,
+        0, 0, 0
     FROM seen
-    LEFT JOIN iap.products USING (bundle_id, product_id)
-    -- A restored purchase was sold when it was first made.
-    WHERE seen.transaction_id = seen.original_transaction_id
-        OR coalesce(seen.product_type, products.type, '') <> 'non_consumable'
     UNION ALL
     SELECT
-        (seen.refunded_at AT TIME ZONE 'America/Los_Angeles')::date, seen.bundle_id, seen.product_id,
-        seen.storefront, NULL, 0, 0, 0, seen.quantity, 0
+        (refunded_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL, 0, 0, 0,
+        quantity, 0
     FROM seen
-    LEFT JOIN iap.products USING (bundle_id, product_id)
-    WHERE seen.refunded_at IS NOT NULL
-        AND (
-            seen.transaction_id = seen.original_transaction_id
-            OR coalesce(seen.product_type, products.type, '') <> 'non_consumable')
+    WHERE refunded_at IS NOT NULL
 ), placed AS (
     SELECT
         *, bool_and(storefront IS NOT NULL) OVER (PARTITION BY day, bundle_id, product_id) AS is_placed
@@ -127,23 +118,13 @@ GROUP BY placed.day, placed.bundle_id, placed.product_id, placed.is_placed, 5;
 
 CREATE VIEW finance.sold_against_seen AS
 SELECT
-    day,
-    bundle_id,
-    product_id,
-    products.name AS product_name,
-    compared_by,
-    storefront,
-    units_sold,
-    units_seen,
+    day, bundle_id, product_id, products.name AS product_name, compared_by, storefront, units_sold, units_seen,
     difference,
     sum(difference) OVER (
         PARTITION BY bundle_id, product_id
         ORDER BY day
         RANGE BETWEEN '1 day' PRECEDING AND '1 day' FOLLOWING)::bigint AS difference_around,
-    refunds_sold,
-    refunds_seen,
-    refund_difference,
-    sold.currency,
+    refunds_sold, refunds_seen, refund_difference, sold.currency,
     (milliunits_sold / 1000.0)::numeric(20, 3) AS amount_sold
 FROM iap.sold_against_seen AS sold
 LEFT JOIN iap.products USING (bundle_id, product_id);
@@ -205,18 +186,19 @@ BEGIN
                 ('delivery_day', 'The day on which the goods were credited.'),
                 ('order_id', 'The app''s own order, if one was named.'),
                 (
-                'price_source',
-                'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is '
-                'known.'),
+                    'price_source',
+                    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is '
+                    'known.'),
                 ('product_id', 'The product.'),
                 ('product_name', 'Its name; NULL if the products do not list it.'),
                 ('purchased_at', 'When it was bought.'),
                 ('refund_day', 'The day of the refund.'),
                 ('refund_reason', 'As Apple gave it; NULL if Apple gave none.'),
+                ('refunded_at', 'When Apple refunded it; NULL if it did not.'),
                 ('run_id', 'The run.'),
                 ('transaction_id', 'Apple''s id of the purchase.'),
                 ('transactions', 'How many purchases.'),
-                ('units', 'The sum of their quantities.')
+                ('units', 'The quantity, or the sum of quantities.')
         ) AS shared (name, text)
         JOIN pg_attribute ON attname = shared.name
         JOIN pg_class ON pg_class.oid = attrelid
