@@ -16,9 +16,14 @@ extension LedgerSession {
     }
 
     private func close(_ runID: Int64) async throws -> ControlTotals {
+        let row = try await connection.only(
+            """
+            SELECT \(ControlTotals.columns), closing_number IS NOT NULL AS is_closed FROM runs WHERE run_id = \(runID)
+            """)
+        // Those of its books are empty until they are closed.
+        var totals = try row.controlTotals()
         // The word of their commit was lost.
-        if let closed = try await closedTotals(of: runID) { return closed }
-        var totals = try await recordedTotals(of: runID)
+        if try row.decode("is_closed", as: Bool.self) { return totals }
         let white = try await connection.only(
             """
             SELECT new, claimed, resolved, refunded, closing_white FROM \(isShadowed ? shadowTotals : "close_books(\(runID))")
@@ -41,18 +46,6 @@ extension LedgerSession {
     /// A dry run's books: all that its shadows hold since the last run closed its own, and nothing written.
     private var shadowTotals: SQL {
         "white_totals((SELECT frontier FROM audit.frontier), 9223372036854775807, '{}')"
-    }
-
-    private func closedTotals(of runID: Int64) async throws -> ControlTotals? {
-        let rows = try await connection.query(
-            """
-            SELECT
-                verified, newly_white, already_white, already_black, excluded, opening_white, new, claimed, resolved,
-                refunded, closing_white
-            FROM runs
-            WHERE run_id = \(runID) AND closing_number IS NOT NULL
-            """)
-        return try rows.first.map { try $0.controlTotals() }
     }
 
     private func lastClosing() async throws -> (number: Int64, white: Tally) {
@@ -79,21 +72,6 @@ extension LedgerSession {
             WHERE run_id = \(runID)
             """)
     }
-
-    /// The totals that a run's batches recorded; those of its books are still empty.
-    func recordedTotals(of runID: Int64) async throws -> ControlTotals {
-        let row = try await connection.only(
-            """
-            SELECT verified, newly_white, already_white, already_black, excluded FROM runs WHERE run_id = \(runID)
-            """)
-        var totals = ControlTotals()
-        totals.verified = try row.tally("verified")
-        totals.newlyWhite = try row.tally("newly_white")
-        totals.alreadyWhite = try row.tally("already_white")
-        totals.alreadyBlack = try row.tally("already_black")
-        totals.excluded = try row.tally("excluded")
-        return totals
-    }
 }
 
 extension Tally {
@@ -101,7 +79,31 @@ extension Tally {
     var figures: [Int64] { [Int64(transactions), Int64(units), hash] }
 }
 
+extension ControlTotals {
+    /// The columns of `runs` that hold them.
+    static let columns: SQL = """
+        verified, newly_white, already_white, already_black, excluded, opening_white, new, claimed, resolved, refunded,
+        closing_white
+        """
+}
+
 extension Row {
+    func controlTotals() throws -> ControlTotals {
+        var totals = ControlTotals()
+        totals.verified = try tally("verified")
+        totals.newlyWhite = try tally("newly_white")
+        totals.alreadyWhite = try tally("already_white")
+        totals.alreadyBlack = try tally("already_black")
+        totals.excluded = try tally("excluded")
+        totals.openingWhite = try tally("opening_white")
+        totals.new = try tally("new")
+        totals.claimed = try tally("claimed")
+        totals.resolved = try tally("resolved")
+        totals.refunded = try tally("refunded")
+        totals.closingWhite = try tally("closing_white")
+        return totals
+    }
+
     func tally(_ column: String) throws -> Tally {
         let figures = try decode(column, as: [Int64]?.self) ?? [0, 0, 0]
         guard figures.count == 3 else { throw LedgerError.failed("\(column) does not hold three figures") }

@@ -7,8 +7,7 @@ import Reconciliation
 /// needs no join across shards.
 extension LedgerSession {
     func addContext(to page: inout [CaseFacts], tokens: [String?]) async throws {
-        let mentions = try await mentions(of: page)
-        for index in page.indices { page[index].mentions = mentions.of(page[index]) }
+        try await addMentions(to: &page)
         let orders = try await orders(for: page, tokens: tokens)
         let neighbours = try await deliveredNeighbours(of: page)
         let made = try await receiptDates(for: page)
@@ -42,6 +41,12 @@ private struct OrderRow {
     let createdAt: Date
     let token: String?
 
+    init(_ row: Row) throws {
+        (id, bundleID) = (try row.decode("order_id"), try row.decode("bundle_id"))
+        (userID, productID) = (try row.decode("user_id"), try row.decode("product_id"))
+        (createdAt, token) = (try row.decode("created_at"), try row.decode("app_account_token", as: String?.self))
+    }
+
     /// By token or by name an order is meant, whatever else it says; by user only where product and time fit.
     func fits(_ facts: CaseFacts, token: String?) -> Bool {
         guard bundleID == facts.key.bundleID.text else { return false }
@@ -68,19 +73,18 @@ extension LedgerSession {
         let bundles = Set(page.map(\.key.bundleID.text)).sorted()
         let users = page.reduce(into: Set<String>()) { $0.formUnion($1.users) }.sorted()
         let named = Set(page.flatMap(\.namedOrderIDs)).sorted()
+        let select: SQL =
+            "SELECT bundle_id, order_id, user_id, product_id, created_at, app_account_token FROM iap.orders"
         let rows = try await connection.query(
             """
-            SELECT bundle_id, order_id, user_id, product_id, created_at, app_account_token
-            FROM iap.orders
+            \(select)
             WHERE user_id = ANY (\(users)) AND bundle_id = ANY (\(bundles))
                 AND created_at BETWEEN \(first - OrderWindow.before) AND \(last + OrderWindow.after)
             UNION
-            SELECT bundle_id, order_id, user_id, product_id, created_at, app_account_token
-            FROM iap.orders
+            \(select)
             WHERE app_account_token = ANY (\(tokens.compactMap(\.self)))
             UNION
-            SELECT bundle_id, order_id, user_id, product_id, created_at, app_account_token
-            FROM iap.orders
+            \(select)
             WHERE bundle_id = ANY (\(bundles)) AND order_id = ANY (\(named))
             """)
         let orders = try rows.map(OrderRow.init)
@@ -93,15 +97,6 @@ extension LedgerSession {
         let rows = try await connection.query(
             "SELECT bundle_id, order_id FROM iap.black WHERE order_id = ANY (\(Set(orders.map(\.id)).sorted()))")
         return Set(try rows.map { [try $0.decode("bundle_id"), try $0.decode("order_id")] })
-    }
-}
-
-extension OrderRow {
-    fileprivate init(_ row: Row) throws {
-        self.init(
-            id: try row.decode("order_id"), bundleID: try row.decode("bundle_id"), userID: try row.decode("user_id"),
-            productID: try row.decode("product_id"), createdAt: try row.decode("created_at"),
-            token: try row.decode("app_account_token", as: String?.self))
     }
 }
 

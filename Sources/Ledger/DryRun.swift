@@ -24,17 +24,11 @@ extension LedgerSession {
         }
     }
 
-    private static let shadows = """
-        SET search_path = pg_temp, iap;
-        CREATE TEMPORARY TABLE transactions (LIKE iap.transactions INCLUDING ALL);
-        CREATE TEMPORARY TABLE moves (LIKE iap.moves INCLUDING ALL);
-        CREATE TEMPORARY TABLE cases (LIKE iap.cases INCLUDING ALL);
-        CREATE TEMPORARY TABLE sightings (LIKE iap.sightings INCLUDING ALL);
-        CREATE TEMPORARY TABLE delivered_originals (LIKE iap.delivered_originals INCLUDING ALL);
-        CREATE TEMPORARY TABLE runs (LIKE iap.runs INCLUDING ALL);
-        CREATE TEMPORARY TABLE events (LIKE iap.events INCLUDING ALL);
-        CREATE TEMPORARY TABLE receipts (LIKE iap.receipts INCLUDING DEFAULTS);
-        """
+    private static let shadows =
+        "SET search_path = pg_temp, iap;"
+        + ["transactions", "moves", "cases", "sightings", "delivered_originals", "runs", "events"]
+        .map { "CREATE TEMPORARY TABLE \($0) (LIKE iap.\($0) INCLUDING ALL);" }.joined()
+        + "CREATE TEMPORARY TABLE receipts (LIKE iap.receipts INCLUDING DEFAULTS);"
 
     private static let shadowRows = """
         INSERT INTO moves
@@ -91,16 +85,11 @@ extension LedgerSession {
 
     /// Copies receipts into the shadow, without their payloads.
     private func pullReceipts(_ condition: SQL) async throws {
-        try await connection.execute(
+        let columns: SQL = """
+            bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at,
+            state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text
             """
-            INSERT INTO receipts (
-                bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
-                submitted_at, state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text)
-            SELECT
-                bucket, receipt_id, bundle_id, user_id, '', payload_sha256, order_id, transaction_id, device,
-                submitted_at, state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text
-            FROM iap.receipts
-            WHERE \(condition)
-            """)
+        try await connection.execute(
+            "INSERT INTO receipts (payload, \(columns)) SELECT '', \(columns) FROM iap.receipts WHERE \(condition)")
     }
 }

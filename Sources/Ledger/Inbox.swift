@@ -12,13 +12,6 @@ public struct InboxBatch: Sendable {
     public let isLast: Bool
 
     public var receiptCount: Int { groups.reduce(0) { $0 + $1.receipts.count } }
-
-    public init(bucket: Int, groups: [PayloadGroup], end: Data, isLast: Bool) {
-        self.bucket = bucket
-        self.groups = groups
-        self.end = end
-        self.isLast = isLast
-    }
 }
 
 extension LedgerSession {
@@ -73,18 +66,15 @@ extension LedgerSession {
                 SELECT
                     receipt_id, bundle_id, user_id, order_id, transaction_id, submitted_at, attempts,
                     payload_sha256, chosen,
-                    CASE WHEN is_first THEN payload END AS payload,
-                    (
-                        SELECT array_agg(uploads.transaction_id ORDER BY first_uploaded_at)
-                        FROM iap.uploads
-                        WHERE uploads.bucket = measured.bucket AND uploads.receipt_id = measured.receipt_id
-                    ) AS upload_transaction_ids,
-                    (
-                        SELECT array_agg(uploads.order_id ORDER BY first_uploaded_at)
-                        FROM iap.uploads
-                        WHERE uploads.bucket = measured.bucket AND uploads.receipt_id = measured.receipt_id
-                    ) AS upload_order_ids
+                    CASE WHEN is_first THEN payload END AS payload, upload_transaction_ids, upload_order_ids
                 FROM measured
+                CROSS JOIN LATERAL (
+                    SELECT
+                        array_agg(uploads.transaction_id ORDER BY first_uploaded_at) AS upload_transaction_ids,
+                        array_agg(uploads.order_id ORDER BY first_uploaded_at) AS upload_order_ids
+                    FROM iap.uploads
+                    WHERE uploads.bucket = measured.bucket AND uploads.receipt_id = measured.receipt_id
+                ) AS purposes
                 WHERE bytes <= \(payloadBytes) OR place = 1
                 ORDER BY payload_sha256, bundle_id, receipt_id
                 """)
@@ -111,26 +101,18 @@ extension LedgerSession {
 
 extension InboxBatch {
     fileprivate init(bucket: Int, rows: [Row], after: Data, limit: Int) throws {
-        var groups: [PayloadGroup] = []
-        var open: (bundleID: String, payload: String, receipts: [InboxReceipt])?
+        var groups: [(bundleID: String, payload: String, receipts: [InboxReceipt])] = []
         for row in rows {
             if let payload = try row.decode("payload", as: String?.self) {
-                if let open { groups.append(PayloadGroup(open)) }
-                open = (try row.decode("bundle_id"), payload, [])
+                groups.append((try row.decode("bundle_id"), payload, []))
             }
-            open?.receipts.append(try InboxReceipt(row))
+            if let last = groups.indices.last { groups[last].receipts.append(try InboxReceipt(row)) }
         }
-        if let open { groups.append(PayloadGroup(open)) }
         let chosen = try rows.first?.decode("chosen", as: Int.self) ?? 0
         self.init(
-            bucket: bucket, groups: groups, end: try rows.last?.decode("payload_sha256") ?? after,
-            isLast: chosen < limit && rows.count == chosen)
-    }
-}
-
-extension PayloadGroup {
-    fileprivate init(_ open: (bundleID: String, payload: String, receipts: [InboxReceipt])) {
-        self.init(bundleID: open.bundleID, payload: open.payload, receipts: open.receipts)
+            bucket: bucket,
+            groups: groups.map { PayloadGroup(bundleID: $0.bundleID, payload: $0.payload, receipts: $0.receipts) },
+            end: try rows.last?.decode("payload_sha256") ?? after, isLast: chosen < limit && rows.count == chosen)
     }
 }
 

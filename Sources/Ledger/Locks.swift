@@ -47,29 +47,22 @@ extension LedgerSession {
     /// Takes the lock if nobody else holds it.
     public func tryLock(_ lock: LedgerLock) async throws(LedgerError) -> Bool {
         try await translating {
-            let (space, number) = (try await lockSpace(), lock.number)
-            let sql: SQL =
-                if case .night(isShared: true) = lock {
-                    "SELECT pg_try_advisory_lock_shared(\(space), \(number)) AS is_ours"
-                } else {
-                    "SELECT pg_try_advisory_lock(\(space), \(number)) AS is_ours"
-                }
-            return try await connection.only(sql).decode("is_ours", as: Bool.self)
+            let call = try await call("pg_try_advisory_lock", lock)
+            return try await connection.only("SELECT \(call) AS is_ours").decode("is_ours", as: Bool.self)
         }
     }
 
     /// Frees a lock that this session holds.
     public func unlock(_ lock: LedgerLock) async throws(LedgerError) {
         try await translating {
-            let (space, number) = (try await lockSpace(), lock.number)
-            let sql: SQL =
-                if case .night(isShared: true) = lock {
-                    "SELECT pg_advisory_unlock_shared(\(space), \(number))"
-                } else {
-                    "SELECT pg_advisory_unlock(\(space), \(number))"
-                }
-            _ = try await connection.query(sql)
+            let call = try await call("pg_advisory_unlock", lock)
+            _ = try await connection.query("SELECT \(call)")
         }
+    }
+
+    private func call(_ function: String, _ lock: LedgerLock) async throws -> SQL {
+        let suffix = if case .night(isShared: true) = lock { "_shared" } else { "" }
+        return "\(identifier: function + suffix)(\(try await lockSpace()), \(lock.number))"
     }
 
     /// Who holds a lock: the sessions that have it.
@@ -119,6 +112,14 @@ extension LockHolder {
         self.init(
             processID: try row.decode("pid", as: Int32.self), login: try row.decode("login", as: String?.self) ?? "",
             since: try row.decode("since", as: Date?.self), isJob: try row.decode("is_job", as: Bool?.self) ?? false)
+    }
+}
+
+extension [Row] {
+    /// One column's values by those of another, of which each is there once.
+    func values<Key, Value>(of column: String, by key: String) throws -> [Key: Value]
+    where Key: ColumnValue & Hashable, Value: ColumnValue {
+        try Dictionary(map { (try $0.decode(key), try $0.decode(column)) }, uniquingKeysWith: { first, _ in first })
     }
 }
 

@@ -1,34 +1,11 @@
 import PostgreSQL
 import Reconciliation
 
-/// For which transactions receipts were uploaded, held or not.
-struct Mentions {
-    private struct Upload {
-        let receiptID: Int64
-        let mention: CaseFacts.Mention
-    }
-
-    private var uploads: [[String]: [Upload]] = [:]
-
-    mutating func add(_ row: Row) throws {
-        let key: [String] = [try row.decode("transaction_id"), try row.decode("bundle_id")]
-        let mention = CaseFacts.Mention(
-            userID: try row.decode("user_id", as: String?.self), orderID: try row.decode("order_id", as: String?.self))
-        uploads[key, default: []].append(Upload(receiptID: try row.decode("receipt_id"), mention: mention))
-    }
-
-    func of(_ facts: CaseFacts) -> [CaseFacts.Mention] {
-        let holding = Set(facts.sightings.map(\.receiptID))
-        return (uploads[[facts.key.id.text, facts.key.bundleID.text]] ?? [])
-            .filter { !holding.contains($0.receiptID) }
-            .map(\.mention).unique
-    }
-}
-
 extension LedgerSession {
-    /// Only receipts that Apple vouches for count: anybody can name a transaction beside what is none. One transaction id
-    /// that thousands of uploads name would fill a page: the first hundred tell enough.
-    func mentions(of page: [CaseFacts]) async throws -> Mentions {
+    /// For which transactions receipts were uploaded that do not hold them. Only receipts that Apple vouches for count:
+    /// anybody can name a transaction beside what is none. One transaction id that thousands of uploads name would fill
+    /// a page: the first hundred tell enough.
+    func addMentions(to page: inout [CaseFacts]) async throws {
         let rows = try await connection.query(
             """
             SELECT named.transaction_id, receipt_id, bundle_id, user_id, named.order_id
@@ -46,8 +23,20 @@ extension LedgerSession {
                 AND (receipts.verified_at IS NOT NULL OR receipts.error_code = 'no_transactions')
             ORDER BY named.first_uploaded_at, receipt_id
             """)
-        var mentions = Mentions()
-        for row in rows { try mentions.add(row) }
-        return mentions
+        var uploads: [[String]: [(receiptID: Int64, mention: CaseFacts.Mention)]] = [:]
+        for row in rows {
+            let mention = CaseFacts.Mention(
+                userID: try row.decode("user_id", as: String?.self),
+                orderID: try row.decode("order_id", as: String?.self))
+            uploads[[try row.decode("transaction_id"), try row.decode("bundle_id")], default: []]
+                .append((try row.decode("receipt_id"), mention))
+        }
+        for index in page.indices {
+            let key = page[index].key
+            let holding = Set(page[index].sightings.map(\.receiptID))
+            page[index].mentions =
+                (uploads[[key.id.text, key.bundleID.text]] ?? [])
+                .filter { !holding.contains($0.receiptID) }.map(\.mention).unique
+        }
     }
 }

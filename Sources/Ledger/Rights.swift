@@ -22,22 +22,24 @@ extension LedgerSession {
             FROM unnest(ARRAY['iap', 'audit']) AS needed (name)
             WHERE NOT has_schema_privilege(needed.name, 'USAGE')
             UNION ALL
-            SELECT needed.privilege || ' on ' || needed.relation
+            SELECT privilege || ' on ' || relation
             FROM (
                 VALUES
-                    ('iap.receipts', 'SELECT'), ('iap.uploads', 'SELECT'), ('iap.orders', 'SELECT'),
-                    ('iap.products', 'SELECT'), ('iap.claims', 'SELECT'), ('iap.white', 'SELECT'),
-                    ('iap.black', 'SELECT'), ('iap.excluded', 'SELECT'), ('iap.transactions', 'SELECT'),
-                    ('iap.transactions', 'INSERT'), ('iap.transactions', 'UPDATE'), ('iap.moves', 'SELECT'),
-                    ('iap.moves', 'INSERT'), ('iap.entries', 'SELECT'), ('iap.sightings', 'SELECT'),
-                    ('iap.sightings', 'INSERT'), ('iap.sightings', 'UPDATE'), ('iap.cases', 'SELECT'),
-                    ('iap.cases', 'INSERT'), ('iap.cases', 'UPDATE'), ('iap.runs', 'SELECT'),
-                    ('iap.runs', 'INSERT'), ('iap.runs', 'UPDATE'), ('iap.events', 'SELECT'),
-                    ('iap.events', 'INSERT'), ('iap.lock_space', 'SELECT'), ('audit.frontier', 'SELECT'),
-                    ('audit.links', 'SELECT'), ('iap.sales_reports', 'SELECT'),
-                    ('iap.sold_against_seen', 'SELECT')
-            ) AS needed (relation, privilege)
-            WHERE NOT has_table_privilege(needed.relation, needed.privilege)
+                    (
+                        'SELECT',
+                        ARRAY[
+                            'iap.receipts', 'iap.uploads', 'iap.orders', 'iap.products', 'iap.claims', 'iap.white',
+                            'iap.black', 'iap.excluded', 'iap.transactions', 'iap.moves', 'iap.entries',
+                            'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events', 'iap.lock_space',
+                            'iap.sales_reports', 'iap.sold_against_seen', 'audit.frontier', 'audit.links']),
+                    (
+                        'INSERT',
+                        ARRAY[
+                            'iap.transactions', 'iap.moves', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events']),
+                    ('UPDATE', ARRAY['iap.transactions', 'iap.sightings', 'iap.cases', 'iap.runs'])
+            ) AS needed (privilege, relations)
+            CROSS JOIN LATERAL unnest(relations) AS relation
+            WHERE NOT has_table_privilege(relation, privilege)
             UNION ALL
             SELECT 'UPDATE of ' || needed.columns || ' on ' || needed.relation
             FROM (VALUES ('iap.receipts', 'state'), ('iap.receipts', 'made_at'), ('iap.receipts', 'seal'))
@@ -53,7 +55,7 @@ extension LedgerSession {
                         AND proname IN (
                             'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
                             'purge_payloads', 'purge_devices'))
-                    OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal', 'event_seal')))
+                    OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal')))
             ORDER BY 1
             """
         ).map { try $0.decode("missing", as: String.self) }

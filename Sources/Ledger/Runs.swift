@@ -25,31 +25,19 @@ public struct RunStart: Sendable {
 }
 
 /// How a run ended, as its row says it.
-public enum RunEnd: Sendable {
-    case complete
-    case endedEarly(exitCode: Int32, String)
-    case failed(exitCode: Int32, String)
+public struct RunEnd: Sendable {
+    let state: String
+    let exitCode: Int32
+    let reason: String?
 
-    var state: String {
-        switch self {
-        case .complete: "complete"
-        case .endedEarly: "ended_early"
-        case .failed: "failed"
-        }
+    public static let complete = RunEnd(state: "complete", exitCode: 0, reason: nil)
+
+    public static func endedEarly(exitCode: Int32, _ reason: String) -> RunEnd {
+        RunEnd(state: "ended_early", exitCode: exitCode, reason: reason)
     }
 
-    var exitCode: Int32 {
-        switch self {
-        case .complete: 0
-        case .endedEarly(let code, _), .failed(let code, _): code
-        }
-    }
-
-    var reason: String? {
-        switch self {
-        case .complete: nil
-        case .endedEarly(_, let reason), .failed(_, let reason): reason
-        }
+    public static func failed(exitCode: Int32, _ reason: String) -> RunEnd {
+        RunEnd(state: "failed", exitCode: exitCode, reason: reason)
     }
 }
 
@@ -86,7 +74,7 @@ extension LedgerSession {
                 let ended = try await connection.execute(
                     """
                     UPDATE runs
-                    SET state = \(end.state), exit_code = \(end.exitCode), reason = \(end.reason as String?),
+                    SET state = \(end.state), exit_code = \(end.exitCode), reason = \(end.reason),
                         finished_at = \(finishedAt)
                     WHERE run_id = \(runID) AND state IN ('running', 'abandoned')
                     """)

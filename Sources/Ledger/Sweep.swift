@@ -41,24 +41,18 @@ extension LedgerSession {
                 """)
         }
         do {
-            try await forEachPage(apps: apps, now: now, body)
+            let settings = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
+            while true {
+                let page = try await translating { try await nextPage(apps: settings, now: now) }
+                if page.isEmpty { break }
+                try await body(page)
+            }
         } catch {
             // So that the sweep can be done again.
             _ = try? await connection.execute("CLOSE swept")
             throw error
         }
         try await translating { _ = try await connection.execute("CLOSE swept") }
-    }
-
-    private func forEachPage(
-        apps: [App], now: Date, _ body: ([CaseFacts]) async throws(LedgerError) -> Void
-    ) async throws(LedgerError) {
-        let settings = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
-        while true {
-            let page = try await translating { try await nextPage(apps: settings, now: now) }
-            if page.isEmpty { return }
-            try await body(page)
-        }
     }
 
     private func nextPage(apps: [BundleID: App], now: Date) async throws -> [CaseFacts] {

@@ -53,17 +53,15 @@ extension LedgerSession {
     private func addDevices(to page: inout [ReportedCase]) async throws {
         let receiptIDs = Set(page.flatMap { $0.sightings.map(\.receiptID) })
         guard !receiptIDs.isEmpty else { return }
-        let rows = try await connection.query(
+        let devices: [Int64: String] = try await connection.query(
             """
             SELECT receipt_id, device::text AS device
             FROM iap.receipts
             WHERE bucket = ANY (\(Array(Set(receiptIDs.map { Int16($0 & 63) })).sorted()))
                 AND receipt_id = ANY (\(receiptIDs.sorted()))
                 AND device IS NOT NULL
-            """)
-        let devices = try Dictionary(
-            rows.map { (try $0.decode("receipt_id", as: Int64.self), try $0.decode("device", as: String.self)) },
-            uniquingKeysWith: { first, _ in first })
+            """
+        ).values(of: "device", by: "receipt_id")
         for index in page.indices {
             let latest = page[index].sightings
                 .filter { devices[$0.receiptID] != nil }
@@ -193,9 +191,7 @@ extension Assessment {
             owner: owner, candidates: try Self.candidates(try row.decode("candidates")),
             orderIDs: try row.decode("matched_order_ids", as: [String].self), action: action)
     }
-}
 
-extension Assessment {
     private static func candidates(_ json: String) throws -> [OwnerCandidate] {
         do {
             return try JSONDecoder().decode([OwnerCandidate].self, from: Data(json.utf8))

@@ -14,14 +14,8 @@ struct KeptHead: Codable {
         var pending = 0
     }
 
-    struct Stage: Codable {
-        let name: String
-        let seconds: Double
-        let items: Int
-    }
-
     var cases = Cases()
-    var stages: [Stage] = []
+    var stages: [StageTime] = []
 
     init(cases counts: CaseCounts, pending: Int, stages: [StageTime]) {
         for (likelihood, count) in counts.byLikelihood { cases.byLikelihood[likelihood.rawValue] = count }
@@ -32,13 +26,13 @@ struct KeptHead: Codable {
         cases.unpriced = counts.unpriced
         cases.oldestPurchase = counts.oldestPurchase
         cases.pending = pending
-        self.stages = stages.map { Stage(name: $0.name, seconds: $0.seconds, items: $0.items) }
+        self.stages = stages
     }
 
     init(cases: String?, stages: String?) throws {
         let decoder = JSONDecoder()
         if let cases { self.cases = try decoder.decode(Cases.self, from: Data(cases.utf8)) }
-        if let stages { self.stages = try decoder.decode([Stage].self, from: Data(stages.utf8)) }
+        if let stages { self.stages = try decoder.decode([StageTime].self, from: Data(stages.utf8)) }
     }
 
     func json() throws -> (cases: String, stages: String) {
@@ -64,6 +58,4 @@ struct KeptHead: Codable {
             .sorted { $0.currency < $1.currency }
         return counts
     }
-
-    var stageTimes: [StageTime] { stages.map { StageTime(name: $0.name, seconds: $0.seconds, items: $0.items) } }
 }

@@ -25,9 +25,8 @@ extension LedgerSession {
                 """
                 SELECT
                     run_id, as_of, started_at, finished_at, reason, receipts_due, receipts_verified,
-                    receipts_try_again, receipts_unusable, verified, newly_white, already_white, already_black,
-                    excluded, opening_white, new, claimed, resolved, refunded, closing_white,
-                    cases::text AS cases, stages::text AS stages
+                    receipts_try_again, receipts_unusable, \(ControlTotals.columns), cases::text AS cases,
+                    stages::text AS stages
                 FROM runs
                 WHERE closing_number IS NOT NULL AND finished_at IS NOT NULL
                     AND run_id = \(chosen)
@@ -75,27 +74,8 @@ extension LedgerSession {
 extension Row {
     fileprivate func receiptCounts() throws -> ReceiptCounts {
         ReceiptCounts(
-            due: Int(try decode("receipts_due", as: Int64.self)),
-            verified: Int(try decode("receipts_verified", as: Int64.self)),
-            tryAgain: Int(try decode("receipts_try_again", as: Int64.self)),
-            unusable: Int(try decode("receipts_unusable", as: Int64.self)))
-    }
-
-    /// All the totals of a run that closed its books.
-    func controlTotals() throws -> ControlTotals {
-        var totals = ControlTotals()
-        totals.verified = try tally("verified")
-        totals.newlyWhite = try tally("newly_white")
-        totals.alreadyWhite = try tally("already_white")
-        totals.alreadyBlack = try tally("already_black")
-        totals.excluded = try tally("excluded")
-        totals.openingWhite = try tally("opening_white")
-        totals.new = try tally("new")
-        totals.claimed = try tally("claimed")
-        totals.resolved = try tally("resolved")
-        totals.refunded = try tally("refunded")
-        totals.closingWhite = try tally("closing_white")
-        return totals
+            due: try decode("receipts_due"), verified: try decode("receipts_verified"),
+            tryAgain: try decode("receipts_try_again"), unusable: try decode("receipts_unusable"))
     }
 }
 
@@ -110,6 +90,6 @@ extension KeptRun {
             finishedAt: try row.decode("finished_at"),
             reason: try row.decode("reason", as: String?.self),
             receipts: try row.receiptCounts(), totals: try row.controlTotals(), cases: head.counts,
-            pending: head.cases.pending, stages: head.stageTimes)
+            pending: head.cases.pending, stages: head.stages)
     }
 }

@@ -16,7 +16,6 @@ extension IntegrityCheck {
                     ORDER BY move_id DESC
                     LIMIT 1
                 ) AS latest ON true
-                \(now)
                 WHERE latest.move_id IS DISTINCT FROM t.move_id OR (t.move_id IS NOT NULL AND \(isElsewhere))
                 """
         }
@@ -24,24 +23,17 @@ extension IntegrityCheck {
             SELECT latest.transaction_id AS example
             FROM moves AS latest
             LEFT JOIN transactions AS t USING (transaction_id, bundle_id, environment)
-            \(now)
             WHERE latest.move_id > coalesce(
                     (SELECT upto FROM audit.links ORDER BY position DESC OFFSET 1 LIMIT 1), 0)
                 AND (t.move_id IS NULL OR (t.move_id = latest.move_id AND \(isElsewhere)))
             """
     }
 
-    private static let now: SQL = """
-        CROSS JOIN LATERAL (SELECT (iap.position_of(ROW(t.*)::iap.transactions)).*) AS now
-        """
-
     private static let isElsewhere: SQL = """
-        (
+        ROW(
             latest.to_place, latest.to_detail, latest.to_day, latest.to_refund_day, latest.to_product_id,
-            latest.to_units, latest.to_milliunits, latest.to_currency, latest.to_booked_as)
-        IS DISTINCT FROM (
-            now.place, now.detail, now.day, now.refund_day, now.product_id, now.units, now.milliunits, now.currency,
-            now.booked_as)
+            latest.to_units, latest.to_milliunits, latest.to_currency, latest.to_booked_as)::iap.position
+        IS DISTINCT FROM iap.position_of(ROW(t.*)::iap.transactions)
         """
 
     static let movesOutOfSequence: SQL = """

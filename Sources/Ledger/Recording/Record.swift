@@ -17,7 +17,7 @@ extension LedgerSession {
                 try await pullShadows(for: record)
                 let recorded = try await take(record)
                 checkpoint(.transactionsMerged)
-                var totals = try BatchTotals(recorded, staged: record.best.count)
+                var totals = recorded.totals
                 totals.receipts = try await settle(record, recorded)
                 totals.receiptsHeld = record.receipts.count - totals.receipts.tried
                 checkpoint(.receiptsSettled)
@@ -34,45 +34,32 @@ extension LedgerSession {
                 """
                 SELECT newly_white, already_white, already_black, excluded, watched, held, locked
                 FROM iap.record(\(record.runID), \(record.now), \(Int16(record.bucket)))
-                """))
+                """),
+            staged: record.best.count)
     }
 }
 
 /// What `iap.record` says of a batch.
 struct Recorded {
-    let newlyWhite: Tally
-    let alreadyWhite: Tally
-    let alreadyBlack: Tally
-    let excluded: Tally
+    private(set) var totals = BatchTotals()
     /// The receipts that hold a white transaction: they are asked again each night, so that a refund is noticed.
     let watched: Set<Int64>
     /// The receipts that hold a transaction which another session has locked.
     let held: Set<Int64>
-    let locked: [TransactionID]
 
-    init(_ row: Row) throws {
-        newlyWhite = try row.tally("newly_white")
-        alreadyWhite = try row.tally("already_white")
-        alreadyBlack = try row.tally("already_black")
-        excluded = try row.tally("excluded")
+    /// - Throws: `LedgerError.unbalanced` when not all that was staged is somewhere.
+    init(_ row: Row, staged: Int) throws {
         watched = Set(try row.decode("watched", as: [Int64].self))
         held = Set(try row.decode("held", as: [Int64].self))
-        locked = try (row.decode("locked", as: [String]?.self) ?? []).compactMap(TransactionID.init)
-    }
-}
-
-extension BatchTotals {
-    /// - Throws: `LedgerError.unbalanced` when not all that was staged is somewhere.
-    fileprivate init(_ recorded: Recorded, staged: Int) throws {
-        self.init()
-        newlyWhite = recorded.newlyWhite
-        alreadyWhite = recorded.alreadyWhite
-        alreadyBlack = recorded.alreadyBlack
-        excluded = recorded.excluded
-        verified = newlyWhite + alreadyWhite + alreadyBlack + excluded
-        locked = recorded.locked
-        guard verified.transactions + locked.count == staged else {
-            let expected = Tally(transactions: staged - locked.count, units: verified.units, hash: verified.hash)
+        totals.newlyWhite = try row.tally("newly_white")
+        totals.alreadyWhite = try row.tally("already_white")
+        totals.alreadyBlack = try row.tally("already_black")
+        totals.excluded = try row.tally("excluded")
+        totals.verified = totals.newlyWhite + totals.alreadyWhite + totals.alreadyBlack + totals.excluded
+        totals.locked = try (row.decode("locked", as: [String]?.self) ?? []).compactMap(TransactionID.init)
+        let (verified, free) = (totals.verified, staged - totals.locked.count)
+        guard verified.transactions == free else {
+            let expected = Tally(transactions: free, units: verified.units, hash: verified.hash)
             throw LedgerError.unbalanced([Imbalance(equation: .verified, left: expected, right: verified)])
         }
     }

@@ -60,24 +60,22 @@ extension LedgerSession {
     /// Locks the batch's receipts, and gives the nights on which each was tried in vain. What another session has in hand
     /// is not among them.
     private func hold(_ record: BatchRecord) async throws -> [Int64: Int32] {
-        let rows = try await connection.query(
+        try await connection.query(
             """
             SELECT receipt_id, attempts
             FROM receipts
             WHERE bucket = \(Int16(record.bucket)) AND receipt_id = ANY (\(record.receipts.map(\.id)))
             ORDER BY receipt_id
             FOR UPDATE SKIP LOCKED
-            """)
-        return try Dictionary(
-            rows.map { (try $0.decode("receipt_id", as: Int64.self), try $0.decode("attempts", as: Int32.self)) },
-            uniquingKeysWith: { first, _ in first })
+            """
+        ).values(of: "attempts", by: "receipt_id")
     }
 
     /// For each receipt, a transaction that it was uploaded for, that it does not hold, and that nothing else brought.
     private func lacking(_ record: BatchRecord) async throws -> [Int64: String] {
         let missing = record.receipts.flatMap { receipt in receipt.missing.map { (receipt.id, $0) } }
         guard !missing.isEmpty else { return [:] }
-        let rows = try await connection.query(
+        return try await connection.query(
             """
             SELECT named.receipt_id, min(named.transaction_id) AS transaction_id
             FROM unnest(\(missing.map(\.0)), \(missing.map(\.1))) AS named (receipt_id, transaction_id)
@@ -87,12 +85,8 @@ extension LedgerSession {
                 WHERE transactions.transaction_id = named.transaction_id
                     AND transactions.bundle_id = receipts.bundle_id)
             GROUP BY named.receipt_id
-            """)
-        return try Dictionary(
-            rows.map {
-                (try $0.decode("receipt_id", as: Int64.self), try $0.decode("transaction_id", as: String.self))
-            },
-            uniquingKeysWith: { first, _ in first })
+            """
+        ).values(of: "transaction_id", by: "receipt_id")
     }
 
     /// Adds a batch to the run's figures, in the batch's own transaction.

@@ -13,7 +13,7 @@ extension LedgerSession {
     ) async throws(LedgerError) -> Purged {
         try await translating {
             let slice = Int16(bucket)
-            let before = Moments(retention, now: now)
+            let before = retention.moments(before: now)
             // Payloads even where they are kept for ever: those of erased users are not.
             let payloads = try await connection.only(
                 "SELECT purge_payloads(\(slice), \(before.payloads), \(Int32(most))) AS purged")
@@ -26,7 +26,7 @@ extension LedgerSession {
     /// How much a purge of the whole inbox would take away.
     public func countPurgeable(_ retention: Retention, now: Date) async throws(LedgerError) -> Purged {
         try await translating {
-            let before = Moments(retention, now: now)
+            let before = retention.moments(before: now)
             let row = try await connection.only(
                 "SELECT payloads, devices FROM count_purgeable(\(before.payloads), \(before.devices))")
             return Purged(payloads: try row.decode("payloads"), devices: try row.decode("devices"))
@@ -43,13 +43,9 @@ extension LedgerSession {
     }
 }
 
-/// Before which moments what was last tried goes; nothing where it stays for ever.
-private struct Moments {
-    let payloads: Date?
-    let devices: Date?
-
-    init(_ retention: Retention, now: Date) {
-        payloads = retention.payloads.map { now.addingTimeInterval(-$0) }
-        devices = retention.devices.map { now.addingTimeInterval(-$0) }
+extension Retention {
+    /// Before which moments what was last tried goes; nothing where it stays for ever.
+    fileprivate func moments(before now: Date) -> (payloads: Date?, devices: Date?) {
+        (payloads.map { now - $0 }, devices.map { now - $0 })
     }
 }

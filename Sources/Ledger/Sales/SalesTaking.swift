@@ -189,11 +189,8 @@ private struct SalesTaking {
     }
 
     private func unknownApps() async throws -> [String: Int] {
-        let rows = try await connection.query(
-            "SELECT app_sku, count(*) AS lines FROM staged_sales WHERE bundle_id IS NULL GROUP BY app_sku")
-        return try Dictionary(
-            uniqueKeysWithValues: rows.map {
-                (try $0.decode("app_sku", as: String.self), try $0.decode("lines", as: Int.self))
-            })
+        try await connection.query(
+            "SELECT app_sku, count(*) AS lines FROM staged_sales WHERE bundle_id IS NULL GROUP BY app_sku"
+        ).values(of: "lines", by: "app_sku")
     }
 }

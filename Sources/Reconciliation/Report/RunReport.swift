@@ -141,7 +141,7 @@ public struct CaseCounts: Hashable, Sendable {
 }
 
 /// How long a stage of the run took and how much it handled.
-public struct StageTime: Hashable, Sendable {
+public struct StageTime: Hashable, Codable, Sendable {
     public let name: String
     public let seconds: Double
     public let items: Int
