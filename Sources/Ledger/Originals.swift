@@ -37,8 +37,8 @@ extension LedgerSession {
         var known = KnownOriginals()
         guard !originals.isEmpty else { return known }
         let ids = Set(originals.map(\.id.text)).sorted()
-        let rows = try await translating {
-            try await connection.query(
+        try await translating {
+            let rows = try await connection.query(
                 """
                 SELECT transaction_id, original_transaction_id, bundle_id, environment, place
                 FROM transactions
@@ -50,8 +50,8 @@ extension LedgerSession {
                 WHERE original_transaction_id = ANY (\(ids)) AND original_transaction_id <> transaction_id
                     AND place IN ('black', 'white')
                 """)
+            for row in rows { try known.add(row) }
         }
-        for row in rows { try await translating { try known.add(row) } }
         return known
     }
 }

@@ -30,7 +30,7 @@ struct FindingsStage {
                     try receiver.add { try $0.add(found) }
                 }
                 if head.sales != nil {
-                    try await session.forEachSalesDifference(now: now) { found in
+                    try await session.forEachSalesDifference(on: .upTo(now)) { found in
                         try receiver.add { try $0.add(found) }
                     }
                 }

@@ -89,7 +89,7 @@ public struct NightlyJob: Sendable {
         }
         var head = RunReport(kept, timeZone: settings.timeZone)
         head.history = try await session.history(upTo: kept.runID)
-        head.sales = try await session.salesFigures(now: kept.asOf)
+        head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
         try await FindingsStage(
             session: session, apps: settings.apps.map(\.app), runID: kept.runID, now: kept.asOf
         ).hand(head, to: &findings)

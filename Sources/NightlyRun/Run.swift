@@ -100,7 +100,7 @@ struct Run {
         checkpoint(.headKept)
         let before = ContinuousClock.now
         head.history = try await step { try await session.history(upTo: night.runID) }
-        head.sales = try await step { try await session.salesFigures(now: night.now) }
+        head.sales = try await step { try await session.salesFigures(of: .upTo(night.now)) }
         try await hand(head, to: &findings)
         head.stages.append(
             StageTime(

@@ -156,7 +156,7 @@ import Testing
             }
             let reports: Int = try await ledger.value("(SELECT count(*) FROM iap.sales_reports)")
             #expect(reports == 1)
-            let figures = try #require(try await session.salesFigures(of: [day]))
+            let figures = try #require(try await session.salesFigures(of: .among([day])))
             #expect(figures.unitsSold == 3 && figures.unitsSeen == 0 && figures.missing == 3)
             try await session.stage([line])
             try await session.discardStagedSales()

@@ -61,15 +61,11 @@ extension ReceiptNotice {
             throw LedgerError.failed("a receipt holds an error code that this program does not know")
         }
         self.init(
-            receiptID: try row.decode("receipt_id"),
-            bundleID: try row.decode("bundle_id"),
-            userID: try row.decode("user_id", as: String?.self),
-            orderID: try row.decode("order_id", as: String?.self),
+            receiptID: try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
+            userID: try row.decode("user_id", as: String?.self), orderID: try row.decode("order_id", as: String?.self),
             transactionID: try row.decode("transaction_id", as: String?.self),
-            device: try row.decode("device", as: String?.self),
-            submittedAt: try row.decode("submitted_at"),
-            attempts: Int(try row.decode("attempts", as: Int32.self)),
-            problem: problem,
+            device: try row.decode("device", as: String?.self), submittedAt: try row.decode("submitted_at"),
+            attempts: Int(try row.decode("attempts", as: Int32.self)), problem: problem,
             detail: try row.decode("error_text"))
     }
 }

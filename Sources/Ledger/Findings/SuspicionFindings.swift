@@ -10,190 +10,169 @@ extension LedgerSession {
         of apps: [App], now: Date, _ body: (Suspicion) throws -> Void
     ) async throws(LedgerError) {
         let since = now.addingTimeInterval(-Self.listing)
-        try await forEachForeignBundle(since: since, body)
-        try await forEachUnknownProduct(body)
-        try await forEachSharedTransaction(since: since, body)
-        try await forEachMisdelivery(since: since, body)
-        try await forEachUnexpectedStorefront(of: apps, since: since, body)
-        try await forEachContradiction(since: since, body)
+        try await translating {
+            try await forEachForeignBundle(since: since, body)
+            try await forEachUnknownProduct(body)
+            try await forEachSharedTransaction(since: since, body)
+            try await forEachMisdelivery(since: since, body)
+            try await forEachUnexpectedStorefront(of: apps, since: since, body)
+            try await forEachContradiction(since: since, body)
+        }
     }
 
     /// Deliveries for which another's order was named, or which another uploaded first. Those that nobody else ever
     /// named or uploaded are nearly all, and are left out before the rest is looked up one by one.
-    private func forEachMisdelivery(since: Date, _ body: (Suspicion) throws -> Void) async throws(LedgerError) {
-        try await translating {
-            try await connection.forEachRow(
-                """
-                WITH disputed AS (
-                    SELECT black.transaction_id, black.bundle_id, black.environment
-                    FROM iap.black
-                    JOIN iap.orders
-                        ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id
-                        AND orders.user_id <> black.user_id
-                    WHERE black.delivered_at >= \(since) AND black.delivered_by = 'claim'
-                    UNION
-                    SELECT black.transaction_id, black.bundle_id, black.environment
-                    FROM iap.black
-                    JOIN iap.sightings
-                        ON sightings.transaction_id = black.transaction_id
-                        AND sightings.bundle_id = black.bundle_id
-                        AND sightings.environment = black.environment
-                        AND sightings.user_id <> black.user_id
-                    WHERE black.delivered_at >= \(since) AND black.delivered_by = 'claim'
-                )
-                SELECT
-                    black.transaction_id, black.bundle_id, black.environment, black.product_id,
-                    black.delivered_at AS first_seen_at, black.user_id AS served_user_id,
-                    coalesce(orders.user_id, first_upload.user_id) AS likely_user_id,
-                    ARRAY[coalesce(orders.user_id, first_upload.user_id), black.user_id] AS user_ids
-                FROM disputed
-                JOIN iap.black
-                    ON black.transaction_id = disputed.transaction_id
-                    AND black.bundle_id = disputed.bundle_id
-                    AND black.environment = disputed.environment
-                LEFT JOIN iap.orders
-                    ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id
-                    AND orders.user_id <> black.user_id
-                LEFT JOIN LATERAL (
-                    SELECT user_id
-                    FROM iap.sightings
-                    WHERE sightings.transaction_id = black.transaction_id
-                        AND sightings.bundle_id = black.bundle_id
-                        AND sightings.environment = black.environment
-                        AND sightings.user_id IS NOT NULL
-                    ORDER BY is_named DESC, uploaded_at, receipt_id
-                    LIMIT 1
-                ) AS first_upload ON true
-                WHERE coalesce(orders.user_id, first_upload.user_id) <> black.user_id
-                ORDER BY black.delivered_at, black.transaction_id, black.bundle_id
-                """
-            ) { row in
-                let served = try row.decode("served_user_id", as: String.self)
-                let likely = try row.decode("likely_user_id", as: String.self)
-                try body(try Suspicion(row, .misdelivery, detail: "delivered to \(served), likely bought by \(likely)"))
-            }
+    private func forEachMisdelivery(since: Date, _ body: (Suspicion) throws -> Void) async throws {
+        try await connection.forEachRow(
+            """
+            WITH disputed AS (
+                SELECT transaction_id, bundle_id, environment
+                FROM iap.black
+                JOIN iap.orders USING (bundle_id, order_id)
+                WHERE delivered_at >= \(since) AND delivered_by = 'claim' AND orders.user_id <> black.user_id
+                UNION
+                SELECT transaction_id, bundle_id, environment
+                FROM iap.black
+                JOIN iap.sightings USING (transaction_id, bundle_id, environment)
+                WHERE delivered_at >= \(since) AND delivered_by = 'claim' AND sightings.user_id <> black.user_id
+            )
+            SELECT
+                black.transaction_id, black.bundle_id, black.environment, black.product_id,
+                black.delivered_at AS first_seen_at, black.user_id AS served_user_id,
+                coalesce(orders.user_id, first_upload.user_id) AS likely_user_id,
+                ARRAY[coalesce(orders.user_id, first_upload.user_id), black.user_id] AS user_ids
+            FROM disputed
+            JOIN iap.black USING (transaction_id, bundle_id, environment)
+            LEFT JOIN iap.orders
+                ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id
+                AND orders.user_id <> black.user_id
+            LEFT JOIN LATERAL (
+                SELECT user_id
+                FROM iap.sightings
+                WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
+                    AND sightings.environment = black.environment AND sightings.user_id IS NOT NULL
+                ORDER BY is_named DESC, uploaded_at, receipt_id
+                LIMIT 1
+            ) AS first_upload ON true
+            WHERE coalesce(orders.user_id, first_upload.user_id) <> black.user_id
+            ORDER BY black.delivered_at, black.transaction_id, black.bundle_id
+            """
+        ) { row in
+            let served = try row.decode("served_user_id", as: String.self)
+            let likely = try row.decode("likely_user_id", as: String.self)
+            try body(try Suspicion(row, .misdelivery, detail: "delivered to \(served), likely bought by \(likely)"))
         }
     }
 
     private func forEachUnexpectedStorefront(
         of apps: [App], since: Date, _ body: (Suspicion) throws -> Void
-    ) async throws(LedgerError) {
+    ) async throws {
         for app in apps where !app.storefronts.isEmpty {
-            try await translating {
-                try await connection.forEachRow(
-                    """
-                    SELECT
-                        transaction_id, bundle_id, environment, product_id, delivered_at AS first_seen_at, storefront,
-                        array_remove(ARRAY[user_id], NULL) AS user_ids
-                    FROM iap.black
-                    WHERE bundle_id = \(app.bundleID.text) AND delivered_at >= \(since) AND storefront IS NOT NULL
-                        AND storefront <> ALL (\(app.storefronts.sorted()))
-                    ORDER BY delivered_at, transaction_id
-                    """
-                ) { row in
-                    let storefront = try row.decode("storefront", as: String.self)
-                    try body(try Suspicion(row, .unexpectedStorefront, detail: "paid in the storefront \(storefront)"))
-                }
+            try await connection.forEachRow(
+                """
+                SELECT
+                    transaction_id, bundle_id, environment, product_id, delivered_at AS first_seen_at, storefront,
+                    array_remove(ARRAY[user_id], NULL) AS user_ids
+                FROM iap.black
+                WHERE bundle_id = \(app.bundleID.text) AND delivered_at >= \(since) AND storefront IS NOT NULL
+                    AND storefront <> ALL (\(app.storefronts.sorted()))
+                ORDER BY delivered_at, transaction_id
+                """
+            ) { row in
+                let storefront = try row.decode("storefront", as: String.self)
+                try body(try Suspicion(row, .unexpectedStorefront, detail: "paid in the storefront \(storefront)"))
             }
         }
     }
 
     private func forEachContradiction(
         since: Date, _ body: (Suspicion) throws -> Void
-    ) async throws(LedgerError) {
-        try await translating {
-            try await connection.forEachRow(
-                """
-                SELECT receipt_id, bundle_id, transaction_id, user_id, submitted_at, error_text
-                FROM receipts
-                WHERE error_code IS NOT NULL AND error_code = \(ReceiptProblem.contradicted.rawValue)
-                    AND submitted_at >= \(since)
-                ORDER BY submitted_at, receipt_id
-                """
-            ) { row in
-                try body(
-                    Suspicion(
-                        kind: .contradiction,
-                        subject: .receipt(
-                            try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
-                            transactionID: try row.decode("transaction_id", as: String?.self)),
-                        userIDs: try row.decode("user_id", as: String?.self).map { [$0] } ?? [],
-                        firstSeenAt: try row.decode("submitted_at"), detail: try row.decode("error_text")))
-            }
+    ) async throws {
+        try await connection.forEachRow(
+            """
+            SELECT receipt_id, bundle_id, transaction_id, user_id, submitted_at, error_text
+            FROM receipts
+            WHERE error_code IS NOT NULL AND error_code = \(ReceiptProblem.contradicted.rawValue)
+                AND submitted_at >= \(since)
+            ORDER BY submitted_at, receipt_id
+            """
+        ) { row in
+            try body(
+                Suspicion(
+                    kind: .contradiction,
+                    subject: .receipt(
+                        try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
+                        transactionID: try row.decode("transaction_id", as: String?.self)),
+                    userIDs: try row.decode("user_id", as: String?.self).map { [$0] } ?? [],
+                    firstSeenAt: try row.decode("submitted_at"), detail: try row.decode("error_text")))
         }
     }
 
     private func forEachForeignBundle(
         since: Date, _ body: (Suspicion) throws -> Void
-    ) async throws(LedgerError) {
-        try await translating {
-            try await connection.forEachRow(
-                """
-                SELECT
-                    excluded.transaction_id, excluded.bundle_id, excluded.environment, excluded.product_id,
-                    excluded.excluded_at AS first_seen_at, excluded.found_bundle_id, seen.user_ids
-                FROM excluded
-                \(Self.presenters(of: "excluded"))
-                WHERE excluded.reason = 'foreign_bundle' AND excluded.excluded_at >= \(since)
-                ORDER BY excluded.excluded_at, excluded.transaction_id, excluded.bundle_id
-                """
-            ) { row in
-                let found = try row.decode("found_bundle_id", as: String.self)
-                try body(try Suspicion(row, .foreignBundle, detail: "the receipt belongs to \(found)"))
-            }
+    ) async throws {
+        try await connection.forEachRow(
+            """
+            SELECT
+                excluded.transaction_id, excluded.bundle_id, excluded.environment, excluded.product_id,
+                excluded.excluded_at AS first_seen_at, excluded.found_bundle_id, seen.user_ids
+            FROM excluded
+            \(Self.presenters(of: "excluded"))
+            WHERE excluded.reason = 'foreign_bundle' AND excluded.excluded_at >= \(since)
+            ORDER BY excluded.excluded_at, excluded.transaction_id, excluded.bundle_id
+            """
+        ) { row in
+            let found = try row.decode("found_bundle_id", as: String.self)
+            try body(try Suspicion(row, .foreignBundle, detail: "the receipt belongs to \(found)"))
         }
     }
 
-    private func forEachUnknownProduct(_ body: (Suspicion) throws -> Void) async throws(LedgerError) {
-        try await translating {
-            try await connection.forEachRow(
-                """
-                SELECT
-                    white.transaction_id, white.bundle_id, white.environment, white.product_id,
-                    white.first_seen_at, seen.user_ids
-                FROM cases
-                JOIN white USING (transaction_id, bundle_id, environment)
-                \(Self.presenters(of: "white"))
-                WHERE cases.state = 'open' AND 'unknown_product' = ANY (cases.reasons)
-                ORDER BY white.first_seen_at, white.transaction_id, white.bundle_id
-                """
-            ) { row in
-                let product = try row.decode("product_id", as: String.self)
-                try body(try Suspicion(row, .unknownProduct, detail: "the app's products do not list \(product)"))
-            }
+    private func forEachUnknownProduct(_ body: (Suspicion) throws -> Void) async throws {
+        try await connection.forEachRow(
+            """
+            SELECT
+                white.transaction_id, white.bundle_id, white.environment, white.product_id,
+                white.first_seen_at, seen.user_ids
+            FROM cases
+            JOIN white USING (transaction_id, bundle_id, environment)
+            \(Self.presenters(of: "white"))
+            WHERE cases.state = 'open' AND 'unknown_product' = ANY (cases.reasons)
+            ORDER BY white.first_seen_at, white.transaction_id, white.bundle_id
+            """
+        ) { row in
+            let product = try row.decode("product_id", as: String.self)
+            try body(try Suspicion(row, .unknownProduct, detail: "the app's products do not list \(product)"))
         }
     }
 
     private func forEachSharedTransaction(
         since: Date, _ body: (Suspicion) throws -> Void
-    ) async throws(LedgerError) {
-        try await translating {
-            try await connection.forEachRow(
-                """
-                SELECT shared.*, known.product_id
-                FROM (
-                    SELECT
-                        transaction_id, bundle_id, environment, min(uploaded_at) AS first_seen_at,
-                        (array_agg(DISTINCT user_id))[:100] AS user_ids, count(DISTINCT user_id) AS users
-                    FROM sightings
-                    WHERE uploaded_at >= \(since) AND user_id IS NOT NULL
-                    GROUP BY transaction_id, bundle_id, environment
-                    HAVING count(DISTINCT user_id) >= 3
-                ) AS shared
-                -- One by one: few are shared, and a join might read the whole of the ledger.
-                CROSS JOIN LATERAL (
-                    SELECT product_id
-                    FROM transactions AS held
-                    WHERE held.transaction_id = shared.transaction_id AND held.bundle_id = shared.bundle_id
-                        AND held.environment = shared.environment
-                    LIMIT 1
-                ) AS known
-                ORDER BY first_seen_at, transaction_id, bundle_id
-                """
-            ) { row in
-                let users = try row.decode("users", as: Int.self)
-                try body(try Suspicion(row, .manyUsers, detail: "\(users) users presented it"))
-            }
+    ) async throws {
+        try await connection.forEachRow(
+            """
+            SELECT shared.*, known.product_id
+            FROM (
+                SELECT
+                    transaction_id, bundle_id, environment, min(uploaded_at) AS first_seen_at,
+                    (array_agg(DISTINCT user_id))[:100] AS user_ids, count(DISTINCT user_id) AS users
+                FROM sightings
+                WHERE uploaded_at >= \(since) AND user_id IS NOT NULL
+                GROUP BY transaction_id, bundle_id, environment
+                HAVING count(DISTINCT user_id) >= 3
+            ) AS shared
+            -- One by one: few are shared, and a join might read the whole of the ledger.
+            CROSS JOIN LATERAL (
+                SELECT product_id
+                FROM transactions AS held
+                WHERE held.transaction_id = shared.transaction_id AND held.bundle_id = shared.bundle_id
+                    AND held.environment = shared.environment
+                LIMIT 1
+            ) AS known
+            ORDER BY first_seen_at, transaction_id, bundle_id
+            """
+        ) { row in
+            let users = try row.decode("users", as: Int.self)
+            try body(try Suspicion(row, .manyUsers, detail: "\(users) users presented it"))
         }
     }
 

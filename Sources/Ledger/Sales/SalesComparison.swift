@@ -2,52 +2,35 @@ public import Foundation
 import PostgreSQL
 public import Reconciliation
 
+/// Days of sales reports.
+public enum SalesDays: Sendable {
+    /// Those of Pacific Time that end at a moment, as many as the report looks back.
+    case upTo(Date)
+    case among([CalendarDay])
+
+    private static let compared: Int32 = 30
+
+    fileprivate var condition: SQL {
+        switch self {
+        case .upTo(let now):
+            """
+            day BETWEEN (\(now) AT TIME ZONE 'America/Los_Angeles')::date - \(Self.compared)
+                AND (\(now) AT TIME ZONE 'America/Los_Angeles')::date
+            """
+        case .among(let days): "day = ANY (\(days.map(\.description))::text[]::date[])"
+        }
+    }
+}
+
 extension LedgerSession {
-    /// The days of Pacific Time that end at a moment, as many as the report looks back.
-    static let comparedDays: Int32 = 30
-
-    /// The sums over the days up to a moment whose sales report was read; nothing where none was.
-    public func salesFigures(now: Date) async throws(LedgerError) -> SalesFigures? {
-        try await figures(where: Self.isLately(now))
-    }
-
-    /// The sums over these days.
-    public func salesFigures(of days: [CalendarDay]) async throws(LedgerError) -> SalesFigures? {
-        try await figures(where: Self.isAmong(days))
-    }
-
-    /// What was sold and not seen, or seen and not sold, in the days up to a moment, the latest first.
-    public func forEachSalesDifference(
-        now: Date, _ body: (ComparedSales) throws -> Void
-    ) async throws(LedgerError) {
-        try await forEachDifference(where: Self.isLately(now), body)
-    }
-
-    /// The same on these days.
-    public func forEachSalesDifference(
-        on days: [CalendarDay], _ body: (ComparedSales) throws -> Void
-    ) async throws(LedgerError) {
-        try await forEachDifference(where: Self.isAmong(days), body)
-    }
-
-    private static func isLately(_ now: Date) -> SQL {
-        """
-        day BETWEEN (\(now) AT TIME ZONE 'America/Los_Angeles')::date - \(comparedDays)
-            AND (\(now) AT TIME ZONE 'America/Los_Angeles')::date
-        """
-    }
-
-    private static func isAmong(_ days: [CalendarDay]) -> SQL {
-        "day = ANY (\(days.map(\.description))::text[]::date[])"
-    }
-
-    private func figures(where condition: SQL) async throws(LedgerError) -> SalesFigures? {
+    /// The sums over these days; nothing where the sales report of none was read.
+    public func salesFigures(of days: SalesDays) async throws(LedgerError) -> SalesFigures? {
         try await translating {
             let read = try await connection.only(
                 """
                 SELECT count(DISTINCT day) AS days, min(day)::text AS first, max(day)::text AS last
                 FROM sales_reports
-                WHERE replaced_at IS NULL AND \(condition)
+                WHERE replaced_at IS NULL AND \(days.condition)
                 """)
             // Whoever reads no sales reports pays nothing for the comparison.
             guard try read.decode("days", as: Int.self) > 0 else { return nil }
@@ -60,7 +43,7 @@ extension LedgerSession {
                     coalesce(sum(difference) FILTER (WHERE difference > 0), 0)::bigint AS missing,
                     coalesce(-sum(difference) FILTER (WHERE difference < 0), 0)::bigint AS surplus
                 FROM sold_against_seen
-                WHERE \(condition)
+                WHERE \(days.condition)
                 """)
             return SalesFigures(
                 days: try read.decode("days"), first: try read.day("first"), last: try read.day("last"),
@@ -70,19 +53,20 @@ extension LedgerSession {
         }
     }
 
-    /// The days beside those of the condition are compared as well: a purchase at midnight may stand there.
-    private func forEachDifference(
-        where condition: SQL, _ body: (ComparedSales) throws -> Void
+    /// What was sold and not seen, or seen and not sold, on these days, the latest first. The days beside them are
+    /// compared as well: a purchase at midnight may stand there.
+    public func forEachSalesDifference(
+        on days: SalesDays, _ body: (ComparedSales) throws -> Void
     ) async throws(LedgerError) {
         try await translating {
-            let days = try await connection.only(
+            let span = try await connection.only(
                 """
                 SELECT min(day)::text AS first, max(day)::text AS last
                 FROM sales_reports
-                WHERE replaced_at IS NULL AND \(condition)
+                WHERE replaced_at IS NULL AND \(days.condition)
                 """)
-            guard let first = try days.decode("first", as: String?.self),
-                let last = try days.decode("last", as: String?.self)
+            guard let first = try span.decode("first", as: String?.self),
+                let last = try span.decode("last", as: String?.self)
             else { return }
             try await connection.forEachRow(
                 """
@@ -100,7 +84,7 @@ extension LedgerSession {
                     WHERE day BETWEEN \(first)::text::date - 1 AND \(last)::text::date + 1
                 ) AS compared
                 LEFT JOIN products USING (bundle_id, product_id)
-                WHERE (difference <> 0 OR refund_difference <> 0) AND \(condition)
+                WHERE (difference <> 0 OR refund_difference <> 0) AND \(days.condition)
                 ORDER BY compared.day DESC, abs(difference) DESC, bundle_id, product_id, storefront
                 """
             ) { row in

@@ -59,15 +59,11 @@ private struct SalesTaking {
     private func sumUp() async throws {
         try await connection.execute(
             """
-            INSERT INTO incoming_sales (
-                day, developer, bundle_id, product_id, type, storefront, price_milliunits, currency,
-                proceeds_milliunits, proceeds_currency, units)
-            SELECT
-                day::date, developer, bundle_id, product_id, type, storefront, price_milliunits, currency,
-                proceeds_milliunits, proceeds_currency, sum(units)
+            INSERT INTO incoming_sales (day, developer, \(Self.price), units)
+            SELECT day::date, developer, \(Self.price), sum(units)
             FROM staged_sales
             WHERE bundle_id IS NOT NULL
-            GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, units < 0
+            GROUP BY 1, developer, \(Self.price), units < 0
             """)
         let others = staged.otherDays.sorted()
         try await connection.execute(
@@ -117,14 +113,12 @@ private struct SalesTaking {
     private static let isOfDay: SQL =
         "incoming_sales.day = incoming.day AND incoming_sales.developer = incoming.developer"
 
-    private static func rows(_ table: String) -> SQL {
+    /// The columns that tell apart the lines of a day.
+    private static let price: SQL = """
+        bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits, proceeds_currency
         """
-        SELECT
-            bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
-            proceeds_currency, units
-        FROM \(identifier: table)
-        """
-    }
+
+    private static func rows(_ table: String) -> SQL { "SELECT \(price), units FROM \(identifier: table)" }
 
     private func replace() async throws {
         try await connection.execute(
@@ -144,12 +138,8 @@ private struct SalesTaking {
                 WHERE standing IN ('new', 'replaced')
                 RETURNING report_id, day, developer
             )
-            INSERT INTO sales (
-                report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
-                proceeds_currency, units)
-            SELECT
-                report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
-                proceeds_currency, units
+            INSERT INTO sales (report_id, \(Self.price), units)
+            SELECT report_id, \(Self.price), units
             FROM incoming_sales
             JOIN taken USING (day, developer)
             """)

@@ -124,7 +124,7 @@ public struct SalesJob: Sendable {
     }
 
     private func compare(_ files: [SalesFile], _ session: LedgerSession) async throws(LedgerError) -> SalesResult {
-        let days = Set(files.flatMap { $0.days.map(\.day) }).sorted()
+        let days = SalesDays.among(Set(files.flatMap { $0.days.map(\.day) }).sorted())
         var differences: [ComparedSales] = []
         let figures = try await session.salesFigures(of: days)
         try await session.forEachSalesDifference(on: days) { differences.append($0) }
