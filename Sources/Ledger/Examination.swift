@@ -33,14 +33,12 @@ extension LedgerSession {
             let middle = before.addingTimeInterval(Date().timeIntervalSince(before) / 2)
             return DatabaseExamination(
                 serverVersion: connection.serverVersion,
-                keepsSessions: try await keepsSession(of: try row.decode("process", as: Int32.self)),
+                keepsSessions: try await connection.only(
+                    "SELECT pg_backend_pid() = \(try row.decode("process", as: Int32.self)) AS is_same"
+                ).decode("is_same"),
                 clockDifference: try row.decode("clock", as: Date.self).timeIntervalSince(middle),
                 missingRights: try await missingRights(),
                 isTooPowerful: try row.decode("is_too_powerful"))
         }
-    }
-
-    private func keepsSession(of process: Int32) async throws -> Bool {
-        try await connection.only("SELECT pg_backend_pid() = \(process) AS is_same").decode("is_same", as: Bool.self)
     }
 }

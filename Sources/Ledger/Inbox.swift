@@ -18,16 +18,14 @@ extension LedgerSession {
     /// How many receipts are due at that moment, by bucket; buckets without any are left out.
     public func dueReceipts(at now: Date) async throws(LedgerError) -> [Int: Int] {
         try await translating {
-            let rows = try await connection.query(
+            try await connection.query(
                 """
-                SELECT bucket, count(*) AS due
+                SELECT bucket::bigint AS bucket, count(*) AS due
                 FROM iap.receipts
                 WHERE next_attempt_at <= \(now)
-                GROUP BY bucket
-                """)
-            return try Dictionary(
-                rows.map { (Int(try $0.decode("bucket", as: Int16.self)), try $0.decode("due", as: Int.self)) },
-                uniquingKeysWith: +)
+                GROUP BY receipts.bucket
+                """
+            ).values(of: "due", by: "bucket")
         }
     }
 
@@ -81,9 +79,7 @@ extension LedgerSession {
             return try InboxBatch(bucket: bucket, rows: rows, after: after, limit: limit)
         }
     }
-}
 
-extension LedgerSession {
     /// Makes the receipts due again that were tried at this moment, the run's present, and met one of these problems:
     /// the trouble was Apple's, so the attempt does not count, and the next run need not wait for the next night.
     public func makeDueAgain(_ problems: [ReceiptProblem], triedAt now: Date) async throws(LedgerError) {

@@ -75,33 +75,28 @@ public final class LedgerSession {
     /// Opens the connection again after it was lost. Its locks are gone; the caller takes them anew. Where the network
     /// lost it and the server has not noticed yet, what is left of it there is ended.
     public func reconnect() async throws(LedgerError) {
-        let lost = lost ?? Lost(processID: connection.processID, at: .now)
+        let lost = lost ?? (connection.processID, .now)
         self.lost = lost
         try await translating {
             try await connection.reconnect()
             isStaging = false
-            try await end(lost)
+            try await end(lost.processID, lostAt: lost.at)
         }
         self.lost = nil
     }
 
-    private struct Lost {
-        let processID: Int32
-        let at: ContinuousClock.Instant
-    }
-
     /// The connection that was lost and has not come back yet.
-    private var lost: Lost?
+    private var lost: (processID: Int32, at: ContinuousClock.Instant)?
 
     /// Another session may have the number by now: one that began later.
-    private func end(_ lost: Lost) async throws {
+    private func end(_ processID: Int32, lostAt moment: ContinuousClock.Instant) async throws {
         _ = try await connection.query(
             """
             SELECT pg_terminate_backend(pid, 5000)
             FROM pg_stat_activity
-            WHERE pid = \(lost.processID) AND pid <> pg_backend_pid() AND datname = current_database()
+            WHERE pid = \(processID) AND pid <> pg_backend_pid() AND datname = current_database()
                 AND usename = current_user AND application_name = current_setting('application_name')
-                AND backend_start < clock_timestamp() - \((ContinuousClock.now - lost.at) / .seconds(1)) * interval '1 second'
+                AND backend_start < clock_timestamp() - \((ContinuousClock.now - moment) / .seconds(1)) * interval '1 second'
             """)
     }
 

@@ -19,8 +19,6 @@ public struct KnownOriginals: Sendable {
     var delivered: [Original: Set<TransactionID>] = [:]
     var white: [Original: Set<TransactionID>] = [:]
 
-    public init() {}
-
     /// Whether a purchase is known under another id than this one. Of several that wait, one stands for all: the
     /// original if it waits, else the one with the lowest id. `presented` are those of the batch in hand.
     public func isKnown(_ original: Original, besides id: TransactionID, presented: Set<TransactionID>) -> Bool {

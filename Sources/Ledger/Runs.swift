@@ -119,11 +119,12 @@ extension LedgerSession {
     /// Keeps what the report's head says beside the totals, so that the report can be written again.
     public func keep(cases: CaseCounts, pending: Int, stages: [StageTime], of runID: Int64) async throws(LedgerError) {
         try await translating {
-            let kept = try KeptHead(cases: cases, pending: pending, stages: stages).json()
+            let kept = KeptHead(cases: cases, pending: pending, stages: stages)
             try await connection.execute(
                 """
                 UPDATE runs
-                SET cases = \(kept.cases)::text::jsonb, stages = \(kept.stages)::text::jsonb
+                SET cases = \(try String(json: kept.cases))::text::jsonb,
+                    stages = \(try String(json: kept.stages))::text::jsonb
                 WHERE run_id = \(runID)
                 """)
         }
@@ -133,16 +134,16 @@ extension LedgerSession {
     func note(
         _ kind: String, by actor: String = "iap-reconcile", runID: Int64?, at now: Date, details: [String: String] = [:]
     ) async throws {
-        let json = String(decoding: try JSONEncoder.sorted.encode(details), as: UTF8.self)
         _ = try await connection.query(
-            "SELECT note(\(kind), \(actor), \(runID as Int64?), \(now), \(json)::text::jsonb)")
+            "SELECT note(\(kind), \(actor), \(runID), \(now), \(try String(json: details))::text::jsonb)")
     }
 }
 
-extension JSONEncoder {
-    static var sorted: JSONEncoder {
+extension String {
+    /// JSON with its keys in order.
+    init(json value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        return encoder
+        self.init(decoding: try encoder.encode(value), as: UTF8.self)
     }
 }

@@ -22,8 +22,7 @@ enum SightingColumns {
             FROM (
                 SELECT receipt_id, user_id, order_id, is_named, in_receipt, uploaded_at
                 FROM sightings
-                WHERE sightings.transaction_id = white.transaction_id
-                    AND sightings.bundle_id = white.bundle_id
+                WHERE sightings.transaction_id = white.transaction_id AND sightings.bundle_id = white.bundle_id
                     AND sightings.environment = white.environment
                 ORDER BY is_named DESC, uploaded_at, receipt_id
                 LIMIT 100

@@ -110,10 +110,10 @@ extension LedgerSession {
     public func store(_ cases: [AssessedCase], runID: Int64, now: Date) async throws(LedgerError) -> [TransactionID] {
         guard !cases.isEmpty else { return [] }
         return try await translating {
-            let owners = try cases.map { try Self.json($0.assessment.owner.candidates) }
-            let reasons = try cases.map { try Self.json($0.assessment.reasons.map(\.rawValue)) }
-            let candidates = try cases.map { try Self.json($0.assessment.candidates) }
-            let orders = try cases.map { try Self.json($0.assessment.orderIDs) }
+            let owners = try cases.map { try String(json: $0.assessment.owner.candidates) }
+            let reasons = try cases.map { try String(json: $0.assessment.reasons.map(\.rawValue)) }
+            let candidates = try cases.map { try String(json: $0.assessment.candidates) }
+            let orders = try cases.map { try String(json: $0.assessment.orderIDs) }
             let rows = try await connection.query(
                 """
                 WITH assessed AS MATERIALIZED (
@@ -205,10 +205,6 @@ extension LedgerSession {
                 """)
             return try rows.map { try $0.id("transaction_id") }
         }
-    }
-
-    private static func json(_ value: some Encodable) throws -> String {
-        String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
     }
 }
 

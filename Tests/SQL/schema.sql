@@ -3697,33 +3697,20 @@ CREATE VIEW iap.journal_lines AS
 COMMENT ON VIEW iap.journal_lines IS 'What each entry and move adds to and takes from the accounts of finance.';
 
 CREATE VIEW finance.unexplained AS
- WITH booked AS (
-         SELECT books.account,
-            books.bundle_id,
-            books.product_id,
-            books.currency,
-            books.transactions,
-            books.units,
-            books.milliunits
-           FROM iap.books
-        UNION ALL
-         SELECT journal_lines.account,
-            journal_lines.bundle_id,
-            journal_lines.product_id,
-            journal_lines.currency,
-            journal_lines.transactions,
-            journal_lines.units,
-            journal_lines.milliunits
-           FROM (iap.journal_lines
-             CROSS JOIN audit.frontier)
-          WHERE iap.is_beyond(journal_lines.number, frontier.upto, frontier.gaps)
-        ), held AS (
-         SELECT line_1.account,
+ SELECT line.account,
+    line.bundle_id,
+    line.product_id,
+    line.currency,
+    (sum(line.transactions))::bigint AS transactions,
+    (sum(line.units))::bigint AS units,
+    ((sum(line.milliunits) / 1000.0))::numeric(20,3) AS amount
+   FROM ( SELECT line_1.account,
             transactions.bundle_id,
             transactions.product_id,
             transactions.booked_currency AS currency,
-            transactions.quantity,
-            transactions.booked_milliunits
+            1 AS transactions,
+            transactions.quantity AS units,
+            COALESCE(transactions.booked_milliunits, (0)::bigint) AS milliunits
            FROM (iap.transactions
              CROSS JOIN LATERAL ( VALUES (
                         CASE transactions.place
@@ -3732,31 +3719,26 @@ CREATE VIEW finance.unexplained AS
                             ELSE 'excluded'::text
                         END,true), ('refunded'::text,((transactions.place = 'black'::text) AND (transactions.refunded_at IS NOT NULL)))) line_1(account, is_held))
           WHERE ((transactions.environment = 'Production'::text) AND line_1.is_held)
-        )
- SELECT line.account,
-    line.bundle_id,
-    line.product_id,
-    line.currency,
-    (sum(line.transactions))::bigint AS transactions,
-    (sum(line.units))::bigint AS units,
-    ((sum(line.milliunits) / 1000.0))::numeric(20,3) AS amount
-   FROM ( SELECT held.account,
-            held.bundle_id,
-            held.product_id,
-            held.currency,
-            1 AS transactions,
-            held.quantity AS units,
-            COALESCE(held.booked_milliunits, (0)::bigint) AS milliunits
-           FROM held
         UNION ALL
-         SELECT booked.account,
-            booked.bundle_id,
-            booked.product_id,
-            booked.currency,
-            (- booked.transactions),
-            (- booked.units),
-            (- COALESCE(booked.milliunits, (0)::numeric))
-           FROM booked) line
+         SELECT books.account,
+            books.bundle_id,
+            books.product_id,
+            books.currency,
+            (- books.transactions),
+            (- books.units),
+            (- COALESCE(books.milliunits, (0)::numeric))
+           FROM iap.books
+        UNION ALL
+         SELECT journal_lines.account,
+            journal_lines.bundle_id,
+            journal_lines.product_id,
+            journal_lines.currency,
+            (- journal_lines.transactions),
+            (- journal_lines.units),
+            (- COALESCE(journal_lines.milliunits, (0)::bigint))
+           FROM (iap.journal_lines
+             CROSS JOIN audit.frontier)
+          WHERE iap.is_beyond(journal_lines.number, frontier.upto, frontier.gaps)) line
   GROUP BY line.account, line.bundle_id, line.product_id, line.currency
  HAVING ((sum(line.transactions) <> (0)::numeric) OR (sum(line.units) <> (0)::numeric) OR (sum(line.milliunits) <> (0)::numeric));
 

@@ -35,14 +35,6 @@ struct KeptHead: Codable {
         if let stages { self.stages = try decoder.decode([StageTime].self, from: Data(stages.utf8)) }
     }
 
-    func json() throws -> (cases: String, stages: String) {
-        let encoder = JSONEncoder.sorted
-        return (
-            String(decoding: try encoder.encode(cases), as: UTF8.self),
-            String(decoding: try encoder.encode(stages), as: UTF8.self)
-        )
-    }
-
     var counts: CaseCounts {
         var counts = CaseCounts(
             new: cases.new, reopened: cases.reopened ?? 0, unpriced: cases.unpriced,

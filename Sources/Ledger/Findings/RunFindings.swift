@@ -84,11 +84,8 @@ extension KeptRun {
         let head = try KeptHead(
             cases: try row.decode("cases", as: String?.self), stages: try row.decode("stages", as: String?.self))
         self.init(
-            runID: try row.decode("run_id"),
-            asOf: try row.decode("as_of"),
-            startedAt: try row.decode("started_at"),
-            finishedAt: try row.decode("finished_at"),
-            reason: try row.decode("reason", as: String?.self),
+            runID: try row.decode("run_id"), asOf: try row.decode("as_of"), startedAt: try row.decode("started_at"),
+            finishedAt: try row.decode("finished_at"), reason: try row.decode("reason", as: String?.self),
             receipts: try row.receiptCounts(), totals: try row.controlTotals(), cases: head.counts,
             pending: head.cases.pending, stages: head.stages)
     }

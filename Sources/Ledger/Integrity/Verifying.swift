@@ -48,15 +48,12 @@ extension LedgerSession {
     ///
     /// - Throws: `LedgerError.violated` with what does not hold.
     public func checkNight() async throws(LedgerError) {
-        let findings: [IntegrityFinding] = try await translating {
+        try await translating {
             var findings: [IntegrityFinding] = []
-            for check in IntegrityCheck.everyNight {
-                findings.append(try await find(check, isNightly: true))
-            }
-            return findings
+            for check in IntegrityCheck.everyNight { findings.append(try await find(check, isNightly: true)) }
+            let violated = findings.filter { !$0.isFine }
+            guard violated.isEmpty else { throw LedgerError.violated(violated) }
         }
-        let violated = findings.filter { !$0.isFine }
-        guard violated.isEmpty else { throw .violated(violated) }
     }
 
     private func find(_ check: IntegrityCheck, isNightly: Bool = false) async throws -> IntegrityFinding {

@@ -8,25 +8,13 @@ public struct Migration: Sendable, Hashable {
     public static let all: [Migration] = [
         Migration(
             number: 1, name: "ledger",
-            parts: [
+            sql: [
                 PackageResources._1_inbox_sql, PackageResources._2_ledger_sql, PackageResources._3_seals_sql,
                 PackageResources._4_places_sql, PackageResources._5_app_server_sql,
                 PackageResources._6_support_desk_sql, PackageResources._7_night_sql, PackageResources._8_books_sql,
                 PackageResources._9_finance_sql, PackageResources._0_sales_sql, PackageResources._1_retention_sql,
-            ])
+            ].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
     ]
-
-    init(number: Int, name: String, sql: String) {
-        self.number = number
-        self.name = name
-        self.sql = sql
-    }
-
-    private init(number: Int, name: String, parts: [[UInt8]]) {
-        self.init(
-            number: number, name: name,
-            sql: parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
-    }
 
     /// As the file or folder is called.
     public var fileName: String {

@@ -90,10 +90,8 @@ extension LedgerSession {
                 ) AS is_there
                 """)
             guard try table.decode("is_there", as: Bool.self) else { return nil }
-            let rows = try await connection.query("SELECT number, checksum FROM iap.migrations")
-            return try Dictionary(
-                rows.map { (Int(try $0.decode("number", as: Int32.self)), try $0.decode("checksum", as: String.self)) },
-                uniquingKeysWith: { first, _ in first })
+            return try await connection.query("SELECT number::bigint AS number, checksum FROM iap.migrations")
+                .values(of: "checksum", by: "number")
         }
     }
 

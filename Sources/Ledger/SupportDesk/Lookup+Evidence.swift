@@ -42,7 +42,10 @@ extension LedgerSession {
             """)
         var strays: [StrayClaim] = []
         for claim in try rows.map(StrayClaim.init) where lookup.names(claim.transactionID, of: claim.bundleID) {
-            let places = transactions.indices.filter { claim.isOf(transactions[$0].key) }
+            let places = transactions.indices.filter {
+                transactions[$0].key.id.text == claim.transactionID
+                    && transactions[$0].key.bundleID.text == claim.bundleID
+            }
             if places.isEmpty { strays.append(claim) }
             for place in places { transactions[place].claims.append(claim.attempt) }
         }
@@ -113,10 +116,6 @@ extension StrayClaim {
                 outcome: outcome, userID: try row.decode("user_id"),
                 orderID: try row.decode("order_id", as: String?.self),
                 attemptedAt: try row.decode("attempted_at")))
-    }
-
-    fileprivate func isOf(_ key: TransactionKey) -> Bool {
-        key.id.text == transactionID && key.bundleID.text == bundleID
     }
 }
 

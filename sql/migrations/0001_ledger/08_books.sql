@@ -3,7 +3,6 @@
 -- all tables: what came after the frontier is taken off again.
 
 CREATE TABLE audit.frontier (
-    -- There is one row.
     is_only   boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     -- The last number that was seen, and those before it that were not: of transactions that had not ended, or failed.
     upto      bigint NOT NULL,

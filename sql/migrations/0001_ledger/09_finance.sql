@@ -282,16 +282,13 @@ COMMENT ON COLUMN finance.journal.detail IS
     'delivered: claim, resolved or import; excluded: the reason; else NULL.';
 
 CREATE VIEW finance.unexplained AS
-WITH booked AS (
-    SELECT account, bundle_id, product_id, currency, transactions, units, milliunits FROM iap.books
-    UNION ALL
-    -- What no run has closed its books over yet.
-    SELECT account, bundle_id, product_id, currency, transactions, units, milliunits
-    FROM iap.journal_lines
-    CROSS JOIN audit.frontier
-    WHERE iap.is_beyond(number, upto, gaps)
-), held AS (
-    SELECT account, bundle_id, product_id, booked_currency AS currency, quantity, booked_milliunits
+SELECT
+    account, bundle_id, product_id, currency, sum(transactions)::bigint AS transactions, sum(units)::bigint AS units,
+    (sum(milliunits) / 1000.0)::numeric(20, 3) AS amount
+FROM (
+    SELECT
+        account, bundle_id, product_id, booked_currency AS currency, 1 AS transactions, quantity AS units,
+        coalesce(booked_milliunits, 0) AS milliunits
     FROM iap.transactions
     CROSS JOIN LATERAL (
         VALUES
@@ -299,17 +296,15 @@ WITH booked AS (
             ('refunded', place = 'black' AND refunded_at IS NOT NULL)
     ) AS line (account, is_held)
     WHERE environment = 'Production' AND is_held
-)
-SELECT
-    account, bundle_id, product_id, currency, sum(transactions)::bigint AS transactions, sum(units)::bigint AS units,
-    (sum(milliunits) / 1000.0)::numeric(20, 3) AS amount
-FROM (
-    SELECT account, bundle_id, product_id, currency, 1 AS transactions, quantity AS units,
-        coalesce(booked_milliunits, 0) AS milliunits
-    FROM held
     UNION ALL
     SELECT account, bundle_id, product_id, currency, -transactions, -units, -coalesce(milliunits, 0)
-    FROM booked
+    FROM iap.books
+    UNION ALL
+    -- What no run has closed its books over yet.
+    SELECT account, bundle_id, product_id, currency, -transactions, -units, -coalesce(milliunits, 0)
+    FROM iap.journal_lines
+    CROSS JOIN audit.frontier
+    WHERE iap.is_beyond(number, upto, gaps)
 ) AS line
 GROUP BY account, bundle_id, product_id, currency
 HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;

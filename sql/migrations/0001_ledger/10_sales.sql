@@ -87,9 +87,7 @@ WITH seen AS NOT MATERIALIZED (
     WHERE replaced_at IS NULL
 )
 SELECT
-    placed.day,
-    placed.bundle_id,
-    placed.product_id,
+    placed.day, placed.bundle_id, placed.product_id,
     CASE WHEN placed.is_placed THEN 'country' ELSE 'product' END AS compared_by,
     CASE WHEN placed.is_placed THEN placed.storefront END AS storefront,
     sum(placed.sold)::bigint AS units_sold,
