@@ -16,15 +16,15 @@ import Testing
             let session = try await ledger.session()
             defer { session.close() }
             let bucket = Int(first & 63)
-            #expect(try await session.dueReceipts(at: began + 60) == [bucket: 2])
+            #expect(try await session.dueReceipts(at: began + 3600) == [bucket: 2])
             #expect(try await session.dueReceipts(at: began - 86_400).isEmpty)
-            let batch = try await session.nextBatch(bucket: bucket, after: Data(), limit: 10, now: began + 60)
+            let batch = try await session.nextBatch(bucket: bucket, after: Data(), limit: 10, now: began + 3600)
             #expect(batch.isLast && batch.receiptCount == 2)
             let group = try #require(batch.groups.first)
             #expect(group.payload == "one payload" && group.receipts.map(\.id) == [first, second].sorted())
             let ann = try #require(group.receipts.first { $0.userID == "ann" })
             #expect(ann.purposes.contains(.init(transactionID: "1", orderID: nil)))
-            let after = try await session.nextBatch(bucket: bucket, after: batch.end, limit: 10, now: began + 60)
+            let after = try await session.nextBatch(bucket: bucket, after: batch.end, limit: 10, now: began + 3600)
             #expect(after.groups.isEmpty && after.isLast)
         }
     }
@@ -48,6 +48,24 @@ import Testing
             let counts = try await session.receiptCounts(of: run)
             #expect(counts.verified == 2)
             #expect(try await ledger.violations() == [])
+        }
+    }
+
+    /// What the first batch of a session staged is taken back with it; the second stages all the same.
+    @Test func aBatchThatFailsDoesNotSpoilTheNext() async throws {
+        try await withLedger { ledger in
+            let receipt = try await ledger.submit("a receipt", for: "1")
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            let sighting = try LedgerBench.sighting("1", receipt: receipt, at: began)
+            try await ledger.execute("ALTER TABLE iap.sightings ADD CONSTRAINT nothing_fits CHECK (false)")
+            await #expect(throws: LedgerError.self) {
+                _ = try await ledger.record([sighting], receipts: [receipt], run: run, at: began, session)
+            }
+            try await ledger.execute("ALTER TABLE iap.sightings DROP CONSTRAINT nothing_fits")
+            let totals = try await ledger.record([sighting], receipts: [receipt], run: run, at: began, session)
+            #expect(totals.newlyWhite.transactions == 1)
         }
     }
 
@@ -101,7 +119,7 @@ import Testing
             #expect(totals.locked.map(\.text) == ["1"] && totals.receiptsHeld == 1)
             #expect(totals.newlyWhite.transactions == 1 && totals.receipts.verified == 1)
             #expect(try await session.holdersOfTransactions().map(\.login) == ["iap_app"])
-            #expect(try await session.dueReceipts(at: began + 60) == [Int(receipts[0] & 63): 1])
+            #expect(try await session.dueReceipts(at: began + 3600) == [Int(receipts[0] & 63): 1])
             try await server.execute("ROLLBACK")
             let rest = try await ledger.record([sightings[0]], receipts: [receipts[0]], run: run, at: began, session)
             #expect(rest.newlyWhite.transactions == 1 && rest.locked.isEmpty)
@@ -117,12 +135,12 @@ import Testing
             let tried = TriedReceipt(id: receipt, outcome: .tryAgain(.appleUnreachable, "no answer"))
             _ = try await session.record(
                 BatchRecord(runID: run, bucket: Int(receipt & 63), now: began, sightings: [], receipts: [tried]))
-            #expect(try await session.dueReceipts(at: began + 60).isEmpty)
+            #expect(try await session.dueReceipts(at: began + 3600).isEmpty)
             var notices: [ReceiptNotice] = []
             try await session.forEachUnverifiedReceipt { notices.append($0) }
             #expect(notices.map(\.problem) == [.appleUnreachable] && notices.first?.attempts == 1)
             try await session.makeDueAgain([.appleUnreachable], triedAt: began)
-            #expect(try await session.dueReceipts(at: began + 60).count == 1)
+            #expect(try await session.dueReceipts(at: began + 3600).count == 1)
             let attempts: Int32 = try await ledger.value("(SELECT attempts FROM iap.receipts)")
             #expect(attempts == 0)
         }
@@ -174,7 +192,7 @@ import Testing
             _ = try await ledger.record([early], receipts: [receipt], run: run, at: began, session)
             #expect(try await session.reconsider([app], at: began) == nil)
             #expect(try await session.reconsider([try LedgerBench.app()], at: began) == 1)
-            let owed = try LedgerBench.sighting("1", receipt: receipt, at: began + 60)
+            let owed = try LedgerBench.sighting("1", receipt: receipt, at: began + 3600)
             let totals = try await ledger.record([owed], receipts: [receipt], run: run, at: began + 60, session)
             #expect(totals.newlyWhite.transactions == 1)
             #expect(try await ledger.violations() == [])

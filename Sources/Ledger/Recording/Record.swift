@@ -11,7 +11,8 @@ extension LedgerSession {
     ///   recorded again; `LedgerError.unbalanced` when the batch's totals don't balance.
     public func record(_ record: BatchRecord) async throws(LedgerError) -> BatchTotals {
         try await translating {
-            try await connection.transaction {
+            try await prepareStaging()
+            return try await connection.transaction {
                 try await stage(record)
                 checkpoint(.transactionsStaged)
                 try await pullShadows(for: record)

@@ -26,12 +26,15 @@ enum Staging {
 }
 
 extension LedgerSession {
+    /// Makes the session's staging tables, outside of any transaction: one that is rolled back would take them away.
+    func prepareStaging() async throws {
+        guard !isStaging else { return }
+        try await connection.executeScript(unsafe: Staging.definition)
+        isStaging = true
+    }
+
     /// Copies the batch into the session's staging tables.
     func stage(_ record: BatchRecord) async throws {
-        if !isStaging {
-            try await connection.executeScript(unsafe: Staging.definition)
-            isStaging = true
-        }
         var numbers: [TransactionKey: Int32] = [:]
         for (number, index) in record.best.enumerated() {
             numbers[record.sightings[index].key] = Int32(truncatingIfNeeded: number)
