@@ -25,6 +25,7 @@ SELECT create_distributed_table('iap.moves', 'transaction_id', colocate_with => 
 SELECT create_distributed_table('iap.sightings', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.claims', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.delivered_originals', 'original_transaction_id', shard_count => 64);
+SELECT create_distributed_table('iap.entitlements', 'original_transaction_id', shard_count => 64);
 
 -- The functions by which rows are sealed and compared are wanted where the rows are.
 SELECT create_distributed_function(oid::regprocedure)
@@ -34,4 +35,4 @@ WHERE (pronamespace = 'audit'::regnamespace AND proname ~ 'seal$')
 
 -- These stay on the coordinator:
 --     iap.migrations, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space, iap.sales_reports, iap.sales,
---     audit.frontier, audit.links, audit.erasures
+--     iap.connections, audit.frontier, audit.links, audit.erasures

@@ -54,19 +54,19 @@ GRANT pg_read_all_stats TO iap_job;
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
-    iap.journal_lines, iap.delivered_originals, iap.lock_space
+    iap.journal_lines, iap.delivered_originals, iap.lock_space, iap.entitlements, iap.connections
     TO iap_job;
 GRANT UPDATE (
     state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at, seal)
     ON iap.receipts TO iap_job;
 GRANT INSERT, UPDATE ON iap.transactions, iap.sightings, iap.cases, iap.runs TO iap_job;
-GRANT INSERT ON iap.moves, iap.events, iap.delivered_originals TO iap_job;
+GRANT INSERT ON iap.moves, iap.events, iap.delivered_originals, iap.connections TO iap_job;
 GRANT USAGE ON SEQUENCE iap.trail TO iap_job;
 GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
     iap.refunded, iap.refund_reversed, iap.corrected, iap.heard, iap.kind_of_move, iap.move, iap.log_moves,
     iap.follow_cases, iap.take_originals, iap.is_news, iap.is_of_original, iap.sightings_of, iap.sight_again,
-    iap.note, iap.is_beyond,
+    iap.note, iap.is_beyond, iap.delivered, iap.is_covered, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
@@ -79,13 +79,13 @@ GRANT INSERT ON iap.sales TO iap_job;
 
 -- An app's own server.
 GRANT EXECUTE ON FUNCTION
-    iap.submit_receipt, iap.register_order, iap.admit, iap.claim
+    iap.submit_receipt, iap.register_order, iap.admit, iap.claim, iap.entitle, iap.revoke_entitlement
     TO iap_app;
 
 -- The support desk. A payload is the customer's proof of purchase, with which others could claim.
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.uploads, iap.transactions, iap.moves, iap.white, iap.black,
-    iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events
+    iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.entitlements
     TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.is_of_original TO iap_support;
 GRANT SELECT (

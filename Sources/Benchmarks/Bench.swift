@@ -117,6 +117,7 @@ struct Bench {
             [app \(Self.bundleID)]
             environment = production
             grace = \(grace)
+            consumable = claim
 
             """
         try text.write(toFile: file, atomically: true, encoding: .utf8)

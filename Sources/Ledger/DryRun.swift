@@ -26,8 +26,9 @@ extension LedgerSession {
 
     private static let shadows =
         "SET search_path = pg_temp, iap;"
-        + ["transactions", "moves", "cases", "sightings", "delivered_originals", "runs", "events"]
-        .map { "CREATE TEMPORARY TABLE \($0) (LIKE iap.\($0) INCLUDING ALL);" }.joined()
+        + [
+            "transactions", "moves", "cases", "sightings", "delivered_originals", "connections", "runs", "events",
+        ].map { "CREATE TEMPORARY TABLE \($0) (LIKE iap.\($0) INCLUDING ALL);" }.joined()
         + "CREATE TEMPORARY TABLE receipts (LIKE iap.receipts INCLUDING DEFAULTS);"
 
     private static let shadowRows = """
@@ -49,6 +50,7 @@ extension LedgerSession {
         INSERT INTO sightings
         SELECT iap.sightings.* FROM iap.sightings
         JOIN iap.white USING (transaction_id, bundle_id, environment);
+        INSERT INTO connections SELECT * FROM iap.connections;
         INSERT INTO runs OVERRIDING SYSTEM VALUE
         SELECT * FROM iap.runs WHERE closing_number IS NOT NULL
         ORDER BY closing_number DESC LIMIT 1;

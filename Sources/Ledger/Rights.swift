@@ -31,11 +31,13 @@ extension LedgerSession {
                             'iap.receipts', 'iap.uploads', 'iap.orders', 'iap.products', 'iap.claims', 'iap.white',
                             'iap.black', 'iap.excluded', 'iap.transactions', 'iap.moves', 'iap.entries',
                             'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events', 'iap.lock_space',
-                            'iap.sales_reports', 'iap.sold_against_seen', 'audit.frontier', 'audit.links']),
+                            'iap.sales_reports', 'iap.sold_against_seen', 'iap.entitlements', 'iap.connections',
+                            'audit.frontier', 'audit.links']),
                     (
                         'INSERT',
                         ARRAY[
-                            'iap.transactions', 'iap.moves', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events']),
+                            'iap.transactions', 'iap.moves', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events',
+                            'iap.connections']),
                     ('UPDATE', ARRAY['iap.transactions', 'iap.sightings', 'iap.cases', 'iap.runs'])
             ) AS needed (privilege, relations)
             CROSS JOIN LATERAL unnest(relations) AS relation
@@ -54,7 +56,7 @@ extension LedgerSession {
                         pronamespace = 'iap'::regnamespace
                         AND proname IN (
                             'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
-                            'purge_payloads', 'purge_devices'))
+                            'purge_payloads', 'purge_devices', 'connect', 'cover_entitled'))
                     OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal')))
             ORDER BY 1
             """

@@ -6,18 +6,23 @@ public import Reconciliation
 public struct AssessedCase: Sendable {
     public let key: TransactionKey
     public let assessment: Assessment
+    /// The periods of a subscription that it tells of; empty where it is of one purchase.
+    public let periods: [TransactionID]
 
-    public init(key: TransactionKey, assessment: Assessment) {
+    public init(key: TransactionKey, assessment: Assessment, periods: [TransactionID] = []) {
         self.key = key
         self.assessment = assessment
+        self.periods = periods
     }
 }
 
 extension LedgerSession {
-    /// Hands over the facts of the apps' white transactions past their grace, in pages, the oldest purchase first.
-    /// All pages are of one snapshot, which the server keeps aside: the body may write, and nothing is locked.
+    /// Hands over the facts of the apps' white transactions past their grace of which a delivery is expected, in pages,
+    /// the oldest purchase first; of a subscription those of its first period without access. All pages are of one
+    /// snapshot, which the server keeps aside: the body may write, and nothing is locked.
     public func forEachPageOfFacts(
-        of apps: [App], now: Date, _ body: ([CaseFacts]) async throws(LedgerError) -> Void
+        of apps: [App], expecting deliveries: [ExpectedDelivery], now: Date,
+        _ body: ([CaseFacts]) async throws(LedgerError) -> Void
     ) async throws(LedgerError) {
         try await translating {
             _ = try await connection.execute(
@@ -31,12 +36,15 @@ extension LedgerSession {
                             SELECT FROM products AS any_product WHERE any_product.bundle_id = white.bundle_id)
                         AS is_product_known,
                     white.quantity, white.purchased_at, white.nights_confirmed, white.admitted_user_id,
-                    white.app_account_token, white.storefront,
+                    white.app_account_token, white.storefront, white.original_transaction_id,
+                    expected.mode = 'entitlement' AS is_subscription, expected.judged_from, expected.grace,
                     \(SightingColumns.select)
                 FROM white
                 LEFT JOIN products USING (bundle_id, product_id)
+                \(Self.expected(deliveries))
                 \(SightingColumns.join)
-                WHERE white.purchased_at <= \(now) - \(grace(of: apps)) * interval '1 second'
+                WHERE white.purchased_at <= \(now) - expected.grace * interval '1 second'
+                    AND \(Self.isJudged) AND NOT (expected.mode = 'entitlement' AND \(Self.hasEarlierPeriod))
                 ORDER BY white.purchased_at, white.transaction_id, white.bundle_id, white.environment
                 """)
         }
@@ -60,47 +68,39 @@ extension LedgerSession {
         var page = try rows.map { try CaseFacts($0, apps: apps, now: now) }
         try await addContext(
             to: &page, tokens: try rows.map { try $0.decode("app_account_token", as: String?.self) })
+        let heads = try rows.enumerated().compactMap { try SubscriptionHead($0.element, index: $0.offset) }
+        try await addSubscriptions(heads, to: &page, now: now)
         return page
     }
 
-    /// How many of the apps' white transactions are still within their grace.
-    public func pendingCount(of apps: [App], now: Date) async throws(LedgerError) -> Int {
+    /// How many white transactions of which a delivery is expected are still within their grace.
+    public func pendingCount(_ deliveries: [ExpectedDelivery], now: Date) async throws(LedgerError) -> Int {
         try await translating {
             try await connection.only(
                 """
                 SELECT count(*) AS pending
                 FROM white
                 LEFT JOIN products USING (bundle_id, product_id)
-                WHERE white.purchased_at > \(now) - \(grace(of: apps)) * interval '1 second'
+                \(Self.expected(deliveries))
+                WHERE white.purchased_at > \(now) - expected.grace * interval '1 second' AND \(Self.isJudged)
                 """
             ).decode("pending", as: Int.self)
         }
     }
 
-    /// The grace in seconds of the product in hand; NULL for an app that is not among these.
-    private func grace(of apps: [App]) -> SQL {
-        """
-        (
-            SELECT
-                CASE coalesce(white.product_type, products.type)
-                    WHEN 'consumable' THEN consumable
-                    WHEN 'non_consumable' THEN non_consumable
-                    WHEN 'auto_renewable' THEN auto_renewable
-                    WHEN 'non_renewing' THEN non_renewing
-                    ELSE otherwise
-                END
-            FROM unnest(
-                \(apps.map(\.bundleID.text)), \(seconds(.consumable, apps)), \(seconds(.nonConsumable, apps)),
-                \(seconds(.autoRenewable, apps)), \(seconds(.nonRenewing, apps)), \(seconds(nil, apps))
-            ) AS grace (bundle_id, consumable, non_consumable, auto_renewable, non_renewing, otherwise)
-            WHERE grace.bundle_id = white.bundle_id
-        )
-        """
-    }
+    /// Whether a delivery of the purchase in hand is expected, so that without one it is lost.
+    static let isJudged: SQL = "expected.mode <> 'ignore' AND white.purchased_at >= expected.judged_from"
 
-    private func seconds(_ type: ProductType?, _ apps: [App]) -> [Double] {
-        apps.map { $0.grace.seconds(for: type) }
-    }
+    /// Whether an earlier period of the subscription in hand is without access too: that one stands for them all.
+    static let hasEarlierPeriod: SQL = """
+        EXISTS (
+            SELECT FROM white AS earlier
+            WHERE iap.is_of_original(
+                    earlier.transaction_id, earlier.original_transaction_id, white.original_transaction_id)
+                AND earlier.bundle_id = white.bundle_id AND earlier.environment = white.environment
+                AND earlier.purchased_at >= expected.judged_from
+                AND (earlier.purchased_at, earlier.transaction_id) < (white.purchased_at, white.transaction_id))
+        """
 
     /// Stores the assessments. A case that says the same as before is left alone, so that running again changes
     /// nothing; one that was closed while its transaction is white is open again. Each is stored while its transaction
@@ -114,6 +114,7 @@ extension LedgerSession {
             let reasons = try cases.map { try String(json: $0.assessment.reasons.map(\.rawValue)) }
             let candidates = try cases.map { try String(json: $0.assessment.candidates) }
             let orders = try cases.map { try String(json: $0.assessment.orderIDs) }
+            let periods = try cases.map { try String(json: $0.periods.map(\.text)) }
             let rows = try await connection.query(
                 """
                 WITH assessed AS MATERIALIZED (
@@ -122,13 +123,16 @@ extension LedgerSession {
                         ARRAY(SELECT json_array_elements_text(reasons::json)) AS reasons, action,
                         ARRAY(SELECT json_array_elements_text(owners::json)) AS owner_user_ids,
                         candidates::jsonb AS candidates,
-                        ARRAY(SELECT json_array_elements_text(orders::json)) AS order_ids
+                        ARRAY(SELECT json_array_elements_text(orders::json)) AS order_ids,
+                        ARRAY(SELECT json_array_elements_text(periods::json)) AS periods
                     FROM unnest(
                         \(cases.map(\.key.id.text)), \(cases.map(\.key.bundleID.text)),
                         \(cases.map(\.key.environment.rawValue)), \(cases.map(\.assessment.likelihood.rawValue)),
-                        \(reasons), \(cases.map(\.assessment.action.rawValue)), \(owners), \(candidates), \(orders)
+                        \(reasons), \(cases.map(\.assessment.action.rawValue)), \(owners), \(candidates), \(orders),
+                        \(periods)
                     ) AS assessed (
-                        transaction_id, bundle_id, environment, likelihood, reasons, action, owners, candidates, orders)
+                        transaction_id, bundle_id, environment, likelihood, reasons, action, owners, candidates, orders,
+                        periods)
                 ), news AS MATERIALIZED (
                     SELECT assessed.*
                     FROM assessed
@@ -141,10 +145,10 @@ extension LedgerSession {
                     WHERE known.state IS DISTINCT FROM 'open' OR known.reopened_run_id = 0
                         OR (
                             known.likelihood, known.reasons, known.action, known.owner_user_ids, known.candidates,
-                            known.order_ids)
+                            known.order_ids, known.periods)
                             IS DISTINCT FROM (
                                 assessed.likelihood, assessed.reasons, assessed.action, assessed.owner_user_ids,
-                                assessed.candidates, assessed.order_ids)
+                                assessed.candidates, assessed.order_ids, assessed.periods)
                 ), held AS MATERIALIZED (
                     -- Whoever would claim it now waits for this to commit; what somebody claims now is left out.
                     SELECT news.*
@@ -158,17 +162,17 @@ extension LedgerSession {
                 ), stored AS (
                     INSERT INTO cases AS known (
                         transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
-                        candidates, order_ids, opened_at, opened_run_id, assessed_at, assessed_run_id)
+                        candidates, order_ids, periods, opened_at, opened_run_id, assessed_at, assessed_run_id)
                     SELECT
                         transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
-                        candidates, order_ids, \(now), \(runID), \(now), \(runID)
+                        candidates, order_ids, periods, \(now), \(runID), \(now), \(runID)
                     FROM held
                     ORDER BY transaction_id, bundle_id, environment
                     ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
                     SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL,
                         likelihood = EXCLUDED.likelihood, reasons = EXCLUDED.reasons, action = EXCLUDED.action,
                         owner_user_ids = EXCLUDED.owner_user_ids, candidates = EXCLUDED.candidates,
-                        order_ids = EXCLUDED.order_ids, assessed_at = EXCLUDED.assessed_at,
+                        order_ids = EXCLUDED.order_ids, periods = EXCLUDED.periods, assessed_at = EXCLUDED.assessed_at,
                         assessed_run_id = EXCLUDED.assessed_run_id,
                         reopened_run_id = CASE WHEN known.state = 'closed' OR known.reopened_run_id = 0
                             THEN EXCLUDED.assessed_run_id ELSE known.reopened_run_id END
@@ -228,5 +232,14 @@ extension CaseFacts {
             age: now.timeIntervalSince(purchasedAt),
             awaitsNotifications: app?.takesNotifications ?? false,
             isStorefrontUnexpected: storefront.map { app?.isUnexpected(storefront: $0) ?? false } ?? false)
+    }
+}
+
+extension SubscriptionHead {
+    fileprivate init?(_ row: Row, index: Int) throws {
+        guard try row.decode("is_subscription", as: Bool.self) else { return nil }
+        self.init(
+            index: index, originalID: try row.decode("original_transaction_id"),
+            judgedFrom: try row.decode("judged_from"), grace: try row.decode("grace"))
     }
 }

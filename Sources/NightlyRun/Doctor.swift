@@ -50,12 +50,34 @@ public struct Doctor: Sendable {
                 return [connected, Finding("schema", .wrong, text)]
             }
             return [connected, Finding("schema", .fine, "current")] + Self.findings(try await session.examine())
+                + (try await connections(session))
         } catch {
             return [
                 Finding(
                     "database", .wrong, error.description,
                     remedy: "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
             ]
+        }
+    }
+
+    /// Which apps never delivered anything in a way that the job sees: of those nothing is called lost.
+    private func connections(_ session: LedgerSession) async throws(LedgerError) -> [Finding] {
+        let apps = settings.apps.map(\.app)
+        let deliveries = try await session.expectedDeliveries(of: apps)
+        let seen = try await session.unjudged(deliveries).filter { $0.cause == .notConnected }
+        return apps.compactMap { app in
+            let own = deliveries.filter { $0.bundleID == app.bundleID }
+            let waiting = seen.filter { $0.bundleID == app.bundleID }
+            guard own.allSatisfy({ $0.mode == nil }) || !waiting.isEmpty else { return nil }
+            let types = waiting.map { "\($0.transactions) of \($0.productType?.rawValue ?? "unknown") type" }
+            return Finding(
+                "delivery of \(app.bundleID)", .warning,
+                types.isEmpty
+                    ? "its server has not said yet what it delivers, so nothing is called lost"
+                    : "its server has not said yet what it delivers, so these paid purchases are not looked at: "
+                        + types.joined(separator: ", "),
+                remedy: "Let it call iap.claim or iap.entitle where it delivers, import what was delivered, or set "
+                    + "consumable, non_consumable, auto_renewable, non_renewing in its section.")
         }
     }
 

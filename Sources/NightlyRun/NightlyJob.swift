@@ -90,6 +90,8 @@ public struct NightlyJob: Sendable {
         var head = RunReport(kept, timeZone: settings.timeZone)
         head.history = try await session.history(upTo: kept.runID)
         head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
+        head.unjudged = try await session.unjudged(
+            try await session.expectedDeliveries(of: settings.apps.map(\.app)))
         try await FindingsStage(
             session: session, apps: settings.apps.map(\.app), runID: kept.runID, now: kept.asOf
         ).hand(head, to: &findings)

@@ -93,6 +93,7 @@ struct Run {
             stages: night.stopwatch.stages)
         head.purged = purged
         head.leftOut = leftOut
+        head.unjudged = swept.unjudged
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
         try await step {
             try await session.keep(cases: head.cases, pending: swept.pending, stages: head.stages, of: night.runID)

@@ -13,15 +13,22 @@ struct Sweeper {
         var pending = 0
         /// Those that another session has locked: their cases stay as they are.
         var locked: [TransactionID] = []
+        /// What is paid and not looked at.
+        var unjudged: [Unjudged] = []
     }
 
     /// Sweeps all apps.
     func sweep() async throws(LedgerError) -> Swept {
         let apps = night.settings.apps.map(\.app)
+        try await session.noteConnections()
+        let deliveries = try await session.expectedDeliveries(of: apps)
+        _ = try await session.coverEntitled(runID: night.runID, now: night.now)
         var given = GivenOrders()
         var swept = Swept()
         var left: [AssessedCase] = []
-        try await session.forEachPageOfFacts(of: apps, now: night.now) { page async throws(LedgerError) in
+        try await session.forEachPageOfFacts(
+            of: apps, expecting: deliveries, now: night.now
+        ) { page async throws(LedgerError) in
             let cases = page.map { given.assess($0) }
             swept.cases += cases.count
             checkpoint(.casesAssessed)
@@ -29,9 +36,11 @@ struct Sweeper {
             checkpoint(.casesStored)
         }
         left = try await storeAgain(left)
+        try await session.withdrawCases(expecting: deliveries, runID: night.runID, now: night.now)
         checkpoint(.casesClosed)
         swept.locked = left.map(\.key.id)
-        swept.pending = try await session.pendingCount(of: apps, now: night.now)
+        swept.pending = try await session.pendingCount(deliveries, now: night.now)
+        swept.unjudged = try await session.unjudged(deliveries)
         return swept
     }
 
@@ -69,7 +78,8 @@ private struct GivenOrders {
         if assessment.reasons.contains(.orderMatched), let order = assessment.orderIDs.first {
             hashes.insert(Self.hash(order, bundleID))
         }
-        return AssessedCase(key: facts.key, assessment: assessment)
+        return AssessedCase(
+            key: facts.key, assessment: assessment, periods: facts.subscription?.periods.map(\.id) ?? [])
     }
 
     private static func hash(_ order: String, _ bundleID: BundleID) -> Int {
@@ -77,5 +87,13 @@ private struct GivenOrders {
         hasher.combine(order)
         hasher.combine(bundleID)
         return hasher.finalize()
+    }
+}
+
+extension LedgerSession {
+    /// What is expected of the apps' servers.
+    func expectedDeliveries(of apps: [App]) async throws(LedgerError) -> [ExpectedDelivery] {
+        let connections = try await connections()
+        return apps.flatMap { $0.expectedDeliveries(connections) }
     }
 }

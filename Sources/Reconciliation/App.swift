@@ -12,10 +12,13 @@ public struct App: Hashable, Sendable {
     public let storefronts: Set<String>
     /// Whether the app's server takes Apple's notifications (App Store Server Notifications V2).
     public let takesNotifications: Bool
+    /// How the app's server delivers, as far as the configuration says.
+    public let delivery: [ProductType: DeliveryMode]
 
+    /// - Parameter delivery: where it says nothing of a type, what the app's server did so far tells.
     public init(
         bundleID: BundleID, environment: Environment, grace: Grace, since: Date?, storefronts: Set<String> = [],
-        takesNotifications: Bool = true
+        takesNotifications: Bool = true, delivery: [ProductType: DeliveryMode] = DeliveryMode.allClaimed
     ) {
         self.bundleID = bundleID
         self.environment = environment
@@ -23,6 +26,7 @@ public struct App: Hashable, Sendable {
         self.since = since
         self.storefronts = storefronts
         self.takesNotifications = takesNotifications
+        self.delivery = delivery
     }
 }
 

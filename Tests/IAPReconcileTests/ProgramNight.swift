@@ -92,7 +92,15 @@ private func configurationText(
     let apps = World.apps(seed: 7).map { app in
         let secret = night.folder.appending(path: app.bundleID).path(percentEncoded: false)
         let line = app.sharedSecret == nil ? "" : "shared_secret_file = \(secret)\n"
-        return "[app \(app.bundleID)]\ngrace = 1h\n\(line)"
+        return """
+            [app \(app.bundleID)]
+            grace = 1h
+            consumable = claim
+            non_consumable = claim
+            auto_renewable = claim
+            non_renewing = claim
+            \(line)
+            """
     }
     return """
         [database]

@@ -42,7 +42,7 @@ import Testing
 
     @Test func everyFileIsKnownInItsOrderWithItsText() throws {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-        #expect(Migration.all.map(\.fileName) == files)
+        #expect(Migration.all.map(\.fileName) == files.map { $0.replacing(".sql", with: "") })
         #expect(Migration.all.map(\.number) == Array(1...files.count))
         for migration in Migration.all { #expect(try migration.sql == text(of: migration)) }
     }
@@ -50,8 +50,8 @@ import Testing
     /// A migration is a file, or a folder of files in their order.
     private func text(of migration: Migration) throws -> String {
         let path = folder.appending(path: migration.fileName)
-        guard path.hasDirectoryPath || (try? path.resourceValues(forKeys: [.isDirectoryKey]).isDirectory) == true else {
-            return try String(contentsOf: path, encoding: .utf8)
+        guard (try? path.resourceValues(forKeys: [.isDirectoryKey]).isDirectory) == true else {
+            return try String(contentsOf: path.appendingPathExtension("sql"), encoding: .utf8)
         }
         return try FileManager.default.contentsOfDirectory(atPath: path.path).sorted()
             .map { try String(contentsOf: path.appending(path: $0), encoding: .utf8) }

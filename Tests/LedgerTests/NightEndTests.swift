@@ -24,7 +24,8 @@ import Testing
             }
             var cases: [AssessedCase] = []
             let apps = [try LedgerBench.app()]
-            try await session.forEachPageOfFacts(of: apps, now: began) { page in
+            let expected = apps.flatMap { $0.expectedDeliveries(Connections()) }
+            try await session.forEachPageOfFacts(of: apps, expecting: expected, now: began) { page in
                 cases += page.map { AssessedCase(key: $0.key, assessment: Assessment(of: $0) { _ in false }) }
             }
             try await body(ledger, session, run, cases)
@@ -34,8 +35,9 @@ import Testing
     @Test func casesAreStoredOnceAndLeaveWithTheirTransaction() async throws {
         try await withCases(3) { ledger, session, run, cases in
             #expect(cases.count == 3)
-            #expect(try await session.pendingCount(of: [try LedgerBench.app()], now: began) == 0)
-            #expect(try await session.pendingCount(of: [try LedgerBench.app()], now: began - 7000) == 3)
+            let expected = try LedgerBench.app().expectedDeliveries(Connections())
+            #expect(try await session.pendingCount(expected, now: began) == 0)
+            #expect(try await session.pendingCount(expected, now: began - 7000) == 3)
             #expect(try await session.store(cases, runID: run, now: began).isEmpty)
             #expect(try await session.store(cases, runID: run, now: began + 60).isEmpty)
             let opened: Int = try await ledger.value("(SELECT count(*) FROM iap.events WHERE kind = 'case_opened')")

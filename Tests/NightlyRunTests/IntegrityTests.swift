@@ -24,7 +24,7 @@ private enum Edit: String, CaseIterable {
     case blackUser, blackTime, blackRefund, blackRemoved, blackWhiteAgain
     case excludedReason, excludedRemoved
     case claimUser, claimRemoved, claimAdded
-    case sightingUser, orderUser, waitingReceipt, waitingPayload, receiptPutOff, uploadOrder
+    case sightingUser, entitlement, orderUser, waitingReceipt, waitingPayload, receiptPutOff, uploadOrder
     case caseOpened, receiptSettled
     case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved, booked
     case event, eventRemoved, lastEvent, eventSlippedIn, link, lastLinksRemoved
@@ -94,6 +94,7 @@ private enum Edit: String, CaseIterable {
             SET state = 'settled', verified_at = now(), error_code = NULL, error_text = NULL, attempts = 0
             WHERE receipt_id = (SELECT min(receipt_id) FROM iap.receipts WHERE state = 'unusable')
             """
+        case .entitlement: "UPDATE iap.entitlements SET entitled_until = 'infinity'"
         case .totals: "UPDATE iap.runs SET excluded[2] = excluded[2] + 1 WHERE run_id = 1"
         case .move:
             "UPDATE iap.moves SET from_units = from_units + 1 WHERE move_id = (SELECT min(move_id) FROM iap.moves)"
@@ -141,6 +142,7 @@ private enum Edit: String, CaseIterable {
         case .claimRemoved: .claimsOfDeliveries
         case .claimAdded: .deliveredClaims
         case .sightingUser: .sightingSeals
+        case .entitlement: .entitlementSeals
         case .orderUser: .orderSeals
         case .waitingReceipt: .receiptSeals
         case .waitingPayload: .payloads
@@ -167,6 +169,7 @@ private enum Edit: String, CaseIterable {
             _ = try await stage.run()
             let server = try await stage.database.connect(as: "iap_app")
             _ = try await server.query("SELECT iap.register_order('com.example.game', 'order-1', 'ann', 'gems')")
+            _ = try await server.query("SELECT iap.entitle('com.example.game', '1', 'ann', now())")
             server.close()
             #expect(try await violations(stage.database) == [])
             for edit in Edit.allCases {

@@ -86,7 +86,7 @@ CREATE TABLE iap.transactions (
     CONSTRAINT run_or_person CHECK (((place <> 'excluded'::text) OR (excluded_run_id IS NOT NULL) OR (reason = ANY (ARRAY['dismissed'::text, 'refunded'::text, 'restored'::text])))),
     CONSTRAINT transactions_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
     CONSTRAINT transactions_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
-    CONSTRAINT transactions_delivered_by_check CHECK ((delivered_by = ANY (ARRAY['claim'::text, 'resolved'::text, 'import'::text]))),
+    CONSTRAINT transactions_delivered_by_check CHECK ((delivered_by = ANY (ARRAY['claim'::text, 'resolved'::text, 'import'::text, 'entitlement'::text]))),
     CONSTRAINT transactions_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
     CONSTRAINT transactions_nights_confirmed_check CHECK ((nights_confirmed >= 0)),
     CONSTRAINT transactions_place_check CHECK ((place = ANY (ARRAY['white'::text, 'black'::text, 'excluded'::text]))),
@@ -828,6 +828,35 @@ $$;
 
 COMMENT ON FUNCTION iap.close_books(run bigint) IS 'Closes the books for a run: adds up for finance what entered and moved since they were closed last, continues the chain over it, closes the days before the run''s own for good, and gives what entered and left white. What other sessions have not committed yet is for the next run.';
 
+CREATE FUNCTION iap.connect() RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO connections (bundle_id, product_type, connected_at)
+    SELECT t.bundle_id, coalesce(t.product_type, products.type, 'unknown'), min(delivery.at)
+    FROM (
+        SELECT transaction_id, bundle_id, environment, moved_at AS at
+        FROM moves
+        CROSS JOIN audit.frontier
+        WHERE kind IN ('claimed', 'imported') AND move_id > coalesce(lower(gaps) - 1, upto)
+            AND iap.is_beyond(move_id, upto, gaps)
+        UNION ALL
+        SELECT transaction_id, bundle_id, environment, first_seen_at
+        FROM transactions
+        CROSS JOIN audit.frontier
+        WHERE delivered_by = 'import' AND entry_id > coalesce(lower(gaps) - 1, upto)
+            AND iap.is_beyond(entry_id, upto, gaps)
+    ) AS delivery
+    JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+    LEFT JOIN products ON products.bundle_id = t.bundle_id AND products.product_id = t.product_id
+    GROUP BY 1, 2
+    ORDER BY 1, 2
+    ON CONFLICT (bundle_id, product_type) DO NOTHING;
+END
+$$;
+
+COMMENT ON FUNCTION iap.connect() IS 'Notes which apps have begun to claim purchases of which type, or had deliveries imported, since the books were closed last.';
+
 CREATE FUNCTION iap.corrected(t iap.transactions, v iap.verified) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
     AS $$
@@ -900,6 +929,49 @@ CREATE FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, de
 $$;
 
 COMMENT ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) IS 'How many payloads and devices a purge would take away.';
+
+CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF changes IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM iap.move(changes, 'entitled', actor, run, at, '{}', 'entitlement');
+    RETURN cardinality(changes);
+END
+$$;
+
+COMMENT ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) IS 'Writes that periods were delivered by an entitlement, and says how many.';
+
+CREATE FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+    FROM (
+        SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
+        FROM transactions AS white
+        JOIN entitlements USING (original_transaction_id, bundle_id)
+        WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
+            -- A period that went by without access stays a case, though a later grant reaches over it.
+            AND NOT (
+                white.expires_at <= entitlements.granted_at
+                AND EXISTS (
+                    SELECT FROM cases
+                    WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[white.transaction_id] AND cases.bundle_id = white.bundle_id
+                        AND cases.environment = white.environment AND cases.state = 'open'))
+        ORDER BY white.transaction_id, white.bundle_id, white.environment
+        LIMIT most
+        FOR UPDATE OF white SKIP LOCKED
+    ) AS held;
+    RETURN iap.cover(changes, run, at, 'iap-reconcile');
+END
+$$;
+
+COMMENT ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from white to black that an entitlement covers, and says how many. What another session has locked is left for the next time.';
 
 CREATE FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -994,6 +1066,87 @@ $$;
 
 COMMENT ON FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) IS 'iap.enter, without what another session enters at the same time and does not end; nothing where another session has entered any of them. Says the numbers in the batch of what has entered.';
 
+CREATE FUNCTION iap.entitle(bundle_id text, original_transaction_id text, user_id text, until timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    known   iap.entitlements;
+    word    iap.entitlements;
+    at      timestamptz := iap.present();
+    changes iap.change[];
+BEGIN
+    PERFORM iap.require_id('bundle_id', entitle.bundle_id, 255);
+    PERFORM iap.require_id('original_transaction_id', entitle.original_transaction_id, 64);
+    PERFORM iap.require_text('user_id', entitle.user_id, 1000);
+    IF entitle.until IS NULL OR entitle.until = '-infinity' THEN
+        RAISE EXCEPTION 'until is missing' USING
+            ERRCODE = 'invalid_parameter_value', HINT = 'What was granted for ever has until “infinity”.';
+    END IF;
+
+    word := ROW(
+        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL,
+        NULL)::iap.entitlements;
+    word.seal := audit.seal(word);
+    INSERT INTO iap.entitlements SELECT word.* ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
+    IF NOT FOUND THEN
+        SELECT * INTO known
+        FROM iap.entitlements
+        WHERE original_transaction_id = entitle.original_transaction_id AND bundle_id = entitle.bundle_id
+        FOR UPDATE;
+        IF known.entitled_until >= entitle.until THEN
+            RETURN known.entitled_until;
+        END IF;
+        word.first_granted_at := known.first_granted_at;
+        PERFORM iap.keep_entitlement(known, word);
+    END IF;
+
+    -- What the job has seen already. What another session holds is taken by the night.
+    SELECT array_agg(ROW(t, iap.delivered(t, word.user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS white
+        WHERE iap.is_of_original(
+                white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
+            AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
+            AND iap.is_covered(ROW(white.*)::iap.transactions, word)
+            AND NOT (
+                white.expires_at <= word.granted_at
+                AND EXISTS (
+                    SELECT FROM iap.cases
+                    WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[white.transaction_id] AND cases.bundle_id = white.bundle_id
+                        AND cases.environment = white.environment AND cases.state = 'open'))
+        ORDER BY white.transaction_id, white.bundle_id, white.environment
+        FOR UPDATE SKIP LOCKED
+    ) AS t;
+    PERFORM iap.cover(changes, NULL, at, session_user);
+    RETURN word.entitled_until;
+END
+$$;
+
+COMMENT ON FUNCTION iap.entitle(bundle_id text, original_transaction_id text, user_id text, until timestamp with time zone) IS 'Says until when the app''s server has granted what an original transaction bought, in the caller''s transaction, which grants it; gives until when it is granted now. A later word never shortens: see iap.revoke_entitlement. A purchase that is granted for ever has until “infinity”.';
+
+CREATE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    known iap.entitlements;
+    word  iap.entitlements;
+    rows  bigint := 0;
+BEGIN
+    FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
+        word := known;
+        word.user_id := pseudonym;
+        PERFORM iap.keep_entitlement(known, word);
+        rows := rows + 1;
+    END LOOP;
+    RETURN rows;
+END
+$$;
+
+COMMENT ON FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) IS 'Replaces a user id in what was granted, and says in how many rows.';
+
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
     LANGUAGE plpgsql
     SET "TimeZone" TO 'UTC'
@@ -1049,6 +1202,7 @@ CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURN
     AS $$
 DECLARE
     changes iap.change[];
+    erased  bigint := iap.erase_from_entitlements(user_id, pseudonym);
 BEGIN
     SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
     FROM (
@@ -1062,14 +1216,14 @@ BEGIN
         FOR UPDATE
     ) AS t;
     IF changes IS NULL THEN
-        RETURN 0;
+        RETURN erased;
     END IF;
     PERFORM iap.move(changes, 'corrected', session_user, NULL, iap.present());
-    RETURN cardinality(changes);
+    RETURN erased + cardinality(changes);
 END
 $$;
 
-COMMENT ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) IS 'Replaces a user id in the ledger, and says in how many transactions. No place and no amount is another.';
+COMMENT ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) IS 'Replaces a user id in the ledger and in what was granted, and says in how many rows. No place and no amount is another.';
 
 CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1354,6 +1508,33 @@ CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) R
 
 COMMENT ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) IS 'Whether an entry, a move or an event lies beyond a frontier.';
 
+CREATE TABLE iap.entitlements (
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL,
+    entitled_until timestamp with time zone NOT NULL,
+    first_granted_at timestamp with time zone NOT NULL,
+    granted_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    seal bigint
+);
+
+COMMENT ON TABLE iap.entitlements IS 'Until when the apps'' servers have granted subscriptions: a row for each original transaction.';
+
+COMMENT ON COLUMN iap.entitlements.seal IS 'Of the whole row: see audit.seal.';
+
+CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    SELECT CASE
+        WHEN ($1).expires_at IS NOT NULL THEN ($1).expires_at <= ($2).entitled_until
+        -- What has no end of its own was granted, or it was taken back.
+        ELSE ($1).purchased_at < ($2).entitled_until AND ($2).revoked_at IS NULL
+    END
+$_$;
+
+COMMENT ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) IS 'Whether what an entitlement grants reaches to the end of a period.';
+
 CREATE FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -1400,6 +1581,21 @@ CREATE FUNCTION iap.is_of_original(transaction_id text, original_transaction_id 
 $_$;
 
 COMMENT ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) IS 'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more for each purchase that is its own original.';
+
+CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE iap.entitlements
+    SET user_id = became.user_id, entitled_until = became.entitled_until, granted_at = became.granted_at,
+        revoked_at = became.revoked_at,
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN was.seal = audit.seal(was) THEN audit.seal(became) ELSE was.seal END
+    WHERE original_transaction_id = was.original_transaction_id AND bundle_id = was.bundle_id;
+END
+$$;
+
+COMMENT ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) IS 'Writes an entitlement that its caller has locked.';
 
 CREATE FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) RETURNS text
     LANGUAGE sql IMMUTABLE
@@ -2155,6 +2351,54 @@ $$;
 
 COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified.';
 
+CREATE FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    known   iap.entitlements;
+    word    iap.entitlements;
+    at      timestamptz := iap.present();
+    ends    timestamptz := coalesce(until, at);
+    changes iap.change[];
+BEGIN
+    PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
+    PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
+    SELECT * INTO known
+    FROM iap.entitlements
+    WHERE original_transaction_id = revoke_entitlement.original_transaction_id
+        AND bundle_id = revoke_entitlement.bundle_id
+    FOR UPDATE;
+    IF NOT FOUND OR known.entitled_until <= ends THEN
+        RETURN known.entitled_until;
+    END IF;
+    word := known;
+    word.entitled_until := ends;
+    word.revoked_at := at;
+    PERFORM iap.keep_entitlement(known, word);
+
+    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS black
+        WHERE iap.is_of_original(
+                black.transaction_id, black.original_transaction_id, revoke_entitlement.original_transaction_id)
+            AND black.bundle_id = revoke_entitlement.bundle_id AND black.delivered_by = 'entitlement'
+            AND black.refunded_at IS NULL AND NOT iap.is_covered(ROW(black.*)::iap.transactions, word)
+        ORDER BY black.transaction_id, black.bundle_id, black.environment
+        FOR UPDATE
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
+    END IF;
+    RETURN word.entitled_until;
+END
+$$;
+
+COMMENT ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) IS 'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
+
 CREATE FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -2598,14 +2842,14 @@ CREATE TABLE iap.moves (
     to_booked_as text NOT NULL,
     details jsonb NOT NULL,
     seal bigint,
-    CONSTRAINT moves_kind_check CHECK ((kind = ANY (ARRAY['claimed'::text, 'resolved'::text, 'imported'::text, 'withdrawn'::text, 'refunded'::text, 'refund_reversed'::text, 'released'::text, 'reopened'::text, 'corrected'::text])))
+    CONSTRAINT moves_kind_check CHECK ((kind = ANY (ARRAY['claimed'::text, 'resolved'::text, 'imported'::text, 'withdrawn'::text, 'refunded'::text, 'refund_reversed'::text, 'released'::text, 'reopened'::text, 'corrected'::text, 'entitled'::text, 'revoked'::text])))
 );
 
 COMMENT ON TABLE iap.moves IS 'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
 
 COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
 
-COMMENT ON COLUMN iap.moves.kind IS 'claimed: by the app''s server; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
+COMMENT ON COLUMN iap.moves.kind IS 'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
 
 COMMENT ON COLUMN iap.moves.actor IS 'The person, the database login or the job that did it.';
 
@@ -3811,6 +4055,7 @@ CREATE TABLE iap.cases (
     closed_as text,
     closed_by text,
     note text,
+    periods text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT cases_closed_as_check CHECK ((closed_as = ANY (ARRAY['delivered'::text, 'dismissed'::text, 'refunded'::text, 'withdrawn'::text]))),
     CONSTRAINT cases_likelihood_check CHECK ((likelihood = ANY (ARRAY['high'::text, 'medium'::text, 'low'::text]))),
     CONSTRAINT cases_reasons_check CHECK ((cardinality(reasons) > 0)),
@@ -3825,6 +4070,8 @@ COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the o
 
 COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
 
+COMMENT ON COLUMN iap.cases.periods IS 'The paid periods of a subscription without access that the case tells of; empty where it is of one purchase.';
+
 ALTER TABLE iap.claims ALTER COLUMN claim_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME iap.claims_claim_id_seq
     START WITH 1
@@ -3833,6 +4080,15 @@ ALTER TABLE iap.claims ALTER COLUMN claim_id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE iap.connections (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_type text NOT NULL,
+    connected_at timestamp with time zone NOT NULL,
+    CONSTRAINT connections_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text, 'unknown'::text])))
+);
+
+COMMENT ON TABLE iap.connections IS 'Since when an app delivers purchases of a type in a way that the job sees; filled each night. Before that nothing of the type is called lost. Of entitlements their own table tells.';
 
 CREATE TABLE iap.delivered_originals (
     original_transaction_id text NOT NULL COLLATE pg_catalog."C",
@@ -4022,8 +4278,14 @@ ALTER TABLE ONLY iap.cases
 ALTER TABLE ONLY iap.claims
     ADD CONSTRAINT claims_pkey PRIMARY KEY (transaction_id, claim_id);
 
+ALTER TABLE ONLY iap.connections
+    ADD CONSTRAINT connections_pkey PRIMARY KEY (bundle_id, product_type);
+
 ALTER TABLE ONLY iap.delivered_originals
     ADD CONSTRAINT delivered_originals_pkey PRIMARY KEY (original_transaction_id, bundle_id, environment);
+
+ALTER TABLE ONLY iap.entitlements
+    ADD CONSTRAINT entitlements_pkey PRIMARY KEY (original_transaction_id, bundle_id);
 
 ALTER TABLE ONLY iap.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (event_id);
@@ -4077,11 +4339,17 @@ CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate=
 
 CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
 
+CREATE INDEX cases_by_period ON iap.cases USING gin (periods) WITH (fastupdate=off) WHERE ((state = 'open'::text) AND (periods <> '{}'::text[]));
+
 CREATE INDEX cases_open ON iap.cases USING btree (likelihood, opened_at) WHERE (state = 'open'::text);
 
 CREATE INDEX claims_by_order ON iap.claims USING btree (order_id) WHERE (order_id IS NOT NULL);
 
 CREATE UNIQUE INDEX claims_delivered ON iap.claims USING btree (transaction_id, bundle_id) WHERE (outcome = 'delivered'::text);
+
+CREATE INDEX entitlements_by_first_grant ON iap.entitlements USING btree (bundle_id, first_granted_at);
+
+CREATE INDEX entitlements_by_user ON iap.entitlements USING btree (user_id);
 
 CREATE INDEX events_by_run ON iap.events USING btree (run_id) WHERE (run_id IS NOT NULL);
 
@@ -4179,15 +4447,25 @@ REVOKE ALL ON FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewh
 
 REVOKE ALL ON FUNCTION iap.close_books(run bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.connect() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.entitle(bundle_id text, original_transaction_id text, user_id text, until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) FROM PUBLIC;
 
@@ -4209,11 +4487,15 @@ REVOKE ALL ON FUNCTION iap.import_deliveries(deliveries iap.verified[]) FROM PUB
 
 REVOKE ALL ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) FROM PUBLIC;
 
@@ -4260,6 +4542,8 @@ REVOKE ALL ON FUNCTION iap.require_id(name text, value text, longest integer) FR
 REVOKE ALL ON FUNCTION iap.require_text(name text, value text, longest integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) FROM PUBLIC;
 

@@ -45,7 +45,10 @@ struct Job: Sendable {
         ]) { own, _ in own }
         sections["report", default: [:]]["directory"] = reports
         for app in World.apps(seed: seed) {
-            sections["app \(app.bundleID)"] = ["grace": "1h"]
+            sections["app \(app.bundleID)"] = [
+                "grace": "1h", "consumable": "claim", "non_consumable": "claim", "auto_renewable": "claim",
+                "non_renewing": "claim",
+            ]
             if app.sharedSecret != nil {
                 sections["app \(app.bundleID)"]?["shared_secret_file"] = "\(folder)/\(app.bundleID)"
             }

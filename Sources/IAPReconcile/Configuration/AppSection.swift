@@ -11,6 +11,7 @@ struct AppSection {
     private var since: Date?
     private var storefronts: Set<String> = []
     private var takesNotifications = true
+    private var delivery: [ProductType: DeliveryMode] = [:]
     private var secret: (key: String, value: Secret?)?
     private var verification = VerificationMethod.auto
     private var allowsXcode = false
@@ -28,7 +29,7 @@ struct AppSection {
     func settings() throws(Incomplete) -> AppSettings {
         let app = App(
             bundleID: bundleID, environment: environment, grace: Grace(grace, byType: graceByType), since: since,
-            storefronts: storefronts, takesNotifications: takesNotifications)
+            storefronts: storefronts, takesNotifications: takesNotifications, delivery: delivery)
         return AppSettings(
             app: app, sharedSecret: secret?.value ?? nil, verification: verification, serverAPI: try serverAPI(),
             allowsXcode: allowsXcode, sku: sku)
@@ -96,6 +97,12 @@ struct AppSection {
         for type in ProductType.allCases {
             keys["grace_\(type.rawValue)"] = SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
                 to.graceByType[type] = try setting.duration()
+            }
+            // A consumable has no time in which it is granted.
+            let modes = DeliveryMode.allCases.filter { type != .consumable || $0 != .entitlement }
+            keys[type.rawValue] = SettingKey { (setting, to: inout AppSection) throws(ConfigurationError) in
+                to.delivery[type] = try setting.choice(
+                    Dictionary(uniqueKeysWithValues: modes.map { ($0.rawValue, $0) }))
             }
         }
         return keys

@@ -21,10 +21,17 @@ extension LedgerSession {
                     white.first_seen_at, white.last_confirmed_at,
                     products.list_price_milliunits * white.quantity AS list_price_milliunits,
                     products.currency AS list_currency,
+                    cases.periods, subscription.milliunits AS uncovered_milliunits, subscription.paid_until,
+                    white.booked_currency AS uncovered_currency,
+                    nullif(entitlements.entitled_until, 'infinity') AS entitled_until,
                     \(SightingColumns.select)
                 FROM cases
                 JOIN white USING (transaction_id, bundle_id, environment)
                 LEFT JOIN products USING (bundle_id, product_id)
+                \(Self.subscription)
+                LEFT JOIN entitlements
+                    ON entitlements.original_transaction_id = white.original_transaction_id
+                    AND entitlements.bundle_id = white.bundle_id
                 \(SightingColumns.join)
                 WHERE cases.state = 'open'
                 ORDER BY
@@ -41,6 +48,23 @@ extension LedgerSession {
             try await connection.execute("CLOSE open_cases")
         }
     }
+
+    /// What a case tells of a subscription together: the money of its periods without access, and until when it is paid.
+    private static let subscription: SQL = """
+        LEFT JOIN LATERAL (
+            SELECT
+                sum(period.booked_milliunits) FILTER (
+                    WHERE period.place = 'white' AND period.transaction_id = ANY (cases.periods)
+                        AND period.booked_currency = white.booked_currency)::bigint AS milliunits,
+                max(period.expires_at) FILTER (WHERE period.refunded_at IS NULL) AS paid_until
+            FROM transactions AS period
+            WHERE cases.periods <> '{}'
+                AND iap.is_of_original(
+                    period.transaction_id, period.original_transaction_id, white.original_transaction_id)
+                AND period.bundle_id = white.bundle_id AND period.environment = white.environment
+                AND period.place <> 'excluded'
+        ) AS subscription ON true
+        """
 
     /// Runs the body on one snapshot of the ledger, which it only reads.
     public func reading<Result>(_ body: () async throws -> Result) async throws(LedgerError) -> Result {
@@ -81,12 +105,14 @@ extension LedgerSession {
                     count(*) AS cases,
                     count(*) FILTER (WHERE cases.opened_run_id = \(runID)) AS new,
                     count(*) FILTER (WHERE cases.reopened_run_id = \(runID)) AS reopened,
-                    sum(coalesce(white.price_milliunits, products.list_price_milliunits * white.quantity))::bigint
-                        AS milliunits,
+                    sum(coalesce(
+                        subscription.milliunits, white.price_milliunits,
+                        products.list_price_milliunits * white.quantity))::bigint AS milliunits,
                     min(white.purchased_at) AS oldest
                 FROM cases
                 JOIN white USING (transaction_id, bundle_id, environment)
                 LEFT JOIN products USING (bundle_id, product_id)
+                \(Self.subscription)
                 WHERE cases.state = 'open'
                 GROUP BY 1, 2
                 ORDER BY 2, 1
@@ -143,7 +169,9 @@ extension CaseCounts {
 
 extension ReportedCase {
     fileprivate init(_ row: Row, runID: Int64) throws {
-        let paid = try row.money("price_milliunits", "currency")
+        let periods = try row.decode("periods", as: [String].self).compactMap(TransactionID.init)
+        let paid =
+            try row.money("uncovered_milliunits", "uncovered_currency") ?? row.money("price_milliunits", "currency")
         let listed = try row.money("list_price_milliunits", "list_currency")
         let sightings = try SightingColumns.sightings(row)
         let claims = try SightingColumns.claims(row)
@@ -169,6 +197,11 @@ extension ReportedCase {
             firstVerifiedAt: try row.decode("first_seen_at"),
             lastVerifiedAt: try row.decode("last_confirmed_at", as: Date?.self))
         isReopened = try row.decode("reopened_run_id", as: Int64?.self) == runID
+        if !periods.isEmpty {
+            subscription = ReportedSubscription(
+                periods: periods, paidUntil: try row.decode("paid_until", as: Date?.self),
+                entitledUntil: try row.decode("entitled_until", as: Date?.self))
+        }
     }
 }
 

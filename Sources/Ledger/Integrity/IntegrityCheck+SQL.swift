@@ -24,6 +24,7 @@ extension IntegrityCheck {
         case .moveSeals: Self.misfits("moves", "transaction_id")
         case .claimSeals: Self.misfits("claims", "transaction_id")
         case .sightingSeals: Self.misfits("sightings", "transaction_id")
+        case .entitlementSeals: Self.misfits("entitlements", "original_transaction_id")
         case .orderSeals: Self.misfits("orders", "order_id")
         case .uploadSeals: Self.misfits("uploads", "'receipt ' || receipt_id")
         case .receiptSeals: Self.receiptMisfits

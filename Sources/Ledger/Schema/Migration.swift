@@ -13,7 +13,10 @@ public struct Migration: Sendable, Hashable {
                 PackageResources._4_places_sql, PackageResources._5_app_server_sql,
                 PackageResources._6_support_desk_sql, PackageResources._7_night_sql, PackageResources._8_books_sql,
                 PackageResources._9_finance_sql, PackageResources._0_sales_sql, PackageResources._1_retention_sql,
-            ].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
+            ].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n")),
+        Migration(
+            number: 2, name: "entitlements",
+            sql: String(decoding: PackageResources._002_entitlements_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

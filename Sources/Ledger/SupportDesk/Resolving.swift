@@ -2,33 +2,56 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Carries out what the support desk decided; the database writes down who did and why.
+    /// Carries out what the support desk decided; the database writes down who did and why. A case of a subscription is
+    /// ended with all periods that it tells of.
     ///
     /// - Throws: `LedgerError.refused` to a role that may not: `iap_support` may.
     public func carryOut(_ resolution: Resolution) async throws(LedgerError) -> ResolutionOutcome {
         try await translating {
             do {
-                let outcome = try await connection.only(statement(for: resolution))
-                    .decode("outcome", as: String.self)
-                return try ResolutionOutcome(outcome, of: resolution.decision)
-            } catch let error as PostgreSQLError where error.sqlState == .cardinalityViolation {
+                return try await connection.transaction {
+                    let periods = try await otherPeriods(of: resolution)
+                    let outcome = try ResolutionOutcome(
+                        try await connection.only(statement(for: resolution, resolution.transactionID.text))
+                            .decode("outcome"),
+                        of: resolution.decision)
+                    guard case .done = outcome else { return outcome }
+                    for period in periods { _ = try await connection.query(statement(for: resolution, period)) }
+                    return outcome
+                }
+            } catch TransactionError.body(let error as PostgreSQLError, _)
+                where error.sqlState == .cardinalityViolation
+            {
                 return .ambiguous
             }
         }
     }
 
-    private func statement(for resolution: Resolution) -> SQL {
+    /// What else the open case of a subscription tells of.
+    private func otherPeriods(of resolution: Resolution) async throws -> [String] {
+        try await connection.query(
+            """
+            SELECT unnest(periods) AS period
+            FROM cases
+            WHERE transaction_id = \(resolution.transactionID.text) AND state = 'open'
+                AND bundle_id = coalesce(\(resolution.bundleID?.text), bundle_id)
+                AND environment = coalesce(\(resolution.environment?.rawValue), environment)
+            """
+        ).map { try $0.decode("period", as: String.self) }.filter { $0 != resolution.transactionID.text }
+    }
+
+    private func statement(for resolution: Resolution, _ transactionID: String) -> SQL {
         switch resolution.decision {
         case .reopened:
             """
             SELECT reopen(
-                \(resolution.transactionID.text), \(resolution.by), \(resolution.note), \(resolution.bundleID?.text),
+                \(transactionID), \(resolution.by), \(resolution.note), \(resolution.bundleID?.text),
                 \(resolution.environment?.rawValue)) AS outcome
             """
         case .delivered, .dismissed, .refunded:
             """
             SELECT resolve(
-                \(resolution.transactionID.text), \(resolution.decision.rawValue), \(resolution.by), \(resolution.note),
+                \(transactionID), \(resolution.decision.rawValue), \(resolution.by), \(resolution.note),
                 \(resolution.bundleID?.text), \(resolution.environment?.rawValue), \(resolution.userID),
                 \(resolution.orderID)) AS outcome
             """

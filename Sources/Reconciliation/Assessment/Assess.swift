@@ -17,6 +17,10 @@ extension Assessment {
 
     private static func likelihood(for reasons: [Reason]) -> Likelihood {
         if reasons.contains(.unknownProduct) { return .low }
+        // Nothing was paid, or the customer has long been served.
+        if reasons.contains(.trialOnly) || reasons.contains(.grantedLate) { return .low }
+        if reasons.contains(.withoutAccess) { return .high }
+        if reasons.contains(.accessGap) { return .medium }
         // The client has let go of it: nothing that comes later mends that.
         let isFinal = reasons.contains(.finishedUndelivered)
         if reasons.contains(.ownerAmbiguous) || reasons.contains(.ownerUncertain) { return .medium }

@@ -31,6 +31,8 @@ public struct CaseFacts: Hashable, Sendable {
     public var awaitsNotifications: Bool
     /// Whether the app lists its storefronts, and this purchase's is none of them.
     public var isStorefrontUnexpected: Bool
+    /// The subscription whose first period without access this is; `nil` where purchases are claimed one by one.
+    public var subscription: Subscription?
 
     /// One of the app's own orders.
     public struct Order: Hashable, Sendable, Codable {
@@ -71,7 +73,7 @@ public struct CaseFacts: Hashable, Sendable {
         purchasedAt: Date, nightsConfirmed: Int, admittedFor: String?, sightings: [Sighting],
         mentions: [Mention] = [], claims: [ClaimAttempt], age: TimeInterval, orders: [Order] = [],
         companions: [String] = [], isMissingLater: Bool = false, onlyCameWithOthers: Bool = false,
-        awaitsNotifications: Bool = true, isStorefrontUnexpected: Bool = false
+        awaitsNotifications: Bool = true, isStorefrontUnexpected: Bool = false, subscription: Subscription? = nil
     ) {
         self.key = key
         self.productID = productID
@@ -91,6 +93,7 @@ public struct CaseFacts: Hashable, Sendable {
         self.onlyCameWithOthers = onlyCameWithOthers
         self.awaitsNotifications = awaitsNotifications
         self.isStorefrontUnexpected = isStorefrontUnexpected
+        self.subscription = subscription
     }
 }
 

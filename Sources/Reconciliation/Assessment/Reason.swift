@@ -1,5 +1,13 @@
 /// Why a transaction is a case. Each reason is decided in a file of its own beside this one.
 public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
+    /// A subscription is paid now, and its customer is without access.
+    case withoutAccess = "without_access"
+    /// A subscription was paid for a time that went by without access.
+    case accessGap = "access_gap"
+    /// The same, and access was granted since.
+    case grantedLate = "granted_late"
+    /// A free trial went by without access.
+    case trialOnly = "trial_only"
     /// Paid, verified, and no claim ever came.
     case neverClaimed = "never_claimed"
     /// It came in receipts that were uploaded for something else.

@@ -15,10 +15,12 @@ struct ReasonRule: Sendable {
         self.applies = applies
     }
 
-    /// Every rule, in the order in which support staff should read the reasons. `neverClaimed` and `claimFailed`
-    /// are each other's opposite, so a case always has a reason.
+    /// Every rule, in the order in which support staff should read the reasons. A subscription has
+    /// one of the first four; of anything else `neverClaimed` and `claimFailed` are each other's opposite, so a case
+    /// always has a reason.
     static let all: [ReasonRule] = [
-        .claimFailed, .neverClaimed, .finishedUndelivered, .noReceipt, .rodeAlong, .orderMatched, .orderAmbiguous,
-        .ownerAmbiguous, .ownerUncertain, .mayStillArrive, .unexpectedStorefront, .unknownProduct,
+        .withoutAccess, .accessGap, .grantedLate, .trialOnly, .claimFailed, .neverClaimed, .finishedUndelivered,
+        .noReceipt, .rodeAlong, .orderMatched, .orderAmbiguous, .ownerAmbiguous, .ownerUncertain, .mayStillArrive,
+        .unexpectedStorefront, .unknownProduct,
     ]
 }

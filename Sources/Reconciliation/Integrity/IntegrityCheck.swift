@@ -34,6 +34,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case claimSeals = "claim_seals"
     /// Nobody changed by hand who handed in what.
     case sightingSeals = "sighting_seals"
+    case entitlementSeals = "entitlement_seals"
     /// No order was changed by hand.
     case orderSeals = "order_seals"
     /// No receipt was changed by hand.
@@ -72,6 +73,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
         case .moveSeals: "no move was changed by hand"
         case .claimSeals: "no claim was changed by hand"
         case .sightingSeals: "no sighting was changed by hand"
+        case .entitlementSeals: "no entitlement was changed by hand"
         case .orderSeals: "no order was changed by hand"
         case .receiptSeals: "no receipt was changed by hand"
         case .uploadSeals: "no upload was changed by hand"

@@ -21,9 +21,11 @@ public struct ReportedCase: Hashable, Sendable {
     public var source: Source
     public var sightings: [Sighting]
     public var claims: [ClaimAttempt]
-    /// When it was first verified, and when last; nothing where that is not known.
     /// Whether it was closed before, and this report's run opened it again.
     public var isReopened = false
+    /// The subscription whose periods without access it tells of; the price is theirs together.
+    public var subscription: ReportedSubscription?
+    /// When it was first verified, and when last; nothing where that is not known.
     public var firstVerifiedAt: Date?
     public var lastVerifiedAt: Date?
     /// When a run first made it a case.
@@ -56,5 +58,21 @@ public struct ReportedCase: Hashable, Sendable {
         self.isNew = isNew
         self.firstVerifiedAt = firstVerifiedAt
         self.lastVerifiedAt = lastVerifiedAt
+    }
+}
+
+/// What a case tells of a subscription.
+public struct ReportedSubscription: Hashable, Sendable {
+    /// The transactions of the paid periods without access, the oldest first.
+    public let periods: [TransactionID]
+    /// The end of the latest period that is paid and not refunded.
+    public let paidUntil: Date?
+    /// Until when the app's server has granted access; `nil` where it never did.
+    public let entitledUntil: Date?
+
+    public init(periods: [TransactionID], paidUntil: Date?, entitledUntil: Date?) {
+        self.periods = periods
+        self.paidUntil = paidUntil
+        self.entitledUntil = entitledUntil
     }
 }

@@ -29,6 +29,8 @@ public struct RunReport: Hashable, Sendable {
     public var trail: AuditTrail?
     /// What other sessions had locked.
     public var leftOut = LeftOut()
+    /// What is paid and not looked at.
+    public var unjudged: [Unjudged] = []
 
     public init(
         runID: Int64?, startedAt: Date, finishedAt: Date, now: Date, timeZone: TimeZone, outcome: RunOutcome,

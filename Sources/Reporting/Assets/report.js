@@ -449,9 +449,19 @@
         return el("section", null, el("h3", null, word("ids")),
             el("dl", null, ...facts.flatMap(([label, value]) => [el("dt", null, label), el("dd", null, ...value)])));
     };
+    const subscription = row => {
+        const [periods, paidUntil, grantedUntil] = get(row, "subscription");
+        if (periods === undefined) return [];
+        const until = (name, seconds) => el("li", null, word(name), " ", moment(seconds));
+        return [el("ul", null,
+            el("li", null, word("paidPeriods", { n: periods })),
+            paidUntil === null ? null : until("paidUntil", paidUntil),
+            grantedUntil === null ? el("li", null, word("neverGranted")) : until("grantedUntil", grantedUntil))];
+    };
     const why = row => el("section", null, el("h3", null, word("why")),
         el("ul", null, ...get(row, "reasons").map(reason =>
             el("li", null, word(`sentence.${settings.reasons[reason]}`)))),
+        ...subscription(row),
         el("p", { class: "advice" }, ...advice(row)));
 
     redraw = () => {

@@ -15,6 +15,23 @@ enum JSONReport {
         /// The last link of the trail's chain, in hexadecimal.
         let trailEnd: String?
         let leftOut: LeftOut?
+        let notJudged: [NotJudged]
+    }
+
+    /// Purchases that are paid and not looked at.
+    struct NotJudged: Encodable {
+        let bundleID: String
+        let productType: String?
+        let cause: String
+        let transactions, customers: Int
+        /// Milliunits by currency.
+        let money: [String: Int64]
+    }
+
+    /// A subscription's periods without access.
+    struct Subscription: Encodable {
+        let transactionIds: [String]
+        let paidUntil, entitledUntil: Date?
     }
 
     /// What other sessions had locked.
@@ -51,6 +68,7 @@ enum JSONReport {
         let priceMilliunits: Int64?
         let currency: String?
         let isListPrice: Bool
+        let subscription: Subscription?
         let likelihood: String
         let reasons: [String]
         let owner: String?
@@ -148,7 +166,8 @@ extension JSONReport.Case {
             productID: found.productID.text, productName: found.productName,
             productType: found.productType?.rawValue, quantity: found.quantity, purchasedAt: found.purchasedAt,
             priceMilliunits: found.price?.milliunits, currency: found.price?.currency.text,
-            isListPrice: found.isListPrice, likelihood: found.assessment.likelihood.rawValue,
+            isListPrice: found.isListPrice, subscription: found.subscription.map(JSONReport.Subscription.init),
+            likelihood: found.assessment.likelihood.rawValue,
             reasons: found.assessment.reasons.map(\.rawValue), owner: found.assessment.owner.user,
             candidates: found.assessment.owner.candidates,
             evidence: found.assessment.candidates.map { candidate in
@@ -204,7 +223,26 @@ extension JSONReport.Run {
                 "unusable": receipts.unusable, "left": receipts.left,
             ],
             stages: run.stages.map { JSONReport.Stage(name: $0.name, seconds: $0.seconds, items: $0.items) },
-            trailEnd: run.trail?.end, leftOut: run.leftOut.isEmpty ? nil : JSONReport.LeftOut(run.leftOut))
+            trailEnd: run.trail?.end, leftOut: run.leftOut.isEmpty ? nil : JSONReport.LeftOut(run.leftOut),
+            notJudged: run.unjudged.map(JSONReport.NotJudged.init))
+    }
+}
+
+extension JSONReport.NotJudged {
+    fileprivate init(_ unjudged: Unjudged) {
+        self.init(
+            bundleID: unjudged.bundleID.text, productType: unjudged.productType?.rawValue,
+            cause: unjudged.cause.rawValue, transactions: unjudged.transactions, customers: unjudged.customers,
+            money: Dictionary(
+                unjudged.money.map { ($0.currency.text, $0.milliunits) }, uniquingKeysWith: { first, _ in first }))
+    }
+}
+
+extension JSONReport.Subscription {
+    fileprivate init(_ subscription: ReportedSubscription) {
+        self.init(
+            transactionIds: subscription.periods.map(\.text), paidUntil: subscription.paidUntil,
+            entitledUntil: subscription.entitledUntil)
     }
 }
 

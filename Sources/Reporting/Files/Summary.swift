@@ -35,7 +35,7 @@ struct Summary {
             row("outcome", outcome),
             row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
         ]
-        lines += receipts + purged + [""] + cases + [""] + totals + trail + ["", row("report", location)]
+        lines += unjudged + receipts + purged + [""] + cases + [""] + totals + trail + ["", row("report", location)]
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -46,6 +46,19 @@ struct Summary {
         case .complete: "complete: everything due was tried"
         case .endedEarly(let why): "ended early: \(Printable.text(why, longest: 500))"
         }
+    }
+
+    /// So many lines at the most, so that the cases stay in sight.
+    private static let shownUnjudged = 10
+
+    private var unjudged: [String] {
+        let shown = run.unjudged.prefix(Self.shownUnjudged).map { unjudged in
+            let text = UnjudgedText(unjudged, words, money: Formats.text)
+            return row(
+                unjudged.cause == .notConnected ? "not connected" : "not looked at", words(text.phrase, text.values))
+        }
+        let more = run.unjudged.count - shown.count
+        return shown + (more > 0 ? [row("", "… and \(more) more; report.json has them all")] : [])
     }
 
     private var receipts: [String] {

@@ -8,6 +8,7 @@ struct CaseData {
         "id", "original", "app", "environment", "product", "quantity", "purchased", "price", "currency", "listed",
         "likelihood", "reasons", "advice", "users", "owners", "orders", "ownOrders", "device", "source", "opened",
         "isNew", "verified", "confirmed", "sightings", "claims",
+        "subscription",
     ]
     /// The sentences that `advice` counts through.
     static let advice: [Phrase] = [
@@ -63,6 +64,7 @@ struct CaseData {
         Self.provenance(found, &line)
         line.add(each: sightings) { $0.add($1) }
         line.add(each: claims) { $0.add($1) }
+        line.add(each: Self.subscription(found)) { $0.add($1) }
         return line.closed
     }
 
@@ -85,6 +87,14 @@ struct CaseData {
         line.add(place(of: found.assessment.likelihood))
         line.add(each: found.assessment.reasons) { $0.add(place(of: $1)) }
         line.add(advice.firstIndex(of: Advice(found.assessment, orderIDs: found.orderIDs).phrase))
+    }
+
+    /// How many periods, paid until when, granted until when; nothing of what is no subscription.
+    private static func subscription(_ found: ReportedCase) -> [Int?] {
+        guard let subscription = found.subscription else { return [] }
+        return [
+            subscription.periods.count, subscription.paidUntil.map(seconds), subscription.entitledUntil.map(seconds),
+        ]
     }
 
     private static func provenance(_ found: ReportedCase, _ line: inout JSONLine) {

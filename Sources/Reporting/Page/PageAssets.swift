@@ -5,8 +5,8 @@ enum PageAssets {
     static let script = String(decoding: PackageResources.report_js, as: UTF8.self)
 
     /// Of the files as they are, byte for byte; a test reckons them anew.
-    static let styleHash = "sha256-Z68qBUlLRRI+KKg+9vR73RqucPW+KUKGmoUl2yldTlE="
-    static let scriptHash = "sha256-wFW5he67sjYUU5DbMSYuQwrtf3uTHdeK6/VTfLi73p4="
+    static let styleHash = "sha256-D/bBMF8yICVN/R/uG8lxaWvSizIVsvGEajn2hCBDPtQ="
+    static let scriptHash = "sha256-h8ewXeE0lPIC9AyYE1Cc/+H7fW6UU2omqTSxZ09T3zc="
 
     static let policy =
         "default-src 'none'; style-src '\(styleHash)'; script-src '\(scriptHash)'; base-uri 'none'; form-action 'none'"

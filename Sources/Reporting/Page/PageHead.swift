@@ -29,7 +29,7 @@ struct PageHead {
 
     var figures: HTML {
         """
-        \(outcome)<section class="figures" aria-label="\(readers.first.words(.figure))">
+        \(outcome)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
         <div class="card lost">\(lost)</div>
         <div class="card">\(money)</div>
         <div class="card facts"><h2>\(readers.text(.thisRun))</h2><dl>\(facts)</dl></div>
@@ -42,6 +42,17 @@ struct PageHead {
     private var outcome: HTML {
         guard case .endedEarly(let why) = run.outcome else { return "" }
         return "<p class=\"early\">\(readers.each { $0.words.html(.endedEarly, ["reason": "\(why)"]) })</p>\n"
+    }
+
+    private var unjudged: HTML {
+        HTML.joined(
+            run.unjudged.map { unjudged in
+                let text = readers.each { reader in
+                    let text = UnjudgedText(unjudged, reader.words, money: reader.money)
+                    return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
+                }
+                return "<p class=\"unjudged\">\(text)</p>\n"
+            })
     }
 
     private var lost: HTML {

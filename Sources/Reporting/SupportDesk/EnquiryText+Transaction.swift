@@ -51,6 +51,7 @@ extension EnquiryText {
         let who =
             switch delivery.deliveredBy {
             case "claim": "by the app's server"
+            case "entitlement": "by what the app's server granted"
             case "resolved": "by the support desk"
             default: Printable.text(delivery.deliveredBy)
             }

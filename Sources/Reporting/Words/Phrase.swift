@@ -3,6 +3,11 @@
 enum Phrase: String, CaseIterable {
     // The head
     case title, titleOfDryRun, asOf, endedEarly, language, allReports, skipToCases
+    // What is not looked at
+    case notConnected, beforeConnected, ignored
+    case consumable, nonConsumable, autoRenewable, nonRenewing, unknownType
+    // Subscriptions
+    case paidPeriods, paidUntil, grantedUntil, neverGranted
     // Figures
     case likelyLost, thisRun, newInRun, reopenedInRun, closedSince, oldest, pending, pendingNote, money, moneyNote,
         unpriced, none

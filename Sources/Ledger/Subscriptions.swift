@@ -1,0 +1,57 @@
+import Foundation
+import PostgreSQL
+import Reconciliation
+
+/// The first period without access of a subscription, as the sweep came upon it.
+struct SubscriptionHead {
+    /// Its place in the page.
+    let index: Int
+    let originalID: String
+    /// Periods before are not judged.
+    let judgedFrom: Date
+    let grace: TimeInterval
+}
+
+extension LedgerSession {
+    /// Adds what is known of the subscriptions whose first periods without access are in the page.
+    func addSubscriptions(_ heads: [SubscriptionHead], to page: inout [CaseFacts], now: Date) async throws {
+        guard !heads.isEmpty else { return }
+        let keys = heads.map { page[$0.index].key }
+        let rows = try await connection.query(
+            """
+            SELECT
+                head.index, period.transaction_id, period.is_trial, entitlements.user_id,
+                period.purchased_at <= \(now) AND period.expires_at > \(now) AS is_running,
+                coalesce(period.expires_at <= entitlements.entitled_until, false) AS is_granted_late
+            FROM unnest(
+                \(heads.map { Int32($0.index) }), \(heads.map(\.originalID)), \(keys.map(\.bundleID.text)),
+                \(keys.map(\.environment.rawValue)), \(heads.map(\.judgedFrom)), \(heads.map(\.grace))
+            ) AS head (index, original_transaction_id, bundle_id, environment, judged_from, grace)
+            CROSS JOIN LATERAL (
+                SELECT * FROM white
+                WHERE iap.is_of_original(
+                        white.transaction_id, white.original_transaction_id, head.original_transaction_id)
+                    AND white.bundle_id = head.bundle_id AND white.environment = head.environment
+                    AND white.purchased_at >= head.judged_from
+                    AND white.purchased_at <= \(now) - head.grace * interval '1 second'
+                OFFSET 0
+            ) AS period
+            LEFT JOIN entitlements
+                ON entitlements.original_transaction_id = head.original_transaction_id
+                AND entitlements.bundle_id = head.bundle_id
+            ORDER BY head.index, period.purchased_at, period.transaction_id
+            """)
+        var periods: [Int: [Subscription.Period]] = [:]
+        for row in rows {
+            let index = Int(try row.decode("index", as: Int32.self))
+            // To whom the server granted it knows best whose it is.
+            if let user = try row.decode("user_id", as: String?.self) { page[index].admittedFor = user }
+            periods[index, default: []].append(
+                Subscription.Period(
+                    id: try row.id("transaction_id"),
+                    isRunning: try row.decode("is_running", as: Bool?.self) ?? false,
+                    isTrial: try row.decode("is_trial"), isGrantedLate: try row.decode("is_granted_late")))
+        }
+        for (index, periods) in periods { page[index].subscription = Subscription(periods: periods) }
+    }
+}

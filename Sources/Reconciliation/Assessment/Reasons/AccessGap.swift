@@ -1,0 +1,3 @@
+extension ReasonRule {
+    static let accessGap = ReasonRule(.accessGap) { $0.facts.subscription?.lack == .pastAccess }
+}

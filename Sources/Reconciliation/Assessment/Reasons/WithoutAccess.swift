@@ -1,0 +1,3 @@
+extension ReasonRule {
+    static let withoutAccess = ReasonRule(.withoutAccess) { $0.facts.subscription?.lack == .access }
+}

@@ -1,0 +1,60 @@
+public import Foundation
+
+/// What is expected of an app's server for purchases of one product type.
+public struct ExpectedDelivery: Hashable, Sendable {
+    public let bundleID: BundleID
+    /// `nil` for purchases whose type nobody knows.
+    public let productType: ProductType?
+    /// Seconds after a purchase in which it may still be delivered normally.
+    public let grace: TimeInterval
+    /// `nil` where the app is not connected: it never delivered anything of the type in a way that the job sees.
+    public let mode: DeliveryMode?
+    /// Purchases before this moment are not judged: they were delivered in ways that the job did not see.
+    public let from: Date
+}
+
+/// Since when apps deliver in ways that the job sees.
+public struct Connections: Hashable, Sendable {
+    /// Of an app, since when it claims purchases of each type, or had deliveries imported; `nil` is the unknown type.
+    public var claims: [BundleID: [ProductType?: Date]]
+    /// Of an app, when it first said what it has granted.
+    public var entitlements: [BundleID: Date]
+
+    public init(claims: [BundleID: [ProductType?: Date]] = [:], entitlements: [BundleID: Date] = [:]) {
+        self.claims = claims
+        self.entitlements = entitlements
+    }
+}
+
+extension App {
+    /// What is expected of the app's server: by its configuration, else by what it has done so far. An app that never
+    /// delivered anything of a type is not connected for it, and none of that is called lost.
+    public func expectedDeliveries(_ connections: Connections) -> [ExpectedDelivery] {
+        (ProductType.allCases.map(Optional.some) + [nil]).map { type in
+            // What nobody knows the type of is mostly consumable.
+            if let mode = delivery[type ?? .consumable] {
+                return expectedDelivery(type, mode, from: since ?? .distantPast)
+            }
+            let claimed = claimed(type, connections.claims[bundleID] ?? [:])
+            if type == .autoRenewable, let entitled = connections.entitlements[bundleID] {
+                return expectedDelivery(type, .entitlement, from: since ?? min(entitled, claimed ?? entitled))
+            }
+            // Who says since when this job looks after an app says that claims come since then. Not of subscriptions,
+            // which few servers claim.
+            let isDeclared = since != nil && type != .autoRenewable
+            return expectedDelivery(
+                type, claimed == nil && !isDeclared ? nil : .claim, from: since ?? claimed ?? .distantPast)
+        }
+    }
+
+    private func expectedDelivery(_ type: ProductType?, _ mode: DeliveryMode?, from: Date) -> ExpectedDelivery {
+        ExpectedDelivery(
+            bundleID: bundleID, productType: type, grace: grace.seconds(for: type), mode: mode, from: from)
+    }
+
+    /// A type may have been unknown when it was claimed, and the other way round; a subscription is always known.
+    private func claimed(_ type: ProductType?, _ claims: [ProductType?: Date]) -> Date? {
+        guard let type else { return claims.filter { $0.key != .autoRenewable }.values.min() }
+        return [claims[type], type == .autoRenewable ? nil : claims[.none]].compactMap { $0 ?? nil }.min()
+    }
+}

@@ -1,0 +1,199 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+
+/// Subscriptions whose server keeps until when it has granted, and apps that the job can't see delivering.
+@Suite struct SubscriptionScenarioTests {
+    /// Ten days a period.
+    private static let length = 10.0 * 24
+
+    /// Periods of one subscription, the first so many hours ago; the ids count up.
+    private func subscribe(_ play: Play, periods: Int, hoursAgo: Double) async throws -> [SimulatedTransaction] {
+        try await play.administer(
+            """
+            INSERT INTO iap.products (bundle_id, product_id, type, name, list_price_milliunits, currency)
+            VALUES
+                (\(Play.bundleID), 'vip', 'auto_renewable', 'VIP', 990, 'USD'),
+                (\(Play.bundleID), 'gems.60', 'consumable', '60 gems', 990, 'USD')
+            """)
+        return (0..<periods).map { number in
+            play.buy("200000000000010\(number)", "vip", hoursAgo: hoursAgo - Double(number) * Self.length) {
+                $0.productType = .autoRenewable
+                $0.originalID = "2000000000000100"
+                $0.expiresAt = $0.purchasedAt + Self.length * 3600
+            }
+        }
+    }
+
+    private func entitle(_ play: Play, until: Date, at grant: Date? = nil) async throws {
+        let connection = try await play.database.connect(as: "iap_app")
+        _ = try await connection.query(
+            "SELECT iap.entitle(\(Play.bundleID), '2000000000000100', 'anna', \(until)) AS until")
+        connection.close()
+        guard let grant else { return }
+        try await play.administer(
+            """
+            UPDATE iap.entitlements AS e
+            SET first_granted_at = \(grant), granted_at = \(grant),
+                seal = audit.seal(ROW(
+                    original_transaction_id, bundle_id, user_id, entitled_until, \(grant), \(grant), revoked_at,
+                    NULL)::iap.entitlements)
+            """)
+    }
+
+    private func kept(_ play: Play, _ delivery: [ProductType: DeliveryMode]) -> Play {
+        var play = play
+        let app = play.settings.apps[0].app
+        play.settings.apps[0].app = App(
+            bundleID: app.bundleID, environment: app.environment, grace: app.grace, since: nil, delivery: delivery)
+        return play
+    }
+
+    @Test func whatIsGrantedIsNoCaseAndLeavesWhite() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            let periods = try await subscribe(play, periods: 3, hoursAgo: 700)
+            try await play.upload(play.receipt(periods), for: periods[2])
+            try await entitle(play, until: try #require(periods[2].expiresAt))
+            let night = try await play.night()
+            #expect(night.findings.cases.isEmpty)
+            #expect(night.report.unjudged.isEmpty)
+            #expect(try await play.count("iap.black WHERE delivered_by = 'entitlement'") == 3)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
+    /// S19: the server forgot to extend, and does so two days later.
+    @Test func aRenewalThatWasNotGrantedIsOneCaseUntilItIs() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            let periods = try await subscribe(play, periods: 3, hoursAgo: 500)
+            try await play.upload(play.receipt(periods), for: periods[2])
+            try await entitle(play, until: try #require(periods[0].expiresAt))
+            let first = try await play.night()
+            let found = try #require(first.findings.cases.first)
+            #expect(first.findings.cases.count == 1)
+            #expect(found.key.id.text == periods[1].id)
+            #expect(found.assessment.likelihood == .high)
+            #expect(found.assessment.reasons.first == .withoutAccess)
+            #expect(found.assessment.owner == .user("anna"))
+            #expect(found.subscription?.periods.map(\.text) == [periods[1].id, periods[2].id])
+            #expect(found.subscription?.paidUntil == periods[2].expiresAt)
+            #expect(found.subscription?.entitledUntil == periods[0].expiresAt)
+            #expect(found.price?.milliunits == Int64(1980))
+            #expect(first.report.cases.money.map(\.milliunits) == [2 * 990])
+            // The same night again says the same.
+            #expect(try await play.night().findings.cases.map(\.key) == [found.key])
+
+            // The period that is over stays told of, the one that goes on is served.
+            try await entitle(play, until: try #require(periods[2].expiresAt))
+            let second = try await play.night(2)
+            let late = try #require(second.findings.cases.first)
+            #expect(second.findings.cases.count == 1)
+            #expect(late.key == found.key)
+            #expect(late.assessment.likelihood == .low)
+            #expect(late.assessment.reasons.first == .grantedLate)
+            #expect(late.subscription?.periods.map(\.text) == [periods[1].id])
+            #expect(late.price?.milliunits == 990)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
+    @Test func aGapInThePastThatNothingClosedIsMedium() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            let periods = try await subscribe(play, periods: 2, hoursAgo: 900)
+            try await play.upload(play.receipt(periods), for: periods[1])
+            try await entitle(play, until: try #require(periods[0].expiresAt))
+            let found = try #require(try await play.night().findings.cases.first)
+            #expect(found.key.id.text == periods[1].id)
+            #expect(found.assessment.likelihood == .medium)
+            #expect(found.assessment.reasons.first == .accessGap)
+        }
+    }
+
+    @Test func whatIsTakenBackIsOwedAgainAndWhatAppleRefundedIsNot() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            let periods = try await subscribe(play, periods: 2, hoursAgo: 300)
+            try await play.upload(play.receipt(periods), for: periods[1])
+            try await entitle(play, until: try #require(periods[1].expiresAt))
+            #expect(try await play.night().findings.cases.isEmpty)
+            try await play.administer(
+                "SELECT iap.revoke_entitlement(\(Play.bundleID), '2000000000000100', \(play.began))")
+            let found = try #require(try await play.night(2).findings.cases.first)
+            #expect(found.key.id.text == periods[1].id)
+            #expect(found.assessment.reasons.first == .withoutAccess)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
+    @Test func anAppThatNeverDeliveredIsNotConnectedUntilItDoes() async throws {
+        try await withPlay { play in
+            let play = kept(play, [:])
+            let periods = try await subscribe(play, periods: 3, hoursAgo: 700)
+            let gems = play.buy("1000000000000901")
+            try await play.upload(play.receipt(periods + [gems]), for: gems)
+            let first = try await play.night()
+            #expect(first.findings.cases.isEmpty)
+            #expect(first.report.pending == 0)
+            #expect(first.report.unjudged.map(\.cause).allSatisfy { $0 == .notConnected })
+            let subscriptions = try #require(first.report.unjudged.first { $0.productType == .autoRenewable })
+            #expect(subscriptions.transactions == 3)
+            #expect(subscriptions.customers == 1)
+            #expect(subscriptions.money.map(\.milliunits) == [3 * 990])
+
+            // From the first claim on, and not before.
+            let claimed = play.buy("1000000000000902", hoursAgo: 150)
+            try await play.admit(claimed)
+            #expect(try await play.claim(claimed) == "delivered")
+            let lost = play.buy("1000000000000903", hoursAgo: -0.5)
+            try await play.upload(play.receipt([lost]), for: lost)
+            let second = try await play.night(2)
+            #expect(second.findings.caseIDs == [lost.id])
+            #expect(second.report.unjudged.first { $0.productType != .autoRenewable }?.cause == .beforeConnected)
+            #expect(second.report.unjudged.first { $0.productType == .autoRenewable }?.cause == .notConnected)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
+    /// Who first let all be claimed, and then says that it keeps entitlements, sees the old cases go.
+    @Test func casesGoThatASettingMakesUnfounded() async throws {
+        try await withPlay { play in
+            let periods = try await subscribe(play, periods: 3, hoursAgo: 700)
+            try await play.upload(play.receipt(periods), for: periods[2])
+            #expect(try await play.night().findings.cases.count == 3)
+            let entitled = kept(play, [.autoRenewable: .entitlement])
+            #expect(try await entitled.night(2).findings.caseIDs == [periods[0].id])
+            let ignored = kept(play, [.autoRenewable: .ignore])
+            let night = try await ignored.night(3)
+            #expect(night.findings.cases.isEmpty)
+            #expect(night.report.unjudged.map(\.cause) == [.ignored])
+            #expect(night.report.unjudged.first?.transactions == 3)
+            #expect(try await play.count("iap.cases WHERE closed_as = 'withdrawn'") == 3)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
+    /// A dry run says the same and leaves nothing.
+    @Test func aDryRunSeesEntitlementsToo() async throws {
+        try await withPlay { play in
+            let play = kept(play, [:])
+            let periods = try await subscribe(play, periods: 2, hoursAgo: 300)
+            try await play.upload(play.receipt(periods), for: periods[1])
+            try await entitle(play, until: try #require(periods[0].expiresAt), at: play.began - 400 * 3600)
+            var findings = Collector()
+            let job = NightlyJob(settings: play.settings, programVersion: "test", log: { _ in }, progress: { _ in })
+            _ = try await job.run(
+                RunOptions(isDryRun: true, now: play.began + 3600), stop: StopSignal(), findings: &findings)
+            #expect(findings.caseIDs == [periods[1].id])
+            #expect(try await play.count("iap.transactions") == 0)
+            #expect(try await play.night().findings.caseIDs == [periods[1].id])
+            #expect(try await play.count("iap.black") == 1)
+        }
+    }
+}

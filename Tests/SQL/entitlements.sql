@@ -1,0 +1,124 @@
+-- iap.entitle, iap.revoke_entitlement, and what the night makes of them.
+BEGIN;
+SELECT no_plan();
+SET LOCAL search_path = public, iap;
+
+-- A period of ann's subscription s1, that many days from now on, as Apple tells of it.
+CREATE FUNCTION test.period(
+    transaction_id text, first_day integer, last_day integer, original_transaction_id text DEFAULT 's1'
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    v iap.verified := test.heard(
+        transaction_id, product_type => 'auto_renewable', price_milliunits => 4990,
+        original_transaction_id => original_transaction_id, purchased_at => now() + first_day * interval '1 day');
+BEGIN
+    v.expires_at := now() + last_day * interval '1 day';
+    PERFORM iap.enter(ARRAY[v], 1, now());
+END
+$$;
+CREATE FUNCTION test.entitle(days double precision, original_transaction_id text DEFAULT 's1') RETURNS numeric
+LANGUAGE sql AS $$
+    SELECT round(extract(epoch FROM test.run_as('iap_app', format(
+        'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', $2, 'ann', now() + $1 * interval '1 day'))::timestamptz
+        - now()) / 86400, 1)
+$$;
+CREATE FUNCTION test.places() RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT transaction_id || ' ' || place FROM iap.transactions ORDER BY 1
+$$;
+SELECT test.period('s1', -60, -30), test.period('s2', -30, 0), test.period('s3', 0, 30);
+
+-- Granting.
+SELECT is(test.entitle(-0.5), -0.5, 'what is granted is told');
+SELECT results_eq(
+    'SELECT test.places()', $$VALUES ('s1 black'), ('s2 white'), ('s3 white')$$, 'what it reaches to the end of is black');
+SELECT results_eq(
+    $$SELECT user_id, delivered_by, delivered_at = iap.present() FROM iap.black$$,
+    $$VALUES ('ann', 'entitlement', true)$$, 'delivered by the entitlement');
+SELECT results_eq(
+    'SELECT kind, actor = session_user, to_place, to_detail, to_units FROM iap.moves',
+    $$VALUES ('entitled', true, 'black', 'entitlement', 1)$$, 'and logged');
+SELECT is(test.entitle(-20), -0.5, 'a later word never shortens');
+SELECT is(test.entitle(30), 30.0, 'but it extends');
+SELECT results_eq(
+    'SELECT test.places()', $$VALUES ('s1 black'), ('s2 black'), ('s3 black')$$, 'and more is covered');
+SELECT is(test.claim('s3'), 'already_delivered', 'what was granted is not claimed besides');
+
+-- Taking back.
+SELECT is(
+    test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 's9')$$), NULL, 'nothing was granted');
+SELECT is(
+    test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 's1')$$), now()::text,
+    'until now it stays granted');
+SELECT results_eq(
+    'SELECT test.places()', $$VALUES ('s1 black'), ('s2 black'), ('s3 white')$$, 'what is not over is owed again');
+SELECT is((SELECT kind FROM iap.moves ORDER BY move_id DESC LIMIT 1), 'revoked', 'and logged');
+SELECT is(test.entitle(30), 30.0, 'it can be granted again');
+SELECT is_empty($$SELECT FROM iap.white$$, 'so that nothing is owed');
+UPDATE iap.transactions SET refunded_at = now() WHERE transaction_id = 's3';
+UPDATE iap.transactions AS t SET seal = audit.seal(ROW(t.*)::iap.transactions) WHERE transaction_id = 's3';
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 's1')$$);
+SELECT is_empty($$SELECT FROM iap.white$$, 'what Apple refunded is not owed again');
+
+-- The night: what was granted before Apple told of it.
+SELECT test.entitle(60, 'n1');
+SELECT test.period('n1', 0, 30, 'n1'), test.period('n2', 30, 60, 'n1'), test.period('n3', 60, 90, 'n1');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 1)'), '1', 'so many at a time');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'and all that is covered');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'but no more');
+SELECT results_eq('SELECT transaction_id FROM iap.white', $$VALUES ('n3' COLLATE "C")$$, 'the rest is owed');
+
+-- A period that went by without access and was found so stays a case when a later grant reaches over it.
+SELECT test.period('l1', -60, -30, 'l1'), test.period('l2', -30, 30, 'l1');
+SELECT test.open_case('l1', '{ann}');
+UPDATE iap.cases SET periods = '{l1,l2}' WHERE transaction_id = 'l1';
+SELECT test.entitle(30, 'l1');
+SELECT results_eq(
+    $$SELECT transaction_id, place FROM iap.transactions WHERE original_transaction_id = 'l1' ORDER BY 1$$,
+    $$VALUES ('l1' COLLATE "C", 'white'), ('l2', 'black')$$, 'what is over stays owed, what goes on is served');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'also for the night');
+
+-- For ever; and what has no end.
+SELECT iap.enter(ARRAY[test.heard('f1', product_type => 'non_consumable')], 1, now());
+SELECT is(
+    test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'f1', 'ann', 'infinity')$$), 'infinity', 'for ever');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'f1'), 'black', 'it is delivered');
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'f1')$$);
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'f1'), 'white', 'until it is taken back');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'and is not delivered by itself');
+
+-- Bad words.
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.entitle('com.example.a', 's1', 'ann', NULL)$$, '22023', 'until is missing', 'no end');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.entitle('com.example.a', 's1', '', now())$$, '22023', '%user_id%', 'nobody');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.entitle('com.example.a', 'a b', 'ann', now())$$, '22023', '%original_transaction_id%',
+    'no id');
+
+-- Seals, and erasing.
+SELECT is_empty('SELECT FROM iap.entitlements WHERE seal <> audit.seal(entitlements)', 'each row is sealed');
+UPDATE iap.entitlements SET entitled_until = now() WHERE original_transaction_id = 'n1';
+SELECT test.entitle(90, 'n1');
+SELECT results_eq(
+    'SELECT original_transaction_id FROM iap.entitlements WHERE seal <> audit.seal(entitlements)',
+    $$VALUES ('n1' COLLATE "C")$$, 'what was changed by hand stays found');
+SELECT iap.erase_user('ann', 'sue', true);
+SELECT is_empty($$SELECT FROM iap.entitlements WHERE user_id = 'ann'$$, 'a person is erased here, too');
+SELECT is(
+    (SELECT count(*) FROM iap.entitlements WHERE seal <> audit.seal(entitlements)), 1::bigint, 'the seals fit still');
+
+-- Who is connected.
+SELECT test.run_as('iap_job', 'SELECT iap.connect()');
+SELECT is_empty('SELECT FROM iap.connections', 'nobody, who never claimed');
+SELECT test.admit('c1'), test.admit('c2', product_id => 'other');
+SELECT test.claim('c1'), test.claim('c2');
+SELECT test.run_as('iap_job', 'SELECT iap.connect()');
+SELECT results_eq(
+    'SELECT bundle_id, product_type, connected_at = now() FROM iap.connections ORDER BY 2',
+    $$VALUES ('com.example.a' COLLATE "C", 'consumable', true), ('com.example.a', 'unknown', true)$$,
+    'who claims, by type');
+
+SELECT * FROM finish();
+ROLLBACK;

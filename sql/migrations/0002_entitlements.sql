@@ -1,0 +1,317 @@
+-- What an app's server keeps of a subscription is until when it has granted it, not which of its periods were paid by
+-- which transaction. It says so here, and what it has granted counts as delivered.
+
+-- The server's word ---------------------------------------------------------------------------------------------------
+
+CREATE TABLE iap.entitlements (
+    original_transaction_id text COLLATE "C" NOT NULL,
+    bundle_id               text COLLATE "C" NOT NULL,
+    user_id                 text NOT NULL,
+    entitled_until          timestamptz NOT NULL,
+    -- When the server first said a word of it, and when it granted what is in force.
+    first_granted_at        timestamptz NOT NULL,
+    granted_at              timestamptz NOT NULL,
+    -- When it was shortened; NULL where the latest word is a grant.
+    revoked_at              timestamptz,
+    seal                    bigint,
+    PRIMARY KEY (original_transaction_id, bundle_id)
+);
+
+CREATE INDEX entitlements_by_first_grant ON iap.entitlements (bundle_id, first_granted_at);
+CREATE INDEX entitlements_by_user ON iap.entitlements (user_id);
+
+-- From when on an app delivers purchases of a type in a way that the job sees. Filled by the job.
+CREATE TABLE iap.connections (
+    bundle_id    text COLLATE "C" NOT NULL,
+    product_type text NOT NULL
+        CHECK (product_type IN ('consumable', 'non_consumable', 'auto_renewable', 'non_renewing', 'unknown')),
+    connected_at timestamptz NOT NULL,
+    PRIMARY KEY (bundle_id, product_type)
+);
+
+-- The ledger learns of it ---------------------------------------------------------------------------------------------
+
+ALTER TABLE iap.transactions DROP CONSTRAINT transactions_delivered_by_check;
+ALTER TABLE iap.transactions ADD CONSTRAINT transactions_delivered_by_check
+    CHECK (delivered_by IN ('claim', 'resolved', 'import', 'entitlement'));
+ALTER TABLE iap.moves DROP CONSTRAINT moves_kind_check;
+ALTER TABLE iap.moves ADD CONSTRAINT moves_kind_check CHECK (kind IN (
+    'claimed', 'resolved', 'imported', 'withdrawn', 'refunded', 'refund_reversed', 'released', 'reopened', 'corrected',
+    'entitled', 'revoked'));
+ALTER TABLE iap.cases ADD COLUMN periods text[] NOT NULL DEFAULT '{}';
+CREATE INDEX cases_by_period ON iap.cases USING gin (periods) WITH (fastupdate = off)
+    WHERE state = 'open' AND periods <> '{}';
+
+CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN ($1).expires_at IS NOT NULL THEN ($1).expires_at <= ($2).entitled_until
+        -- What has no end of its own was granted, or it was taken back.
+        ELSE ($1).purchased_at < ($2).entitled_until AND ($2).revoked_at IS NULL
+    END
+$$;
+COMMENT ON FUNCTION iap.is_covered IS 'Whether what an entitlement grants reaches to the end of a period.';
+
+CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamptz, actor text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF changes IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM iap.move(changes, 'entitled', actor, run, at, '{}', 'entitlement');
+    RETURN cardinality(changes);
+END
+$$;
+COMMENT ON FUNCTION iap.cover IS 'Writes that periods were delivered by an entitlement, and says how many.';
+
+CREATE FUNCTION iap.cover_entitled(run bigint, at timestamptz, most integer) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+    FROM (
+        SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
+        FROM transactions AS white
+        JOIN entitlements USING (original_transaction_id, bundle_id)
+        WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
+            -- A period that went by without access stays a case, though a later grant reaches over it.
+            AND NOT (
+                white.expires_at <= entitlements.granted_at
+                AND EXISTS (
+                    SELECT FROM cases
+                    WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[white.transaction_id] AND cases.bundle_id = white.bundle_id
+                        AND cases.environment = white.environment AND cases.state = 'open'))
+        ORDER BY white.transaction_id, white.bundle_id, white.environment
+        LIMIT most
+        FOR UPDATE OF white SKIP LOCKED
+    ) AS held;
+    RETURN iap.cover(changes, run, at, 'iap-reconcile');
+END
+$$;
+COMMENT ON FUNCTION iap.cover_entitled IS
+    'Moves so many periods at most from white to black that an entitlement covers, and says how many. What another '
+    'session has locked is left for the next time.';
+
+CREATE FUNCTION iap.connect() RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO connections (bundle_id, product_type, connected_at)
+    SELECT t.bundle_id, coalesce(t.product_type, products.type, 'unknown'), min(delivery.at)
+    FROM (
+        SELECT transaction_id, bundle_id, environment, moved_at AS at
+        FROM moves
+        CROSS JOIN audit.frontier
+        WHERE kind IN ('claimed', 'imported') AND move_id > coalesce(lower(gaps) - 1, upto)
+            AND iap.is_beyond(move_id, upto, gaps)
+        UNION ALL
+        SELECT transaction_id, bundle_id, environment, first_seen_at
+        FROM transactions
+        CROSS JOIN audit.frontier
+        WHERE delivered_by = 'import' AND entry_id > coalesce(lower(gaps) - 1, upto)
+            AND iap.is_beyond(entry_id, upto, gaps)
+    ) AS delivery
+    JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+    LEFT JOIN products ON products.bundle_id = t.bundle_id AND products.product_id = t.product_id
+    GROUP BY 1, 2
+    ORDER BY 1, 2
+    ON CONFLICT (bundle_id, product_type) DO NOTHING;
+END
+$$;
+COMMENT ON FUNCTION iap.connect IS
+    'Notes which apps have begun to claim purchases of which type, or had deliveries imported, since the books were '
+    'closed last.';
+
+CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE iap.entitlements
+    SET user_id = became.user_id, entitled_until = became.entitled_until, granted_at = became.granted_at,
+        revoked_at = became.revoked_at,
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN was.seal = audit.seal(was) THEN audit.seal(became) ELSE was.seal END
+    WHERE original_transaction_id = was.original_transaction_id AND bundle_id = was.bundle_id;
+END
+$$;
+COMMENT ON FUNCTION iap.keep_entitlement IS 'Writes an entitlement that its caller has locked.';
+
+-- The app's server ----------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.entitle(
+    bundle_id text, original_transaction_id text, user_id text, until timestamptz
+) RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    known   iap.entitlements;
+    word    iap.entitlements;
+    at      timestamptz := iap.present();
+    changes iap.change[];
+BEGIN
+    PERFORM iap.require_id('bundle_id', entitle.bundle_id, 255);
+    PERFORM iap.require_id('original_transaction_id', entitle.original_transaction_id, 64);
+    PERFORM iap.require_text('user_id', entitle.user_id, 1000);
+    IF entitle.until IS NULL OR entitle.until = '-infinity' THEN
+        RAISE EXCEPTION 'until is missing' USING
+            ERRCODE = 'invalid_parameter_value', HINT = 'What was granted for ever has until “infinity”.';
+    END IF;
+
+    word := ROW(
+        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL,
+        NULL)::iap.entitlements;
+    word.seal := audit.seal(word);
+    INSERT INTO iap.entitlements SELECT word.* ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
+    IF NOT FOUND THEN
+        SELECT * INTO known
+        FROM iap.entitlements
+        WHERE original_transaction_id = entitle.original_transaction_id AND bundle_id = entitle.bundle_id
+        FOR UPDATE;
+        IF known.entitled_until >= entitle.until THEN
+            RETURN known.entitled_until;
+        END IF;
+        word.first_granted_at := known.first_granted_at;
+        PERFORM iap.keep_entitlement(known, word);
+    END IF;
+
+    -- What the job has seen already. What another session holds is taken by the night.
+    SELECT array_agg(ROW(t, iap.delivered(t, word.user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS white
+        WHERE iap.is_of_original(
+                white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
+            AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
+            AND iap.is_covered(ROW(white.*)::iap.transactions, word)
+            AND NOT (
+                white.expires_at <= word.granted_at
+                AND EXISTS (
+                    SELECT FROM iap.cases
+                    WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[white.transaction_id] AND cases.bundle_id = white.bundle_id
+                        AND cases.environment = white.environment AND cases.state = 'open'))
+        ORDER BY white.transaction_id, white.bundle_id, white.environment
+        FOR UPDATE SKIP LOCKED
+    ) AS t;
+    PERFORM iap.cover(changes, NULL, at, session_user);
+    RETURN word.entitled_until;
+END
+$$;
+COMMENT ON FUNCTION iap.entitle IS
+    'Says until when the app''s server has granted what an original transaction bought, in the caller''s transaction, '
+    'which grants it; gives until when it is granted now. A later word never shortens: see iap.revoke_entitlement. A '
+    'purchase that is granted for ever has until “infinity”.';
+
+CREATE FUNCTION iap.revoke_entitlement(
+    bundle_id text, original_transaction_id text, until timestamptz DEFAULT NULL
+) RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    known   iap.entitlements;
+    word    iap.entitlements;
+    at      timestamptz := iap.present();
+    ends    timestamptz := coalesce(until, at);
+    changes iap.change[];
+BEGIN
+    PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
+    PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
+    SELECT * INTO known
+    FROM iap.entitlements
+    WHERE original_transaction_id = revoke_entitlement.original_transaction_id
+        AND bundle_id = revoke_entitlement.bundle_id
+    FOR UPDATE;
+    IF NOT FOUND OR known.entitled_until <= ends THEN
+        RETURN known.entitled_until;
+    END IF;
+    word := known;
+    word.entitled_until := ends;
+    word.revoked_at := at;
+    PERFORM iap.keep_entitlement(known, word);
+
+    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS black
+        WHERE iap.is_of_original(
+                black.transaction_id, black.original_transaction_id, revoke_entitlement.original_transaction_id)
+            AND black.bundle_id = revoke_entitlement.bundle_id AND black.delivered_by = 'entitlement'
+            AND black.refunded_at IS NULL AND NOT iap.is_covered(ROW(black.*)::iap.transactions, word)
+        ORDER BY black.transaction_id, black.bundle_id, black.environment
+        FOR UPDATE
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
+    END IF;
+    RETURN word.entitled_until;
+END
+$$;
+COMMENT ON FUNCTION iap.revoke_entitlement IS
+    'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where nothing '
+    'was. Periods that reach beyond are owed again, unless Apple has refunded them.';
+
+-- Erasing a user ------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    known iap.entitlements;
+    word  iap.entitlements;
+    rows  bigint := 0;
+BEGIN
+    FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
+        word := known;
+        word.user_id := pseudonym;
+        PERFORM iap.keep_entitlement(known, word);
+        rows := rows + 1;
+    END LOOP;
+    RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION iap.erase_from_entitlements IS 'Replaces a user id in what was granted, and says in how many rows.';
+
+CREATE OR REPLACE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    changes iap.change[];
+    erased  bigint := iap.erase_from_entitlements(user_id, pseudonym);
+BEGIN
+    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS t
+        WHERE t.user_id = erase_from_transactions.user_id OR t.admitted_user_id = erase_from_transactions.user_id
+            OR (t.transaction_id, t.bundle_id, t.environment) IN (
+                SELECT transaction_id, bundle_id, environment
+                FROM iap.open_transactions_of(erase_from_transactions.user_id))
+        ORDER BY t.transaction_id, t.bundle_id, t.environment
+        FOR UPDATE
+    ) AS t;
+    IF changes IS NULL THEN
+        RETURN erased;
+    END IF;
+    PERFORM iap.move(changes, 'corrected', session_user, NULL, iap.present());
+    RETURN erased + cardinality(changes);
+END
+$$;
+COMMENT ON FUNCTION iap.erase_from_transactions IS
+    'Replaces a user id in the ledger and in what was granted, and says in how many rows. No place and no amount is '
+    'another.';
+
+-- What psql's \d+ says of it all.
+
+COMMENT ON TABLE iap.entitlements IS
+    'Until when the apps'' servers have granted subscriptions: a row for each original transaction.';
+COMMENT ON COLUMN iap.entitlements.seal IS 'Of the whole row: see audit.seal.';
+COMMENT ON TABLE iap.connections IS
+    'Since when an app delivers purchases of a type in a way that the job sees; filled each night. Before that nothing '
+    'of the type is called lost. Of entitlements their own table tells.';
+COMMENT ON COLUMN iap.cases.periods IS
+    'The paid periods of a subscription without access that the case tells of; empty where it is of one purchase.';
+COMMENT ON COLUMN iap.moves.kind IS
+    'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; '
+    'resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; '
+    'released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
+REVOKE ALL ON FUNCTION
+    iap.is_covered, iap.keep_entitlement, iap.erase_from_entitlements, iap.cover, iap.cover_entitled, iap.connect, iap.entitle,
+    iap.revoke_entitlement
+    FROM PUBLIC;
