@@ -90,6 +90,7 @@ public struct NightlyJob: Sendable {
         var head = RunReport(kept, timeZone: settings.timeZone)
         head.history = try await session.history(upTo: kept.runID)
         head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
+        head.unpriced = try await session.unpricedProducts(isOwedOnly: true)
         head.unjudged = try await session.unjudged(
             try await session.expectedDeliveries(of: settings.apps.map(\.app)))
         try await FindingsStage(

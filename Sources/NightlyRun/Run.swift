@@ -94,6 +94,7 @@ struct Run {
         head.purged = purged
         head.leftOut = leftOut
         head.unjudged = swept.unjudged
+        head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
         try await step {
             try await session.keep(cases: head.cases, pending: swept.pending, stages: head.stages, of: night.runID)

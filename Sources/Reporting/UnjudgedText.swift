@@ -20,7 +20,8 @@ struct UnjudgedText {
             "app": unjudged.bundleID.text, "type": words(Self.name(of: unjudged.productType)),
             "n": String(unjudged.transactions), "customers": String(unjudged.customers),
             "money": unjudged.money.isEmpty
-                ? words(.priceUnknown) : unjudged.money.map(money).joined(separator: ", "),
+                ? words(.unpriced, ["n": String(unjudged.transactions)])
+                : unjudged.money.map(money).joined(separator: ", "),
             "calls": isSubscription ? "iap.entitle, iap.claim" : "iap.claim",
             "key": unjudged.cause == .ignored
                 ? type.rawValue : "\(type.rawValue) = \(isSubscription ? "entitlement | claim" : "claim") | ignore",

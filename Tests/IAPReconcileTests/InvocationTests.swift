@@ -59,6 +59,7 @@ import Testing
             (["run", "--dry-run=yes"], "--dry-run takes no value"),
             (["run", "--now", "today"], "--now is a moment such as 2026-11-21T03:00:00Z, not “today”"),
             (["run", "--report-dir="], "--report-dir needs a value"),
+            (["products"], "products needs --suggest"),
             (["doctor", "--print"], "--print is no option of “doctor”"),
             (["run", "--quiet", "--verbose"], "--quiet and --verbose exclude each other"),
             (["run", "--log-format", "xml"], "--log-format is text or json, not “xml”"),

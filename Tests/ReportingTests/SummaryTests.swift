@@ -12,4 +12,41 @@ import Testing
         run.purged = Purged(payloads: 12, devices: 0)
         #expect(text().contains("\npurged              12 payloads, 0 devices of receipts long settled\n"))
     }
+
+    @Test func aCustomersCasesAreOneLine() throws {
+        var summary = Summary(run: Sample.run(cases: 200), formats: Formats(timeZone: .gmt))
+        summary.add(Sample.lostOrder(id: "1", user: "ben"))
+        for number in 2...188 { summary.add(Sample.lostOrder(id: "\(number)", user: "user-7")) }
+        for number in 189...200 { summary.add(Sample.lostOrder(id: "\(number)", user: "user-\(number)")) }
+        let lines = summary.text(location: "x").split(separator: "\n").map(String.init)
+        #expect(lines.contains { $0.hasPrefix("  high    1  gold.100  ") && $0.hasSuffix("  ben") })
+        let sum = Formats.text(Money(milliunits: 187 * 230_000, currency: try #require(CurrencyCode("JPY"))))
+        #expect(lines.contains { $0.hasPrefix("  high    187 purchases of user-7  \(sum)  the oldest 20") })
+        // Ten lines tell of 1, 187 and 8 more cases.
+        #expect(lines.contains("  … and 4 more"))
+    }
+
+    @Test func whatIsNotLookedAtStandsAtTheHead() throws {
+        var run = Sample.run()
+        let bundleID = try #require(BundleID("com.example.game"))
+        run.unjudged = [
+            Unjudged(
+                bundleID: bundleID, productType: .autoRenewable, cause: .notConnected, transactions: 223, customers: 5,
+                money: [])
+        ]
+        run.unpriced = [
+            UnpricedProduct(
+                bundleID: bundleID, productID: try #require(ProductID("vip")), type: .autoRenewable, name: nil,
+                transactions: 223, first: Sample.now, last: Sample.now)
+        ]
+        let text = Summary(run: run, formats: Formats(timeZone: .gmt)).text(location: "x")
+        #expect(
+            text.contains(
+                "\nnot connected       com.example.game is not connected for auto-renewable subscriptions: 223 paid "
+                    + "purchases of 5 customers (223 without a price) are not looked at."))
+        #expect(text.contains("set “auto_renewable = entitlement | claim | ignore” in its section."))
+        #expect(
+            text.contains(
+                "\nwithout a price     vip of com.example.game (223): see “iap-reconcile products --suggest”\n"))
+    }
 }

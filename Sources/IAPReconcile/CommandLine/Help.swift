@@ -46,6 +46,7 @@ enum Help {
           sales FILE...          read Apple's daily sales reports (Summary Sales, TSV, gzipped or not), and compare what
                                  was sold with what the tables saw; - is standard input
               --refused FILE     write the lines that are not taken, with the reasons, as CSV
+          products --suggest     print the rows that iap.products lacks a price for, to be filled in and imported
           doctor                 check configuration, database, grants, Apple and report directory
               --tell             send a test by mail and webhook as well
           inspect FILE...        say what receipts, signed transactions or answers of verifyReceipt hold, and

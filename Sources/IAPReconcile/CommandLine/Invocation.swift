@@ -22,6 +22,7 @@ enum Command: Sendable {
     case sales(files: [String], refusedFile: String?)
     /// With a test message by mail and webhook, where it is telling.
     case doctor(isTelling: Bool)
+    case suggestProducts
     case check(String, asJSON: Bool)
     case resolve(Resolution)
     case verify(asJSON: Bool, since: String?)
@@ -64,6 +65,7 @@ extension Invocation {
         "import": Command.importOptions,
         "sales": [LongOption(name: "refused", takesValue: true)],
         "doctor": [LongOption(name: "tell", takesValue: false)],
+        "products": [LongOption(name: "suggest", takesValue: false)],
         "check": [LongOption(name: "json", takesValue: false)],
         "resolve": Command.resolveOptions,
         "verify": [LongOption(name: "json", takesValue: false), LongOption(name: "since", takesValue: true)],
@@ -129,6 +131,9 @@ extension Invocation {
             return .report(run: try options.number("run"), reportDirectory: directory)
         case "migrate":
             return .migrate(isPrintOnly: options.has("print"))
+        case "products":
+            guard options.has("suggest") else { throw UsageError("products needs --suggest") }
+            return .suggestProducts
         case "check":
             return try .check(operands, options)
         case "resolve":

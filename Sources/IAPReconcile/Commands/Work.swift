@@ -16,8 +16,8 @@ struct Work {
     private static func secrets(for command: Command) -> Secrets {
         switch command {
         case .run, .doctor: .ofThisProcess
-        case .check, .resolve, .verify, .purge, .erase, .report, .migrate, .importFile, .sales, .inspect, .help,
-            .version:
+        case .suggestProducts, .check, .resolve, .verify, .purge, .erase, .report, .migrate, .importFile, .sales,
+            .inspect, .help, .version:
             .leftAlone
         }
     }
@@ -30,6 +30,7 @@ struct Work {
         case .importFile(let options, let refused): try await importFile(options, refusedFile: refused)
         case .sales(let files, let refused): try await readSales(files, refusedFile: refused)
         case .doctor(let isTelling): await doctor(isTelling: isTelling)
+        case .suggestProducts: try await suggestProducts()
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)
         case .verify(let asJSON, let end): try await verify(asJSON: asJSON, since: end)

@@ -31,6 +31,8 @@ public struct RunReport: Hashable, Sendable {
     public var leftOut = LeftOut()
     /// What is paid and not looked at.
     public var unjudged: [Unjudged] = []
+    /// The products of what is owed whose price nobody knows.
+    public var unpriced: [UnpricedProduct] = []
 
     public init(
         runID: Int64?, startedAt: Date, finishedAt: Date, now: Date, timeZone: TimeZone, outcome: RunOutcome,

@@ -7,27 +7,17 @@ struct Summary {
     let formats: Formats
     /// Cron mails it to operators, who read the program's own language.
     private let words = English()
-    /// The first cases, a line each.
-    var firstCases: [String] = []
+    private var firstCases = SummaryCases()
     var unusable = 0
     var unverified = 0
     var suspicious = 0
-
-    static let shownCases = 10
 
     init(run: RunReport, formats: Formats) {
         self.run = run
         self.formats = formats
     }
 
-    mutating func add(_ found: ReportedCase) {
-        guard firstCases.count < Self.shownCases else { return }
-        let users = found.assessment.owner.candidates.prefix(3).map { Printable.text($0) }.joined(separator: ", ")
-        firstCases.append(
-            "  \(Self.padded(found.assessment.likelihood.rawValue, 6))  \(found.key.id)  \(found.productID)  "
-                + "\(found.price.map(Formats.text) ?? "price unknown")  \(formats.local(found.purchasedAt))  "
-                + (users.isEmpty ? "unknown owner" : users))
-    }
+    mutating func add(_ found: ReportedCase) { firstCases.add(found) }
 
     func text(location: String) -> String {
         var lines = [title, ""]
@@ -99,6 +89,9 @@ struct Summary {
             row("likely lost orders", "\(counts.total) (\(byLikelihood.joined(separator: ", ")))"),
             row("since the last run", changes),
             row("money", money),
+        ]
+        lines += unpriced
+        lines += [
             row(
                 "oldest",
                 counts.oldestPurchase.map { "\(formats.local($0)), \(words.age(run.now.timeIntervalSince($0))) ago" }
@@ -106,8 +99,8 @@ struct Summary {
             row("pending", "\(run.pending) within their grace, not counted as lost"),
         ]
         if let sales = run.sales { lines.append(row("sold against seen", text(sales))) }
-        if !firstCases.isEmpty { lines += [""] + firstCases }
-        if counts.total > firstCases.count { lines.append("  … and \(counts.total - firstCases.count) more") }
+        if firstCases.shown > 0 { lines += [""] + firstCases.lines(formats) }
+        if counts.total > firstCases.shown { lines.append("  … and \(counts.total - firstCases.shown) more") }
         return lines
     }
 
@@ -117,6 +110,14 @@ struct Summary {
             sales.missing + sales.surplus == 0
             ? "all equal" : "\(sales.missing) sold and never seen, \(sales.surplus) seen and not sold"
         return "\(sums) on \(sales.days) days to \(sales.last): \(differences)"
+    }
+
+    private var unpriced: [String] {
+        let shown = run.unpriced.prefix(5).map { "\($0.productID) of \($0.bundleID) (\($0.transactions))" }
+        guard !shown.isEmpty else { return [] }
+        let more = run.unpriced.count - shown.count
+        let list = shown.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
+        return [row("without a price", "\(list): see “iap-reconcile products --suggest”")]
     }
 
     private var money: String {

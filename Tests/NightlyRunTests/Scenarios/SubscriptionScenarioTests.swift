@@ -1,5 +1,6 @@
 import AppStoreSimulator
 import Foundation
+import Ledger
 import NightlyRun
 import PostgreSQL
 import Reconciliation
@@ -99,6 +100,25 @@ import Testing
             #expect(late.assessment.reasons.first == .grantedLate)
             #expect(late.subscription?.periods.map(\.text) == [periods[1].id])
             #expect(late.price?.milliunits == 990)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
+    @Test func aResolveEndsAllThatTheCaseTellsOf() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            let periods = try await subscribe(play, periods: 3, hoursAgo: 500)
+            try await play.upload(play.receipt(periods), for: periods[2])
+            try await entitle(play, until: try #require(periods[0].expiresAt))
+            let found = try #require(try await play.night().findings.cases.first)
+            let desk = try await LedgerSession.connect(
+                LedgerSettings(database: play.database.conninfo(as: "iap_support")))
+            defer { desk.close() }
+            let resolution = Resolution(
+                transactionID: found.key.id, decision: .delivered, by: "sue", note: "granted by hand")
+            #expect(try await desk.carryOut(resolution) == .done)
+            #expect(try await play.count("iap.black WHERE delivered_by = 'resolved'") == 2)
+            #expect(try await play.night(2).findings.cases.isEmpty)
             #expect(try await violations(play.database) == [])
         }
     }
