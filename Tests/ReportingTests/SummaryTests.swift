@@ -42,8 +42,8 @@ import Testing
         let text = Summary(run: run, formats: Formats(timeZone: .gmt)).text(location: "x")
         #expect(
             text.contains(
-                "\nnot connected       com.example.game is not connected for auto-renewable subscriptions: 223 paid "
-                    + "purchases of 5 customers (223 without a price) are not looked at."))
+                "\nnot connected       com.example.game is not connected for auto-renewable subscriptions: what was "
+                    + "paid (purchases: 223, customers: 5, 223 without a price) is not looked at."))
         #expect(text.contains("set “auto_renewable = entitlement | claim | ignore” in its section."))
         #expect(
             text.contains(

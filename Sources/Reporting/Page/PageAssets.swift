@@ -5,7 +5,7 @@ enum PageAssets {
     static let script = String(decoding: PackageResources.report_js, as: UTF8.self)
 
     /// Of the files as they are, byte for byte; a test reckons them anew.
-    static let styleHash = "sha256-D/bBMF8yICVN/R/uG8lxaWvSizIVsvGEajn2hCBDPtQ="
+    static let styleHash = "sha256-Zlv4ZMewnJ04EUIiq7zdjCAE99+G0CNs83JCTgPuFOY="
     static let scriptHash = "sha256-h8ewXeE0lPIC9AyYE1Cc/+H7fW6UU2omqTSxZ09T3zc="
 
     static let policy =

@@ -45,14 +45,15 @@ struct PageHead {
     }
 
     private var unjudged: HTML {
-        HTML.joined(
-            run.unjudged.map { unjudged in
-                let text = readers.each { reader in
-                    let text = UnjudgedText(unjudged, reader.words, money: reader.money)
-                    return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
-                }
-                return "<p class=\"unjudged\">\(text)</p>\n"
-            })
+        if run.unjudged.isEmpty { return "" }
+        let lines = run.unjudged.map { unjudged -> HTML in
+            let text = readers.each { reader in
+                let text = UnjudgedText(unjudged, reader.words, money: reader.money)
+                return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
+            }
+            return "<li>\(text)</li>"
+        }
+        return "<ul class=\"unjudged\">\(lines)</ul>\n"
     }
 
     private var lost: HTML {

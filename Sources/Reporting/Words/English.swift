@@ -129,11 +129,11 @@ struct English: Wording {
         case .allReports: "All reports"
         case .skipToCases: "Skip to the cases"
         case .notConnected:
-            "{app} is not connected for {type}: {n} paid purchases of {customers} customers ({money}) are not looked at. Let its server say what it delivers ({calls}), import what was delivered, or set “{key}” in its section."
+            "{app} is not connected for {type}: what was paid (purchases: {n}, customers: {customers}, {money}) is not looked at. Let its server say what it delivers ({calls}), import what was delivered, or set “{key}” in its section."
         case .beforeConnected:
-            "{app}, {type}: {n} purchases of {customers} customers ({money}) were paid before its server began to say what it delivers, and are not looked at. Set “since” in its section to look at them."
+            "{app}, {type}: what was paid before its server began to say what it delivers (purchases: {n}, customers: {customers}, {money}) is not looked at. Set “since” in its section to look at them."
         case .ignored:
-            "{app}, {type}: {n} purchases of {customers} customers ({money}) are not looked at, as “{key} = ignore” says."
+            "{app}, {type}: what was paid (purchases: {n}, customers: {customers}, {money}) is not looked at, as “{key} = ignore” says."
         case .consumable: "consumables"
         case .nonConsumable: "non-consumables"
         case .autoRenewable: "auto-renewable subscriptions"
