@@ -24,11 +24,22 @@ extension LedgerSession {
         let rows = try await connection.query(
             """
             SELECT
-                transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
+                told.transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
                 candidates::text AS candidates, order_ids AS matched_order_ids, opened_at, closed_at, closed_as,
                 closed_by, note
             FROM cases
-            WHERE transaction_id = ANY (\(lookup.ids))
+            CROSS JOIN LATERAL (
+                SELECT cases.transaction_id
+                UNION
+                -- The case of a subscription tells of all its periods without access.
+                SELECT unnest(cases.periods) WHERE cases.state = 'open'
+            ) AS told
+            WHERE told.transaction_id = ANY (\(lookup.ids))
+                AND (
+                    cases.transaction_id = ANY (\(lookup.ids))
+                    OR (cases.state = 'open' AND cases.periods <> '{}' AND cases.periods && \(lookup.ids)::text[]))
+            -- A case of its own tells more than another's.
+            ORDER BY told.transaction_id = cases.transaction_id
             """)
         for row in rows { try transactions.change(TransactionKey(row)) { $0.lostOrder = try KnownCase(row) } }
     }

@@ -36,7 +36,7 @@ extension EnquiryText {
     }
 
     private func advice(_ assessment: Assessment?, _ orderIDs: [String]) -> String {
-        guard let assessment else { return "no run has judged it yet" }
+        guard let assessment else { return "no run has judged it yet, or nothing of its type is looked at" }
         let known = assessment.orderIDs.isEmpty ? orderIDs : assessment.orderIDs
         let advice = Printable.text(words.action(assessment, orderIDs: known), longest: 500)
         return advice.prefix(1).lowercased() + advice.dropFirst()

@@ -114,6 +114,11 @@ import Testing
             let desk = try await LedgerSession.connect(
                 LedgerSettings(database: play.database.conninfo(as: "iap_support")))
             defer { desk.close() }
+            for period in periods[1...] {
+                let known = try #require(
+                    try await desk.lookUp(period.id).transactions.first { $0.key.id.text == period.id })
+                #expect(known.lostOrder?.assessment.likelihood == .high)
+            }
             let resolution = Resolution(
                 transactionID: found.key.id, decision: .delivered, by: "sue", note: "granted by hand")
             #expect(try await desk.carryOut(resolution) == .done)

@@ -101,7 +101,7 @@ import Testing
             lines.filter { $0.contains("verdict") } == [
                 "  verdict      delivered to bob at 2026-09-21 22:14:20",
                 "  verdict      not owed: made in the other environment than the app's, where nobody pays",
-                "  verdict      paid, not delivered: no run has judged it yet",
+                "  verdict      paid, not delivered: no run has judged it yet, or nothing of its type is looked at",
             ])
         #expect(lines.last == "3 transactions: 1 not delivered, 1 delivered, 1 other")
     }
