@@ -79,13 +79,24 @@ SELECT results_eq(
     $$VALUES ('l1' COLLATE "C", 'white'), ('l2', 'black')$$, 'what is over stays owed, what goes on is served');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'also for the night');
 
--- For ever; and what has no end.
-SELECT iap.enter(ARRAY[test.heard('f1', product_type => 'non_consumable')], 1, now());
+-- For ever; and what has no end. What was bought once and restored is owed once.
+SELECT iap.enter(
+    ARRAY[
+        test.heard('f1', product_type => 'non_consumable'),
+        test.heard('f2', product_type => 'non_consumable', original_transaction_id => 'f1')], 1, now());
 SELECT is(
     test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'f1', 'ann', 'infinity')$$), 'infinity', 'for ever');
-SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'f1'), 'black', 'it is delivered');
+SELECT results_eq(
+    $$SELECT transaction_id, place, reason FROM iap.transactions WHERE original_transaction_id = 'f1' ORDER BY 1$$,
+    $$VALUES ('f1' COLLATE "C", 'black', NULL), ('f2', 'excluded', 'restored')$$, 'it is delivered, once');
+SELECT is(test.claim('f2'), 'already_delivered', 'and not claimed under another id');
+SELECT iap.enter(
+    ARRAY[test.heard('f3', product_type => 'non_consumable', original_transaction_id => 'f1')], 1, now());
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'nor by a later night');
+SELECT is((SELECT reason FROM iap.excluded WHERE transaction_id = 'f3'), 'restored', 'which excludes it');
 SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'f1')$$);
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'f1'), 'white', 'until it is taken back');
+SELECT is_empty($$SELECT FROM iap.delivered_originals WHERE bundle_id = 'com.example.a'$$, 'so that it can be delivered');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'and is not delivered by itself');
 
 -- Bad words.

@@ -933,16 +933,38 @@ COMMENT ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone
 CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    change    iap.change;
+    type      text;
+    refusal   text;
+    delivered iap.change[] := '{}';
+    restored  iap.change[] := '{}';
 BEGIN
-    IF changes IS NULL THEN
-        RETURN 0;
+    FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
+        type := iap.type_of(change.was);
+        refusal := NULL;
+        IF type IS NULL OR type = 'non_consumable' THEN
+            refusal := iap.why_not_delivered(change.was, type);
+        END IF;
+        IF refusal IS NULL THEN
+            delivered := delivered || change;
+        ELSIF refusal = 'already_delivered' THEN
+            -- Bought once, and owed once.
+            change.became := iap.excluded(change.was, 'restored', run, at);
+            restored := restored || change;
+        END IF;
+    END LOOP;
+    IF delivered <> '{}' THEN
+        PERFORM iap.move(delivered, 'entitled', actor, run, at, '{}', 'entitlement');
     END IF;
-    PERFORM iap.move(changes, 'entitled', actor, run, at, '{}', 'entitlement');
-    RETURN cardinality(changes);
+    IF restored <> '{}' THEN
+        PERFORM iap.move(restored, 'withdrawn', actor, run, at, '{}', 'entitlement');
+    END IF;
+    RETURN cardinality(delivered) + cardinality(restored);
 END
 $$;
 
-COMMENT ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) IS 'Writes that periods were delivered by an entitlement, and says how many.';
+COMMENT ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) IS 'Writes that purchases were delivered by an entitlement, and says how many left white. A non-consumable that was delivered under another id is not owed; what nobody knows the type of is left for a person then.';
 
 CREATE FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql
@@ -2390,6 +2412,11 @@ BEGIN
         FOR UPDATE
     ) AS t;
     IF changes IS NOT NULL THEN
+        DELETE FROM iap.delivered_originals AS taken
+        USING unnest(changes) AS change
+        WHERE taken.original_transaction_id = (change.was).original_transaction_id
+            AND taken.bundle_id = (change.was).bundle_id AND taken.environment = (change.was).environment
+            AND taken.transaction_id = (change.was).transaction_id;
         PERFORM iap.move(
             changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
     END IF;

@@ -128,6 +128,56 @@ import Testing
         }
     }
 
+    /// A server that grants and hangs: what it holds waits, and everybody else is heard.
+    @Test func anOpenGrantHoldsUpNobody() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement, .consumable: .claim])
+            let periods = try await subscribe(play, periods: 2, hoursAgo: 300)
+            try await play.upload(play.receipt(periods), for: periods[1])
+            #expect(try await play.night().findings.caseIDs == [periods[0].id])
+            let server = try await play.database.connect(as: "iap_app")
+            defer { server.close() }
+            try await server.execute("BEGIN")
+            _ = try await server.query(
+                """
+                SELECT iap.entitle(
+                    \(Play.bundleID), '2000000000000100', 'anna', \(try #require(periods[1].expiresAt))) AS until
+                """)
+            let lost = play.buy("1000000000000904", account: "ben")
+            try await play.upload(play.receipt([lost], account: "ben"), by: "ben", for: lost)
+            let second = try await play.night(2)
+            #expect(second.findings.caseIDs == [periods[0].id, lost.id])
+            #expect(second.report.leftOut.transactions.contains { $0.text == periods[1].id })
+            try await server.execute("COMMIT")
+            #expect(try await play.night(3).findings.caseIDs == [periods[0].id, lost.id])
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
+    /// A refund that Apple tells of while the grant is open is noted once it is not.
+    @Test func aRefundDuringAnOpenGrantIsNotLost() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            let periods = try await subscribe(play, periods: 1, hoursAgo: 100)
+            try await play.upload(play.receipt(periods), for: periods[0])
+            #expect(try await play.night().findings.caseIDs == [periods[0].id])
+            let server = try await play.database.connect(as: "iap_app")
+            defer { server.close() }
+            try await server.execute("BEGIN")
+            _ = try await server.query(
+                """
+                SELECT iap.entitle(
+                    \(Play.bundleID), '2000000000000100', 'anna', \(try #require(periods[0].expiresAt))) AS until
+                """)
+            play.store.update { $0.refund(periods[0].id, Refund(at: play.began - 60)) }
+            _ = try await play.night(2)
+            try await server.execute("COMMIT")
+            #expect(try await play.night(3).findings.cases.isEmpty)
+            #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     @Test func aGapInThePastThatNothingClosedIsMedium() async throws {
         try await withPlay { play in
             let play = kept(play, [.autoRenewable: .entitlement])
