@@ -37,7 +37,9 @@ extension LedgerSession {
     ///
     /// - Parameter isOwedOnly: of what is white; else of all that was ever bought.
     public func unpricedProducts(isOwedOnly: Bool) async throws(LedgerError) -> [UnpricedProduct] {
-        try await translating {
+        // By the index of what is white: what is black may be ten million.
+        let wanted: SQL = isOwedOnly ? "bought.place = 'white'" : "true"
+        return try await translating {
             let rows = try await connection.query(
                 """
                 SELECT
@@ -48,7 +50,7 @@ extension LedgerSession {
                 LEFT JOIN products USING (bundle_id, product_id)
                 WHERE bought.booked_as = 'unknown' AND bought.price_milliunits IS NULL
                     AND products.list_price_milliunits IS NULL
-                    AND (bought.place = 'white' OR NOT \(isOwedOnly))
+                    AND \(wanted)
                     AND bought.reason IS DISTINCT FROM 'foreign_bundle'
                 GROUP BY bought.bundle_id, bought.product_id, products.name, products.type
                 ORDER BY transactions DESC, bought.bundle_id, bought.product_id

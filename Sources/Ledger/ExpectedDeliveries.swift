@@ -43,17 +43,15 @@ extension LedgerSession {
         }
     }
 
-    /// Moves what the apps' servers have granted from white to black, and says how many periods.
-    public func coverEntitled(runID: Int64, now: Date) async throws(LedgerError) -> Int {
+    /// Moves what the apps' servers have granted from white to black.
+    public func coverEntitled(runID: Int64, now: Date) async throws(LedgerError) {
         try await translating {
-            var covered = 0
-            while true {
-                let count = try await connection.only(
+            var covered: Int64
+            repeat {
+                covered = try await connection.only(
                     "SELECT iap.cover_entitled(\(runID), \(now), \(Self.coveredAtOnce)) AS count"
-                ).decode("count", as: Int64.self)
-                covered += Int(count)
-                if count == 0 { return covered }
-            }
+                ).decode("count")
+            } while covered > 0
         }
     }
 

@@ -22,7 +22,7 @@ struct Sweeper {
         let apps = night.settings.apps.map(\.app)
         try await session.noteConnections()
         let deliveries = try await session.expectedDeliveries(of: apps)
-        _ = try await session.coverEntitled(runID: night.runID, now: night.now)
+        try await session.coverEntitled(runID: night.runID, now: night.now)
         var given = GivenOrders()
         var swept = Swept()
         var left: [AssessedCase] = []

@@ -935,17 +935,12 @@ CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with ti
     AS $$
 DECLARE
     change    iap.change;
-    type      text;
     refusal   text;
     delivered iap.change[] := '{}';
     restored  iap.change[] := '{}';
 BEGIN
     FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
-        type := iap.type_of(change.was);
-        refusal := NULL;
-        IF type IS NULL OR type = 'non_consumable' THEN
-            refusal := iap.why_not_delivered(change.was, type);
-        END IF;
+        refusal := iap.why_not_covered(change.was);
         IF refusal IS NULL THEN
             delivered := delivered || change;
         ELSIF refusal = 'already_delivered' THEN
@@ -964,7 +959,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) IS 'Writes that purchases were delivered by an entitlement, and says how many left white. A non-consumable that was delivered under another id is not owed; what nobody knows the type of is left for a person then.';
+COMMENT ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) IS 'Writes that purchases were delivered by an entitlement, and says how many left white. A non-consumable that was delivered under another id is not owed; what nobody knows the type of is left for a person then, and what another session is about to deliver for the next time.';
 
 CREATE FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql
@@ -978,13 +973,7 @@ BEGIN
         FROM transactions AS white
         JOIN entitlements USING (original_transaction_id, bundle_id)
         WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
-            -- A period that went by without access stays a case, though a later grant reaches over it.
-            AND NOT (
-                white.expires_at <= entitlements.granted_at
-                AND EXISTS (
-                    SELECT FROM cases
-                    WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[white.transaction_id] AND cases.bundle_id = white.bundle_id
-                        AND cases.environment = white.environment AND cases.state = 'open'))
+            AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, entitlements.granted_at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         LIMIT most
         FOR UPDATE OF white SKIP LOCKED
@@ -1133,12 +1122,7 @@ BEGIN
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
             AND iap.is_covered(ROW(white.*)::iap.transactions, word)
-            AND NOT (
-                white.expires_at <= word.granted_at
-                AND EXISTS (
-                    SELECT FROM iap.cases
-                    WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[white.transaction_id] AND cases.bundle_id = white.bundle_id
-                        AND cases.environment = white.environment AND cases.state = 'open'))
+            AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, word.granted_at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -1578,6 +1562,19 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
+
+CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN t.expires_at <= granted_at AND EXISTS (
+        SELECT FROM cases
+        WHERE cases.state = 'open' AND cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
+            AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a period went by without access before it was granted, and was found so: it stays a case.';
 
 CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -2724,6 +2721,20 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) IS 'What entered and left white between two frontiers, and what it held at the later one.';
+
+CREATE FUNCTION iap.why_not_covered(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql
+    SET lock_timeout TO '20ms'
+    AS $$
+BEGIN
+    RETURN iap.why_not_delivered(t, iap.type_of(t));
+EXCEPTION
+    WHEN lock_not_available OR deadlock_detected THEN
+        RETURN 'locked';
+END
+$$;
+
+COMMENT ON FUNCTION iap.why_not_covered(t iap.transactions) IS 'iap.why_not_delivered, or locked where another session is about to deliver the same purchase, and does not end.';
 
 CREATE FUNCTION iap.why_not_delivered(t iap.transactions, type text) RETURNS text
     LANGUAGE plpgsql
@@ -4518,6 +4529,8 @@ REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) FR
 
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) FROM PUBLIC;
@@ -4589,6 +4602,8 @@ REVOKE ALL ON FUNCTION iap.type_of(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.why_not_covered(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.why_not_delivered(t iap.transactions, type text) FROM PUBLIC;
 

@@ -52,21 +52,40 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION iap.is_covered IS 'Whether what an entitlement grants reaches to the end of a period.';
 
+CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN t.expires_at <= granted_at AND EXISTS (
+        SELECT FROM cases
+        WHERE cases.state = 'open' AND cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
+            AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment);
+END
+$$;
+COMMENT ON FUNCTION iap.is_late_case IS
+    'Whether a period went by without access before it was granted, and was found so: it stays a case.';
+
+CREATE FUNCTION iap.why_not_covered(t iap.transactions) RETURNS text
+LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
+BEGIN
+    RETURN iap.why_not_delivered(t, iap.type_of(t));
+EXCEPTION
+    WHEN lock_not_available OR deadlock_detected THEN
+        RETURN 'locked';
+END
+$$;
+COMMENT ON FUNCTION iap.why_not_covered IS
+    'iap.why_not_delivered, or locked where another session is about to deliver the same purchase, and does not end.';
+
 CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamptz, actor text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     change    iap.change;
-    type      text;
     refusal   text;
     delivered iap.change[] := '{}';
     restored  iap.change[] := '{}';
 BEGIN
     FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
-        type := iap.type_of(change.was);
-        refusal := NULL;
-        IF type IS NULL OR type = 'non_consumable' THEN
-            refusal := iap.why_not_delivered(change.was, type);
-        END IF;
+        refusal := iap.why_not_covered(change.was);
         IF refusal IS NULL THEN
             delivered := delivered || change;
         ELSIF refusal = 'already_delivered' THEN
@@ -86,7 +105,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.cover IS
     'Writes that purchases were delivered by an entitlement, and says how many left white. A non-consumable that was '
-    'delivered under another id is not owed; what nobody knows the type of is left for a person then.';
+    'delivered under another id is not owed; what nobody knows the type of is left for a person then, and '
+    'what another session is about to deliver for the next time.';
 
 CREATE FUNCTION iap.cover_entitled(run bigint, at timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -99,13 +119,7 @@ BEGIN
         FROM transactions AS white
         JOIN entitlements USING (original_transaction_id, bundle_id)
         WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
-            -- A period that went by without access stays a case, though a later grant reaches over it.
-            AND NOT (
-                white.expires_at <= entitlements.granted_at
-                AND EXISTS (
-                    SELECT FROM cases
-                    WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[white.transaction_id] AND cases.bundle_id = white.bundle_id
-                        AND cases.environment = white.environment AND cases.state = 'open'))
+            AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, entitlements.granted_at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         LIMIT most
         FOR UPDATE OF white SKIP LOCKED
@@ -206,12 +220,7 @@ BEGIN
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
             AND iap.is_covered(ROW(white.*)::iap.transactions, word)
-            AND NOT (
-                white.expires_at <= word.granted_at
-                AND EXISTS (
-                    SELECT FROM iap.cases
-                    WHERE cases.periods <> '{}' AND cases.periods @> ARRAY[white.transaction_id] AND cases.bundle_id = white.bundle_id
-                        AND cases.environment = white.environment AND cases.state = 'open'))
+            AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, word.granted_at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -275,8 +284,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.revoke_entitlement IS
-    'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where nothing '
-    'was. Periods that reach beyond are owed again, unless Apple has refunded them.';
+    'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where '
+    'nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
 
 -- Erasing a user ------------------------------------------------------------------------------------------------------
 
@@ -341,6 +350,7 @@ COMMENT ON COLUMN iap.moves.kind IS
     'resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; '
     'released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
 REVOKE ALL ON FUNCTION
-    iap.is_covered, iap.keep_entitlement, iap.erase_from_entitlements, iap.cover, iap.cover_entitled, iap.connect, iap.entitle,
+    iap.is_covered, iap.is_late_case, iap.why_not_covered, iap.keep_entitlement, iap.erase_from_entitlements, iap.cover,
+    iap.cover_entitled, iap.connect, iap.entitle,
     iap.revoke_entitlement
     FROM PUBLIC;

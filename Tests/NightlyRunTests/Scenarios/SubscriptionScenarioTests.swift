@@ -154,6 +154,41 @@ import Testing
         }
     }
 
+    /// A claim of a non-consumable hangs while the night finds it restored, and granted.
+    @Test func aHungClaimOfWhatWasGrantedHoldsUpNobody() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.nonConsumable: .entitlement])
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES (\(Play.bundleID), 'full', 'non_consumable', 'Full')
+                """)
+            let first = play.buy("2000000000000100", "full") { $0.productType = .nonConsumable }
+            let restored = play.buy("2000000000000101", "full", hoursAgo: 20) {
+                $0.productType = .nonConsumable
+                $0.originalID = first.id
+            }
+            try await entitle(play, until: play.began + 1_000_000_000)
+            let server = try await play.database.connect(as: "iap_app")
+            defer { server.close() }
+            try await server.execute("BEGIN")
+            _ = try await server.query(
+                """
+                SELECT iap.admit(
+                    \(Play.bundleID), 'Production', \(first.id), \(first.id), 'full', 1, \(first.purchasedAt), 'anna') AS told
+                """)
+            let told = try await server.query("SELECT iap.claim(\(Play.bundleID), \(first.id), 'anna') AS told")
+            #expect(try told.first?.decode("told", as: String.self) == "delivered")
+            try await play.upload(play.receipt([restored]), for: restored)
+            _ = try await play.night()
+            #expect(try await play.count("iap.white WHERE transaction_id = \(restored.id)") == 1)
+            try await server.execute("COMMIT")
+            #expect(try await play.night(2).findings.cases.isEmpty)
+            #expect(try await play.count("iap.excluded WHERE reason = 'restored'") == 1)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     /// A refund that Apple tells of while the grant is open is noted once it is not.
     @Test func aRefundDuringAnOpenGrantIsNotLost() async throws {
         try await withPlay { play in
