@@ -7,7 +7,7 @@
 --   iap_support  the support desk: reads all but the payloads of receipts, ends cases, and takes that back
 --   iap_finance  reads the views in schema finance
 --   iap_privacy  erases a person's data on request
---   iap_import   takes over a company's own history: iap-reconcile import
+--   iap_import   takes over a company's own history: iap-reconcile import, and the sources of a night
 
 DO $$
 DECLARE
@@ -54,7 +54,8 @@ GRANT pg_read_all_stats TO iap_job;
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
-    iap.journal_lines, iap.delivered_originals, iap.lock_space, iap.entitlements, iap.connections
+    iap.journal_lines, iap.delivered_originals, iap.lock_space, iap.entitlements, iap.connections,
+    iap.sources, iap.refused_rows
     TO iap_job;
 GRANT UPDATE (
     state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at, seal)
@@ -100,7 +101,7 @@ GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen TO iap_support;
 -- black. It never reads a payload.
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.uploads, iap.transactions, iap.white, iap.black, iap.excluded,
-    iap.cases, iap.delivered_originals
+    iap.cases, iap.delivered_originals, iap.entitlements, iap.sources, iap.source_files, iap.refused_rows
     TO iap_import;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
@@ -108,18 +109,20 @@ GRANT SELECT (
     ON iap.receipts TO iap_import;
 GRANT INSERT ON
     iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.delivered_originals,
-    iap.events
+    iap.events, iap.entitlements
     TO iap_import;
 GRANT UPDATE (type, name, list_price_milliunits, currency) ON iap.products TO iap_import;
 GRANT UPDATE (app_account_token, seal) ON iap.orders TO iap_import;
 GRANT UPDATE (order_id, transaction_id, device, submitted_at, seal) ON iap.receipts TO iap_import;
-GRANT UPDATE ON iap.transactions TO iap_import;
+GRANT UPDATE ON iap.transactions, iap.entitlements TO iap_import;
+GRANT INSERT, UPDATE, DELETE ON iap.sources, iap.source_files, iap.refused_rows TO iap_import;
 GRANT UPDATE (state, closed_at, closed_as, closed_by, note, assessed_at, assessed_run_id) ON iap.cases TO iap_import;
 GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
     iap.import_deliveries, iap.present, iap.enter, iap.amount_of, iap.position_of, iap.delivered, iap.excluded,
     iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.type_of,
-    iap.is_of_original, iap.withdraw_restored, iap.note, audit.receipt_seal
+    iap.is_of_original, iap.withdraw_restored, iap.note, iap.import_entitlements, iap.revoke_entitlement,
+    audit.receipt_seal
     TO iap_import;
 GRANT EXECUTE ON FUNCTION
     audit.seal(iap.transactions), audit.seal(iap.uploads), audit.seal(record)

@@ -7,7 +7,10 @@
 /// can be told to get a signal there; in any other build nothing happens.
 package enum Checkpoint: String, CaseIterable, Sendable {
     // Before the first receipt.
-    case connected, nightTaken, runBegun
+    case connected, nightTaken
+    // For each source, and each page of it.
+    case sourceOpened, sourceStored, sourcePageTaken, sourceEnded
+    case runBegun
     // For each bucket and batch.
     case bucketOwned, batchFetched, batchVerified
     case transactionsStaged, transactionsMerged, receiptsSettled, recordCommitting, recordCommitted

@@ -32,6 +32,7 @@ extension LedgerSession {
                             'iap.black', 'iap.excluded', 'iap.transactions', 'iap.moves', 'iap.entries',
                             'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events', 'iap.lock_space',
                             'iap.sales_reports', 'iap.sold_against_seen', 'iap.entitlements', 'iap.connections',
+                            'iap.sources', 'iap.refused_rows',
                             'audit.frontier', 'audit.links']),
                     (
                         'INSERT',
@@ -61,6 +62,27 @@ extension LedgerSession {
             ORDER BY 1
             """
         ).map { try $0.decode("missing", as: String.self) }
+    }
+
+    /// What the role may not do and an import must, such as "INSERT on iap.orders".
+    public func missingImportRights() async throws(LedgerError) -> [String] {
+        try await translating {
+            try await connection.query(
+                """
+                SELECT 'INSERT on iap.' || needed.relation AS missing
+                FROM unnest(ARRAY[
+                    'products', 'orders', 'receipts', 'uploads', 'transactions', 'entitlements', 'sources',
+                    'refused_rows']) AS needed (relation)
+                WHERE NOT has_table_privilege('iap.' || needed.relation, 'INSERT')
+                UNION ALL
+                SELECT 'EXECUTE on iap.' || proname
+                FROM pg_proc
+                WHERE pronamespace = 'iap'::regnamespace AND proname IN ('import_deliveries', 'import_entitlements')
+                    AND NOT has_function_privilege(oid, 'EXECUTE')
+                ORDER BY 1
+                """
+            ).map { try $0.decode("missing", as: String.self) }
+        }
     }
 
     /// What the role may not do and `check` and `resolve` must, such as "EXECUTE on iap.resolve".

@@ -14,7 +14,9 @@ struct SubscriptionHead {
 
 extension LedgerSession {
     /// Adds what is known of the subscriptions whose first periods without access are in the page.
-    func addSubscriptions(_ heads: [SubscriptionHead], to page: inout [CaseFacts], now: Date) async throws {
+    func addSubscriptions(
+        _ heads: [SubscriptionHead], to page: inout [CaseFacts], toldUpTo told: Date, now: Date
+    ) async throws {
         guard !heads.isEmpty else { return }
         let keys = heads.map { page[$0.index].key }
         let rows = try await connection.query(
@@ -33,7 +35,7 @@ extension LedgerSession {
                         white.transaction_id, white.original_transaction_id, head.original_transaction_id)
                     AND white.bundle_id = head.bundle_id AND white.environment = head.environment
                     AND white.purchased_at >= head.judged_from
-                    AND white.purchased_at <= \(now) - head.grace * interval '1 second'
+                    AND white.purchased_at <= \(told) - head.grace * interval '1 second'
                 OFFSET 0
             ) AS period
             LEFT JOIN entitlements

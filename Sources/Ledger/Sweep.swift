@@ -20,8 +20,10 @@ extension LedgerSession {
     /// Hands over the facts of the apps' white transactions past their grace of which a delivery is expected, in pages,
     /// the oldest purchase first; of a subscription those of its first period without access. All pages are of one
     /// snapshot, which the server keeps aside: the body may write, and nothing is locked.
+    ///
+    /// - Parameter told: up to when it is known what was delivered; what was in its grace then is no case yet.
     public func forEachPageOfFacts(
-        of apps: [App], expecting deliveries: [ExpectedDelivery], now: Date,
+        of apps: [App], expecting deliveries: [ExpectedDelivery], toldUpTo told: Date, now: Date,
         _ body: ([CaseFacts]) async throws(LedgerError) -> Void
     ) async throws(LedgerError) {
         try await translating {
@@ -43,7 +45,7 @@ extension LedgerSession {
                 LEFT JOIN products USING (bundle_id, product_id)
                 \(Self.expected(deliveries))
                 \(SightingColumns.join)
-                WHERE white.purchased_at <= \(now) - expected.grace * interval '1 second'
+                WHERE white.purchased_at <= \(told) - expected.grace * interval '1 second'
                     AND \(Self.isJudged) AND NOT (expected.mode = 'entitlement' AND \(Self.hasEarlierPeriod))
                 ORDER BY white.purchased_at, white.transaction_id, white.bundle_id, white.environment
                 """)
@@ -51,7 +53,7 @@ extension LedgerSession {
         do {
             let settings = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
             while true {
-                let page = try await translating { try await nextPage(apps: settings, now: now) }
+                let page = try await translating { try await nextPage(apps: settings, told: told, now: now) }
                 if page.isEmpty { break }
                 try await body(page)
             }
@@ -63,18 +65,20 @@ extension LedgerSession {
         try await translating { _ = try await connection.execute("CLOSE swept") }
     }
 
-    private func nextPage(apps: [BundleID: App], now: Date) async throws -> [CaseFacts] {
+    private func nextPage(apps: [BundleID: App], told: Date, now: Date) async throws -> [CaseFacts] {
         let rows = try await connection.query("FETCH 1000 FROM swept")
         var page = try rows.map { try CaseFacts($0, apps: apps, now: now) }
         try await addContext(
             to: &page, tokens: try rows.map { try $0.decode("app_account_token", as: String?.self) })
         let heads = try rows.enumerated().compactMap { try SubscriptionHead($0.element, index: $0.offset) }
-        try await addSubscriptions(heads, to: &page, now: now)
+        try await addSubscriptions(heads, to: &page, toldUpTo: told, now: now)
         return page
     }
 
     /// How many white transactions of which a delivery is expected are still within their grace.
-    public func pendingCount(_ deliveries: [ExpectedDelivery], now: Date) async throws(LedgerError) -> Int {
+    public func pendingCount(
+        _ deliveries: [ExpectedDelivery], toldUpTo told: Date
+    ) async throws(LedgerError) -> Int {
         try await translating {
             try await connection.only(
                 """
@@ -82,7 +86,7 @@ extension LedgerSession {
                 FROM white
                 LEFT JOIN products USING (bundle_id, product_id)
                 \(Self.expected(deliveries))
-                WHERE white.purchased_at > \(now) - expected.grace * interval '1 second' AND \(Self.isJudged)
+                WHERE white.purchased_at > \(told) - expected.grace * interval '1 second' AND \(Self.isJudged)
                 """
             ).decode("pending", as: Int.self)
         }

@@ -16,16 +16,21 @@ public struct Doctor: Sendable {
         public let text: String
         /// What to do about it.
         public let remedy: String?
+        /// What was seen, a line each.
+        public let details: [String]
 
-        public init(_ name: String, _ verdict: Verdict, _ text: String, remedy: String? = nil) {
+        public init(
+            _ name: String, _ verdict: Verdict, _ text: String, remedy: String? = nil, details: [String] = []
+        ) {
             self.name = name
             self.verdict = verdict
             self.text = text
             self.remedy = remedy
+            self.details = details
         }
     }
 
-    private let settings: JobSettings
+    let settings: JobSettings
     private let supportDatabase: String?
 
     /// - Parameter supportDatabase: the conninfo of the support desk, where it has one of its own.
@@ -36,7 +41,7 @@ public struct Doctor: Sendable {
 
     /// Examines the database, the apps' secrets and Apple. Changes nothing.
     public func examine() async -> [Finding] {
-        await database() + supportDesk() + apps() + apple()
+        await database() + supportDesk() + sources() + apps() + apple()
     }
 
     private func database() async -> [Finding] {
@@ -76,8 +81,9 @@ public struct Doctor: Sendable {
                     ? "its server has not said yet what it delivers, so nothing is called lost"
                     : "its server has not said yet what it delivers, so these paid purchases are not looked at: "
                         + types.joined(separator: ", "),
-                remedy: "Let it call iap.claim or iap.entitle where it delivers, import what was delivered, or set "
-                    + "consumable, non_consumable, auto_renewable, non_renewing in its section.")
+                remedy: "Let it call iap.claim or iap.entitle where it delivers, name tables of its own in "
+                    + "[source delivered] or [source entitlements], or set consumable, non_consumable, auto_renewable, "
+                    + "non_renewing in its section.")
         }
     }
 

@@ -5,7 +5,11 @@ public import Reconciliation
 public struct JobSettings: Sendable {
     /// As libpq understands it (`host=… dbname=…`, or a URI); empty for libpq's own environment and defaults.
     public var database: String
+    /// The database as whoever takes over a company's own history reaches it; nothing where it is the job's own way.
+    public var importDatabase: String?
     public var apps: [AppSettings]
+    /// What the night pulls from a company's own databases and files.
+    public var sources: [SourceSettings] = []
     public var apple: AppleSettings
     public var workers: Workers
     /// Database connections that own buckets at the same time.

@@ -62,8 +62,15 @@ public struct NightlyJob: Sendable {
             try await prepare(session, options)
             checkpoint(.nightTaken)
             try await services.checkAccess()
+            try await pullSources(options, stop: stop)
             return try await Run.begin(self, options, session: session, services: services, stop: stop)
         }
+    }
+
+    /// A dry run leaves no trace, and so takes nothing over: it goes by what was pulled before.
+    private func pullSources(_ options: RunOptions, stop: StopSignal) async throws(LedgerError) {
+        guard !options.isDryRun else { return }
+        try await SourcePuller(settings: settings, stop: stop, present: options.now ?? Date(), log: log).pull()
     }
 
     /// Hands over the findings of a run again: of the latest, or of the one named.
@@ -90,6 +97,7 @@ public struct NightlyJob: Sendable {
         var head = RunReport(kept, timeZone: settings.timeZone)
         head.history = try await session.history(upTo: kept.runID)
         head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
+        head.sources = try await session.sourcePulls(settings.sources.map(\.name))
         head.unpriced = try await session.unpricedProducts(isOwedOnly: true)
         head.unjudged = try await session.unjudged(
             try await session.expectedDeliveries(of: settings.apps.map(\.app)))

@@ -67,6 +67,7 @@ struct Run {
         checkpoint(.inboxDone)
         var leftOut = try await step { try await self.leftOut() }
         let receipts = try await step { try await session.receiptCounts(of: night.runID) }
+        let sources = try await step { try await session.sourcePulls(job.settings.sources.map(\.name)) }
         if night.verifier.isAppleDown {
             try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
         }
@@ -88,12 +89,14 @@ struct Run {
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: Date(), now: night.now,
-            timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut), receipts: receipts, totals: totals,
+            timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut, sources), receipts: receipts,
+            totals: totals,
             cases: try await step { try await session.caseCounts(runID: night.runID) }, pending: swept.pending,
             stages: night.stopwatch.stages)
         head.purged = purged
         head.leftOut = leftOut
         head.unjudged = swept.unjudged
+        head.sources = sources
         head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
         try await step {
@@ -161,7 +164,7 @@ struct Run {
         }
     }
 
-    private func outcome(_ receipts: ReceiptCounts, _ leftOut: LeftOut) -> RunOutcome {
+    private func outcome(_ receipts: ReceiptCounts, _ leftOut: LeftOut, _ sources: [SourcePull]) -> RunOutcome {
         if let reason = night.stop.reason { return .endedEarly(reason) }
         if night.verifier.isAppleDown {
             return .endedEarly("Apple went down; \(receipts.left) receipts wait for the next night")
@@ -172,6 +175,9 @@ struct Run {
             return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again\(why)")
         }
         if let why = leftOut.text { return .endedEarly(why) }
+        if let source = sources.first(where: { $0.problem != nil }), let problem = source.problem {
+            return .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")
+        }
         return .complete
     }
 

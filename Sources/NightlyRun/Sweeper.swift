@@ -23,11 +23,12 @@ struct Sweeper {
         try await session.noteConnections()
         let deliveries = try await session.expectedDeliveries(of: apps)
         try await session.coverEntitled(runID: night.runID, now: night.now)
+        let told = try await toldUpTo()
         var given = GivenOrders()
         var swept = Swept()
         var left: [AssessedCase] = []
         try await session.forEachPageOfFacts(
-            of: apps, expecting: deliveries, now: night.now
+            of: apps, expecting: deliveries, toldUpTo: told, now: night.now
         ) { page async throws(LedgerError) in
             let cases = page.map { given.assess($0) }
             swept.cases += cases.count
@@ -39,9 +40,17 @@ struct Sweeper {
         try await session.withdrawCases(expecting: deliveries, runID: night.runID, now: night.now)
         checkpoint(.casesClosed)
         swept.locked = left.map(\.key.id)
-        swept.pending = try await session.pendingCount(deliveries, now: night.now)
+        swept.pending = try await session.pendingCount(deliveries, toldUpTo: told)
         swept.unjudged = try await session.unjudged(deliveries)
         return swept
+    }
+
+    /// Up to when it is known what was delivered: now, or where sources tell of it when they were last pulled to their
+    /// end.
+    private func toldUpTo() async throws(LedgerError) -> Date {
+        let sources = night.settings.sources.filter(\.tellsOfDeliveries).map(\.name)
+        guard !sources.isEmpty else { return night.now }
+        return min(night.now, try await session.toldUpTo(sources) ?? .distantPast)
     }
 
     /// Gives those whose transaction another session has locked.

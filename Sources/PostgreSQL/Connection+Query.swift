@@ -20,6 +20,13 @@ extension Connection {
         return affected
     }
 
+    /// Runs a statement and returns the names of its result's columns, in their order.
+    public func columnNames(of sql: SQL) async throws(PostgreSQLError) -> [String] {
+        var names: [String] = []
+        try await run(sql) { names = $0.columns().names }
+        return names
+    }
+
     /// Runs several statements without values, as they stand, in one implicit transaction unless they say otherwise.
     public func executeScript(unsafe sql: String) async throws(PostgreSQLError) {
         let session = session

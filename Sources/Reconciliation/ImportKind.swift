@@ -6,6 +6,8 @@ public enum ImportKind: String, CaseIterable, Sendable {
     case orders
     /// Transactions whose goods were delivered: the black table.
     case delivered
+    /// What was granted of subscriptions, and until when.
+    case entitlements
     /// What the apps sell.
     case products
 }

@@ -17,6 +17,7 @@ import Testing
             contentsOf: PackageRoot.folder.appending(path: "cron/iap-reconcile.conf.example"), encoding: .utf8)
         let original = example.split(separator: "\n").filter { !$0.hasPrefix("#") }
             .map { $0.hasPrefix(";") ? $0.dropFirst() : $0 }
+            .filter { !$0.hasPrefix("query_file = ") }
             .filter { !$0.contains("_credential = ") && !$0.hasPrefix("certificate_authorities") }
             .joined(separator: "\n")
         var altering = Altering(seed: 20_261_121, scraps: Self.scraps)

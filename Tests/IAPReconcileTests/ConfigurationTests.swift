@@ -167,16 +167,20 @@ import Testing
         let sections = ["database", "apple", "run", "report", "retention"].compactMap { Sections.keys(of: $0) }
         let telling = TellingSections.names.compactMap { TellingSections.keys(of: $0, secrets: .leftAlone) }
         let known = sections.flatMap(\.keys) + telling.flatMap(\.keys).filter { $0 != "secret" }
-        let keys = known + AppSection.keys(secrets: .leftAlone).keys.filter { $0 != "shared_secret" }
+        let keys =
+            known + SourceSection.keys.keys + AppSection.keys(secrets: .leftAlone).keys.filter { $0 != "shared_secret" }
         for key in keys {
             #expect(text.contains("\n;\(key) = ") || text.contains("\n\(key) = "), "\(key) is missing")
         }
         let uncommented = text.split(separator: "\n").map { $0.hasPrefix(";") ? $0.dropFirst() : $0 }
             // Of a secret in a file and the same as a credential, one may be given.
+            // A query may stand here or in a file of its own.
+            .filter { !$0.hasPrefix("query_file = ") }
             .filter { !$0.contains("_credential = ") && !$0.hasPrefix("certificate_authorities") }
             .joined(separator: "\n")
         let whole = try Configuration.parse(uncommented, file: "example", secrets: .leftAlone)
         #expect(whole.settings.apple.requestsPerSecond == 200)
+        #expect(whole.settings.sources.map(\.name) == ["delivered", "entitlements"])
         #expect(whole.telling.mail?.to.count == 2 && whole.telling.metrics != nil && whole.telling.ping?.start != nil)
     }
 

@@ -9,7 +9,7 @@ import Testing
 
     @Test(
         arguments: [
-            (["import"], 64, "what to import is missing: receipts, orders, delivered, products"),
+            (["import"], 64, "what to import is missing: receipts, orders, delivered, entitlements, products"),
             (["import", "order", "x"], 64, "did you mean “orders”?"),
             (["import", "orders"], 64, "a file to import is missing; - is standard input"),
             (["import", "orders", "x", "y"], 64, "unexpected argument “y”"),

@@ -25,7 +25,7 @@ import Testing
             var cases: [AssessedCase] = []
             let apps = [try LedgerBench.app()]
             let expected = apps.flatMap { $0.expectedDeliveries(Connections()) }
-            try await session.forEachPageOfFacts(of: apps, expecting: expected, now: began) { page in
+            try await session.forEachPageOfFacts(of: apps, expecting: expected, toldUpTo: began, now: began) { page in
                 cases += page.map { AssessedCase(key: $0.key, assessment: Assessment(of: $0) { _ in false }) }
             }
             try await body(ledger, session, run, cases)
@@ -36,8 +36,8 @@ import Testing
         try await withCases(3) { ledger, session, run, cases in
             #expect(cases.count == 3)
             let expected = try LedgerBench.app().expectedDeliveries(Connections())
-            #expect(try await session.pendingCount(expected, now: began) == 0)
-            #expect(try await session.pendingCount(expected, now: began - 7000) == 3)
+            #expect(try await session.pendingCount(expected, toldUpTo: began) == 0)
+            #expect(try await session.pendingCount(expected, toldUpTo: began - 7000) == 3)
             #expect(try await session.store(cases, runID: run, now: began).isEmpty)
             #expect(try await session.store(cases, runID: run, now: began + 60).isEmpty)
             let opened: Int = try await ledger.value("(SELECT count(*) FROM iap.events WHERE kind = 'case_opened')")
@@ -180,7 +180,8 @@ import Testing
                 number: 1,
                 row: .product(
                     ImportedProduct(
-                        bundleID: app, product: Product(id: product, type: .consumable, name: "Gems", listPrice: nil))))
+                        bundleID: app, product: Product(id: product, type: .consumable, name: "Gems", listPrice: nil))),
+                name: "gems")
             try await session.prepareImport(of: .products)
             let batch = ImportBatch(kind: .products, lines: [line])
             #expect(try await session.take(batch, isRehearsal: true).taken == 1)

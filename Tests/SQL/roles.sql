@@ -54,9 +54,10 @@ SELECT results_eq(
         ('iap.entries', 'select'), ('iap.events', 'insert,select'), ('iap.excluded', 'select'),
         ('iap.journal_lines', 'select'), ('iap.lock_space', 'select'), ('iap.migrations', 'select'),
         ('iap.moves', 'insert,select'), ('iap.orders', 'select'), ('iap.products', 'select'),
-        ('iap.receipts', 'select'), ('iap.runs', 'insert,select,update'), ('iap.sales', 'insert,select'),
+        ('iap.receipts', 'select'), ('iap.refused_rows', 'select'), ('iap.runs', 'insert,select,update'),
+        ('iap.sales', 'insert,select'),
         ('iap.sales_reports', 'insert,select'), ('iap.sightings', 'insert,select,update'),
-        ('iap.sold_against_seen', 'select'), ('iap.trail', 'usage'), ('iap.transactions', 'insert,select,update'),
+        ('iap.sold_against_seen', 'select'), ('iap.sources', 'select'), ('iap.trail', 'usage'), ('iap.transactions', 'insert,select,update'),
         ('iap.uploads', 'select'), ('iap.white', 'select')$$,
     'the job''s rights on tables');
 SELECT results_eq(
@@ -73,9 +74,12 @@ SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_import' ORDER BY relation$$,
     $$VALUES
         ('iap.black', 'select'), ('iap.cases', 'select'), ('iap.delivered_originals', 'insert,select'),
-        ('iap.events', 'insert'), ('iap.excluded', 'select'), ('iap.migrations', 'select'), ('iap.moves', 'insert'),
+        ('iap.entitlements', 'insert,select,update'), ('iap.events', 'insert'), ('iap.excluded', 'select'),
+        ('iap.migrations', 'select'), ('iap.moves', 'insert'),
         ('iap.orders', 'insert,select'), ('iap.products', 'insert,select'), ('iap.receipt_number', 'usage'),
-        ('iap.receipts', 'insert'), ('iap.trail', 'usage'), ('iap.transactions', 'insert,select,update'),
+        ('iap.receipts', 'insert'), ('iap.refused_rows', 'delete,insert,select,update'),
+        ('iap.source_files', 'delete,insert,select,update'), ('iap.sources', 'delete,insert,select,update'),
+        ('iap.trail', 'usage'), ('iap.transactions', 'insert,select,update'),
         ('iap.uploads', 'insert,select'), ('iap.white', 'select')$$,
     'the import''s rights on tables');
 SELECT results_eq(
@@ -115,9 +119,11 @@ SELECT results_eq(
         ('iap_app', 'revoke_entitlement'), ('iap_app', 'submit_receipt'),
         ('iap_finance', 'is_beyond'), ('iap_finance', 'position_of'),
         ('iap_import', 'amount_of'), ('iap_import', 'delivered'), ('iap_import', 'enter'), ('iap_import', 'excluded'),
-        ('iap_import', 'follow_cases'), ('iap_import', 'import_deliveries'), ('iap_import', 'is_of_original'),
+        ('iap_import', 'follow_cases'), ('iap_import', 'import_deliveries'),
+        ('iap_import', 'import_entitlements'), ('iap_import', 'is_of_original'),
         ('iap_import', 'kind_of_move'), ('iap_import', 'log_moves'), ('iap_import', 'move'), ('iap_import', 'note'),
-        ('iap_import', 'position_of'), ('iap_import', 'present'), ('iap_import', 'take_originals'),
+        ('iap_import', 'position_of'), ('iap_import', 'present'), ('iap_import', 'revoke_entitlement'),
+        ('iap_import', 'take_originals'),
         ('iap_import', 'type_of'), ('iap_import', 'withdraw_restored'),
         ('iap_job', 'amount_of'), ('iap_job', 'close_books'), ('iap_job', 'connect'), ('iap_job', 'corrected'),
         ('iap_job', 'count_purgeable'), ('iap_job', 'cover'), ('iap_job', 'cover_entitled'), ('iap_job', 'delivered'),

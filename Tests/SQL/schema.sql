@@ -1508,12 +1508,6 @@ $$;
 
 COMMENT ON FUNCTION iap.import_deliveries(deliveries iap.verified[]) IS 'Takes what a company delivered before into black, and says how many transactions are black since.';
 
-CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    RETURN ((number > upto) OR (number <@ gaps));
-
-COMMENT ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) IS 'Whether an entry, a move or an event lies beyond a frontier.';
-
 CREATE TABLE iap.entitlements (
     original_transaction_id text NOT NULL COLLATE pg_catalog."C",
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -1528,6 +1522,49 @@ CREATE TABLE iap.entitlements (
 COMMENT ON TABLE iap.entitlements IS 'Until when the apps'' servers have granted subscriptions: a row for each original transaction.';
 
 COMMENT ON COLUMN iap.entitlements.seal IS 'Of the whole row: see audit.seal.';
+
+CREATE FUNCTION iap.import_entitlements(words iap.entitlements[]) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    taken bigint;
+    word  iap.entitlements;
+BEGIN
+    INSERT INTO entitlements AS known
+    SELECT granted.* FROM unnest(words) AS granted
+    ORDER BY granted.original_transaction_id, granted.bundle_id
+    ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
+    SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
+        revoked_at = EXCLUDED.revoked_at,
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
+            known.original_transaction_id, known.bundle_id, EXCLUDED.user_id, EXCLUDED.entitled_until,
+            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, NULL)::iap.entitlements)
+            ELSE known.seal END
+    WHERE known.entitled_until < EXCLUDED.entitled_until;
+    GET DIAGNOSTICS taken = ROW_COUNT;
+
+    FOR word IN
+        SELECT revoked.*
+        FROM unnest(words) AS revoked
+        JOIN entitlements AS known USING (original_transaction_id, bundle_id)
+        WHERE revoked.revoked_at IS NOT NULL AND known.entitled_until > revoked.entitled_until
+        ORDER BY revoked.original_transaction_id, revoked.bundle_id
+    LOOP
+        PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
+        taken := taken + 1;
+    END LOOP;
+    RETURN taken;
+END
+$$;
+
+COMMENT ON FUNCTION iap.import_entitlements(words iap.entitlements[]) IS 'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it says that the grant was revoked. What is covered moves in the night.';
+
+CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN ((number > upto) OR (number <@ gaps));
+
+COMMENT ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) IS 'Whether an entry, a move or an event lies beyond a frontier.';
 
 CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -1918,14 +1955,18 @@ CREATE FUNCTION iap.present() RETURNS timestamp with time zone
 DECLARE
     set_to text := current_setting('iap.present', true);
 BEGIN
-    IF set_to <> '' AND has_table_privilege(session_user, 'iap.runs', 'INSERT') THEN
+    IF set_to <> ''
+        AND (
+            has_table_privilege(session_user, 'iap.runs', 'INSERT')
+            OR has_table_privilege(session_user, 'iap.sources', 'INSERT'))
+    THEN
         RETURN set_to::timestamptz;
     END IF;
     RETURN now();
 END
 $$;
 
-COMMENT ON FUNCTION iap.present() IS 'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present. An app''s server can''t set it.';
+COMMENT ON FUNCTION iap.present() IS 'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present, also where it pulls as iap_import. An app''s server can''t set it.';
 
 CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4283,6 +4324,16 @@ CREATE SEQUENCE iap.receipt_number
     NO MAXVALUE
     CACHE 1;
 
+CREATE TABLE iap.refused_rows (
+    source text NOT NULL COLLATE pg_catalog."C",
+    row_id text NOT NULL COLLATE pg_catalog."C",
+    reason text NOT NULL,
+    what text NOT NULL,
+    refused_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE iap.refused_rows IS 'Rows of a source that could not be taken, and why; a row goes once it was taken after all.';
+
 ALTER TABLE iap.runs ALTER COLUMN run_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME iap.runs_run_id_seq
     START WITH 1
@@ -4300,6 +4351,32 @@ ALTER TABLE iap.sales_reports ALTER COLUMN report_id ADD GENERATED ALWAYS AS IDE
     NO MAXVALUE
     CACHE 1
 );
+
+CREATE TABLE iap.source_files (
+    source text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    size bigint NOT NULL,
+    modified_at timestamp with time zone NOT NULL,
+    taken_at timestamp with time zone NOT NULL
+);
+
+COMMENT ON TABLE iap.source_files IS 'The files of a source that were taken; one that changed is taken again.';
+
+CREATE TABLE iap.sources (
+    source text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL,
+    definition text NOT NULL,
+    watermark text,
+    pulled_at timestamp with time zone,
+    tried_at timestamp with time zone NOT NULL,
+    taken bigint DEFAULT 0 NOT NULL,
+    already_there bigint DEFAULT 0 NOT NULL,
+    refused bigint DEFAULT 0 NOT NULL,
+    problem text,
+    CONSTRAINT sources_kind_check CHECK ((kind = ANY (ARRAY['receipts'::text, 'orders'::text, 'delivered'::text, 'entitlements'::text, 'products'::text])))
+);
+
+COMMENT ON TABLE iap.sources IS 'What the night pulls from a company''s own database or files, and how far.';
 
 ALTER TABLE ONLY audit.erasures
     ADD CONSTRAINT erasures_pkey PRIMARY KEY (number);
@@ -4358,6 +4435,9 @@ ALTER TABLE ONLY iap.products
 ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT receipts_pkey PRIMARY KEY (bucket, receipt_id);
 
+ALTER TABLE ONLY iap.refused_rows
+    ADD CONSTRAINT refused_rows_pkey PRIMARY KEY (source, row_id);
+
 ALTER TABLE ONLY iap.runs
     ADD CONSTRAINT runs_closing_number_key UNIQUE (closing_number);
 
@@ -4369,6 +4449,12 @@ ALTER TABLE ONLY iap.sales_reports
 
 ALTER TABLE ONLY iap.sightings
     ADD CONSTRAINT sightings_pkey PRIMARY KEY (transaction_id, bundle_id, environment, bucket, receipt_id);
+
+ALTER TABLE ONLY iap.source_files
+    ADD CONSTRAINT source_files_pkey PRIMARY KEY (source, name);
+
+ALTER TABLE ONLY iap.sources
+    ADD CONSTRAINT sources_pkey PRIMARY KEY (source);
 
 ALTER TABLE ONLY iap.transactions
     ADD CONSTRAINT transactions_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
@@ -4522,6 +4608,8 @@ REVOKE ALL ON FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with
 REVOKE ALL ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.import_deliveries(deliveries iap.verified[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.import_entitlements(words iap.entitlements[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) FROM PUBLIC;
 

@@ -22,7 +22,8 @@ enum Databases {
                     let admin = try await stage.connect()
                     defer { admin.close() }
                     _ = try await admin.query(
-                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'iap_job'")
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename IN ('iap_job', 'iap_import')"
+                    )
                 }
             },
         ]

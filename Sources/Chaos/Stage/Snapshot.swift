@@ -25,7 +25,7 @@ struct Snapshot: Sendable {
 
     init(_ connection: Connection, report: String, ofNights: Bool) async throws {
         let passing = Self.runs + (ofNights ? Self.nights : [])
-        for table in ["white", "black", "excluded", "sightings", "cases"] {
+        for table in ["white", "black", "excluded", "sightings", "cases", "orders", "entitlements"] {
             rows[table] = try await Self.rows(of: table, without: passing, connection)
         }
         rows["receipts"] = try await Self.rows(of: "receipts", without: passing + ["payload"], connection)

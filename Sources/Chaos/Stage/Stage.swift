@@ -17,13 +17,14 @@ struct Stage: Sendable {
 
     /// The job as cron starts it, undisturbed.
     var job: Job {
-        Job(
+        let own = [
+            "apple": ["timeout": "5s", "root_certificates": Theatre.roots(in: theatre.scratch)],
+            "run": ["batch_size": "20"],
+            "database": ["import_conninfo": theatre.cluster.conninfo(user: "iap_import", database: database)],
+        ]
+        return Job(
             conninfo: theatre.cluster.conninfo(user: "iap_job", database: database), store: theatre.store.base,
-            reports: reports,
-            settings: [
-                "apple": ["timeout": "5s", "root_certificates": Theatre.roots(in: theatre.scratch)],
-                "run": ["batch_size": "20"],
-            ])
+            reports: reports, settings: own.merging(Shop.sections(conninfo: superuser)) { own, _ in own })
     }
 
     func connect(as user: String = "postgres") async throws -> Connection {
@@ -85,7 +86,7 @@ struct Stage: Sendable {
         defer { connection.close() }
         let others: SQL = """
             SELECT FROM pg_stat_activity
-            WHERE datname = current_database() AND usename = 'iap_job' AND backend_type = 'client backend'
+            WHERE datname = current_database() AND usename IN ('iap_job', 'iap_import') AND backend_type = 'client backend'
             """
         let end = ContinuousClock.now + .seconds(60)
         while try await !connection.query(others).isEmpty {

@@ -129,6 +129,9 @@ func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Va
             try writePrivately(secret, to: "\(options.scratch)/\(app.bundleID)")
         }
         _ = try await world.populate(database.conninfo)
+        let connection = try await database.connect()
+        try await Shop(world: world).open(in: connection)
+        connection.close()
         var theatre = Theatre(
             world: world, database: database, scratch: options.scratch,
             program: "\(options.programs)/iap-reconcile", store: addresses,

@@ -38,8 +38,8 @@ enum Help {
               --dry-run          do everything and roll it back
           migrate                bring the database's schema up to date
               --print            show the SQL instead
-          import KIND FILE       take over a company's own history: receipts, orders, delivered or products,
-                                 as CSV or JSON Lines; - is standard input; connects best as role iap_import
+          import KIND FILE       take over a company's own history: receipts, orders, delivered, entitlements or
+                                 products, as CSV or JSON Lines; - is standard input; best as role iap_import
               --format FORMAT    csv or jsonl, where neither the file's name nor its first byte tells
               --refused FILE     write the lines that are not taken, with the reasons, as CSV
               --dry-run          do everything and roll it back

@@ -57,6 +57,7 @@ extension Work {
             case .wrong: "wrong  "
             }
         let remedy = finding.remedy.map { "         → \($0)\n" } ?? ""
-        return "\(mark)  \(finding.name): \(finding.text)\n\(remedy)"
+        let details = finding.details.map { "           \($0)\n" }.joined()
+        return "\(mark)  \(finding.name): \(finding.text)\n\(details)\(remedy)"
     }
 }

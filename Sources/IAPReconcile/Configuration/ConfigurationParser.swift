@@ -12,6 +12,7 @@ struct ConfigurationParser {
     private var configuration = Configuration()
     private var telling = TellingSections()
     private var apps: [AppSection] = []
+    private var sources: [SourceSection] = []
     /// Where each section began, and each of its keys stands.
     private var seen: [[String]: Int] = [:]
 
@@ -33,6 +34,14 @@ struct ConfigurationParser {
             } catch {
                 throw ConfigurationError(
                     file: file, line: seen[["app", app.bundleID.text]], text: "[app \(app.bundleID)]: \(error.text)")
+            }
+        }
+        for source in sources {
+            do {
+                finished.settings.sources.append(try source.settings())
+            } catch {
+                throw ConfigurationError(
+                    file: file, line: seen[["source", source.name]], text: "[source \(source.name)]: \(error.text)")
             }
         }
         finished.telling = try tellingSettings()
@@ -63,18 +72,31 @@ struct ConfigurationParser {
 
     private mutating func begin(_ entry: IniEntry) throws(ConfigurationError) {
         if Sections.keys(of: entry.section) != nil || tellingKeys[entry.section] != nil { return }
-        let words = entry.section.split(whereSeparator: \.isWhitespace)
+        let words = entry.section.split(whereSeparator: \.isWhitespace).map(String.init)
+        if words.first == "source" { return try beginSource(entry, words) }
         guard words.first == "app" else {
             throw error(
                 entry.line,
                 "unknown section [\(entry.section)]"
                     + NearestName.suggestion(for: entry.section, in: sections))
         }
-        guard words.count == 2, let bundleID = BundleID(String(words[1])) else {
+        guard words.count == 2, let bundleID = BundleID(words[1]) else {
             throw error(entry.line, "an app's section names its bundle id, such as [app com.example.game]")
         }
         try once(["app", bundleID.text], "the app \(bundleID)", at: entry.line)
         apps.append(AppSection(bundleID: bundleID))
+    }
+
+    private mutating func beginSource(_ entry: IniEntry, _ words: [String]) throws(ConfigurationError) {
+        guard let source = SourceSection(words: words) else {
+            let kinds = ImportKind.allCases.map(\.rawValue)
+            throw error(
+                entry.line,
+                "a source's section names what it holds, one of \(kinds.joined(separator: ", ")), such as "
+                    + "[source delivered]\(NearestName.suggestion(for: words.dropFirst().first ?? "", in: kinds))")
+        }
+        try once(["source", source.name], "the source \(source.name)", at: entry.line)
+        sources.append(source)
     }
 
     private mutating func take(_ setting: Setting, of section: String) throws(ConfigurationError) {
@@ -84,6 +106,10 @@ struct ConfigurationParser {
         if let keys = Sections.keys(of: section) {
             try Self.key(setting, among: keys, of: section).read(setting, &configuration)
             if section == "database", setting.key.hasSuffix("conninfo") { try refuseOpenPassword(setting) }
+        } else if section.hasPrefix("source"), var source = sources.popLast() {
+            try Self.key(setting, among: SourceSection.keys, of: section).read(setting, &source)
+            sources.append(source)
+            if setting.key == "conninfo" { try refuseOpenPassword(setting) }
         } else if let keys = tellingKeys[section] {
             try Self.key(setting, among: keys, of: section).read(setting, &telling)
         } else if var app = apps.popLast() {

@@ -28,7 +28,8 @@ enum IniFile {
         if let line = reading.tooLongLine {
             throw ConfigurationError(
                 file: file, line: line,
-                text: "the line is longer than \(reading.longest) bytes; where it is a conninfo, use a service file")
+                text: "the line is longer than \(reading.longest) bytes; where it is a conninfo, use a service file; "
+                    + "where it is a query, query_file")
         }
         guard failedLine == 0 else {
             throw ConfigurationError(

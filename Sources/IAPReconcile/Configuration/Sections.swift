@@ -5,7 +5,7 @@ import Reporting
 
 /// The sections that every configuration may hold once, and their keys.
 enum Sections {
-    static let names = ["database", "apple", "run", "report", "retention", "app BUNDLE"]
+    static let names = ["database", "apple", "run", "report", "retention", "source KIND", "app BUNDLE"]
 
     static func keys(of section: String) -> [String: SettingKey<Configuration>]? {
         switch section {
@@ -25,6 +25,9 @@ enum Sections {
             },
             "support_conninfo": SettingKey { setting, to throws(ConfigurationError) in
                 to.supportDatabase = try setting.nonEmpty()
+            },
+            "import_conninfo": SettingKey { setting, to throws(ConfigurationError) in
+                to.settings.importDatabase = try setting.nonEmpty()
             },
             "privacy_conninfo": SettingKey { setting, to throws(ConfigurationError) in
                 to.privacyDatabase = try setting.nonEmpty()

@@ -76,6 +76,20 @@ struct Setting {
         return seconds
     }
 
+    /// What a text file holds.
+    ///
+    /// - Parameter longest: bytes.
+    func text(ofFile longest: Int) throws(ConfigurationError) -> String {
+        let path = try nonEmpty()
+        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: longest + 1) else {
+            throw error("“\(path)” can't be read: \(String(cString: strerror(errno)))")
+        }
+        guard data.count <= longest, let text = String(data: data, encoding: .utf8),
+            text.contains(where: { !$0.isWhitespace }), !text.contains("\0")
+        else { throw error("“\(path)” is empty, no text in UTF-8, or longer than \(longest >> 10) KiB") }
+        return text
+    }
+
     /// The address of an HTTP server.
     func address() throws(ConfigurationError) -> String {
         guard let address = URL(string: text), ["http", "https"].contains(address.scheme), address.host() != nil

@@ -7,40 +7,56 @@ struct DeliveriesImport {
     /// How many lines are staged.
     let staged: Int
 
-    func merge() async throws -> (taken: Int, contradicted: [Int]) {
+    func merge() async throws -> (taken: Int, contradicted: [Int: Contradiction]) {
         let taken = try await take()
-        return (taken, taken < staged ? try await contradicted() : [])
+        return (taken, taken < staged ? try await contradicted() : [:])
     }
 
     private func take() async throws -> Int {
         try await connection.only(
             """
             SELECT import_deliveries(
-                array_agg(
+                coalesce(array_agg(
                     ROW(
                         transaction_id, bundle_id, environment, original_transaction_id, product_id, NULL, quantity,
                         purchased_at, NULL, NULL, false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'app_server',
                         now(), NULL, user_id, order_id, NULL, delivered_at, NULL)::iap.verified
-                    ORDER BY transaction_id, bundle_id, environment)) AS taken
+                    ORDER BY transaction_id, bundle_id, environment), '{}')) AS taken
             FROM (
                 SELECT DISTINCT ON (transaction_id, bundle_id, environment) *
                 FROM incoming
+                WHERE NOT \(Self.isOfAnotherApp)
                 ORDER BY transaction_id, bundle_id, environment, line
             ) AS delivered
             """
         ).decode("taken", as: Int.self)
     }
 
-    /// Lines that say it was delivered to another user than black does.
-    private func contradicted() async throws -> [Int] {
-        try await connection.query(
+    /// Apple gives an id once: what is known of one app is not another's.
+    private static let isOfAnotherApp: SQL = """
+        EXISTS (
+            SELECT FROM transactions AS other
+            WHERE other.transaction_id = incoming.transaction_id AND other.environment = incoming.environment
+                AND other.bundle_id <> incoming.bundle_id AND other.place <> 'excluded')
+        """
+
+    /// Lines that say it was delivered to another user than black does, or in another app.
+    private func contradicted() async throws -> [Int: Contradiction] {
+        let rows = try await connection.query(
             """
-            SELECT line
+            SELECT line, false AS is_of_another_app
             FROM incoming
             JOIN black USING (transaction_id, bundle_id, environment)
             WHERE incoming.user_id <> black.user_id
-            ORDER BY line
-            """
-        ).map { try $0.decode("line", as: Int.self) }
+            UNION ALL
+            SELECT line, true
+            FROM incoming
+            WHERE \(Self.isOfAnotherApp)
+            """)
+        return Dictionary(
+            try rows.map { row in
+                let isOfAnotherApp = try row.decode("is_of_another_app", as: Bool.self)
+                return (try row.decode("line", as: Int.self), isOfAnotherApp ? .otherApp : .otherUser)
+            }, uniquingKeysWith: { first, _ in first })
     }
 }

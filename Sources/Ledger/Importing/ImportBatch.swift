@@ -1,14 +1,35 @@
 public import Reconciliation
 
-/// A line of a file that is imported, and what it says.
+/// A line of a file that is imported, or a row of a source, and what it says.
 public struct ImportLine: Sendable {
     /// Counted from 1, the header included.
     public let number: Int
     public let row: ImportedRow
+    /// By which the company knows it.
+    public let name: String
 
-    public init(number: Int, row: ImportedRow) {
+    public init(number: Int, row: ImportedRow, name: String) {
         self.number = number
         self.row = row
+        self.name = name
+    }
+
+    func refused(_ contradiction: Contradiction) -> RefusedRow {
+        RefusedRow(id: name, reason: "contradiction", text: contradiction.text)
+    }
+}
+
+/// What the ledger says against a line.
+public enum Contradiction: Sendable, Hashable {
+    case otherUser, otherOrder, otherApp
+
+    /// In a sentence.
+    public var text: String {
+        switch self {
+        case .otherUser: "this transaction was delivered to another user already"
+        case .otherOrder: "this order is registered already, with another user, product or quantity"
+        case .otherApp: "the ledger knows this transaction as one of another app's"
+        }
     }
 }
 
@@ -27,10 +48,10 @@ public struct ImportBatch: Sendable {
 public struct ImportOutcome: Hashable, Sendable {
     public let taken: Int
     public let alreadyThere: Int
-    /// The numbers of the lines that were left, since the ledger says otherwise.
-    public let contradicted: [Int]
+    /// What the ledger says against the lines that were left, by their numbers.
+    public let contradicted: [Int: Contradiction]
 
-    init(of batch: ImportBatch, taken: Int, contradicted: [Int]) {
+    init(of batch: ImportBatch, taken: Int, contradicted: [Int: Contradiction]) {
         self.taken = taken
         self.contradicted = contradicted
         alreadyThere = batch.lines.count - taken - contradicted.count

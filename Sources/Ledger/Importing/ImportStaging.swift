@@ -18,7 +18,9 @@ struct ImportStaging {
 
     var definition: String {
         let columns = columns.map { "\($0.name) \($0.type)" }.joined(separator: ", ")
-        return "CREATE TEMPORARY TABLE incoming (\(columns)) ON COMMIT DELETE ROWS;\n\(more)"
+        // What lines of another kind were staged in.
+        return
+            "DROP TABLE IF EXISTS pg_temp.incoming, pg_temp.incoming_keys;\nCREATE TEMPORARY TABLE incoming (\(columns)) ON COMMIT DELETE ROWS;\n\(more)"
     }
 
     private static let id = #"text COLLATE "C" NOT NULL"#
@@ -42,6 +44,11 @@ struct ImportStaging {
                 ("purchased_at", "timestamptz NOT NULL"), ("user_id", "text"), ("order_id", "text"),
                 ("delivered_at", "timestamptz NOT NULL"),
             ]
+        case .entitlements:
+            [
+                ("original_transaction_id", id), ("bundle_id", id), ("user_id", "text NOT NULL"),
+                ("entitled_until", "timestamptz"), ("revoked_at", "timestamptz"),
+            ]
         case .products:
             [
                 ("bundle_id", id), ("product_id", id), ("type", "text NOT NULL"), ("name", "text NOT NULL"),
@@ -59,6 +66,7 @@ extension ImportLine {
         case .receipt(let receipt): receipt.append(to: &copied)
         case .order(let order): order.append(to: &copied)
         case .delivery(let delivery): delivery.append(to: &copied)
+        case .entitlement(let entitlement): entitlement.append(to: &copied)
         case .product(let product): product.append(to: &copied)
         }
     }
@@ -100,6 +108,16 @@ extension ImportedDelivery {
         copied.append(userID)
         copied.append(orderID)
         copied.append(deliveredAt)
+    }
+}
+
+extension ImportedEntitlement {
+    fileprivate func append(to copied: inout CopyRow) {
+        copied.append(originalID.text)
+        copied.append(bundleID.text)
+        copied.append(userID)
+        copied.append(until)
+        copied.append(revokedAt)
     }
 }
 

@@ -6,6 +6,7 @@ public enum ImportedRow: Sendable {
     case receipt(ImportedReceipt)
     case order(ImportedOrder)
     case delivery(ImportedDelivery)
+    case entitlement(ImportedEntitlement)
     case product(ImportedProduct)
 }
 
@@ -83,6 +84,27 @@ public struct ImportedDelivery: Sendable {
         self.userID = userID
         self.orderID = orderID
         self.deliveredAt = deliveredAt
+    }
+}
+
+/// Until when an app's server has granted what an original transaction bought.
+public struct ImportedEntitlement: Sendable {
+    public var originalID: TransactionID
+    public var bundleID: BundleID
+    public var userID: String
+    /// Nothing where it was granted for ever.
+    public var until: Date?
+    /// When the grant was taken back; nothing where it was not.
+    public var revokedAt: Date?
+
+    public init(
+        originalID: TransactionID, bundleID: BundleID, userID: String, until: Date?, revokedAt: Date?
+    ) {
+        self.originalID = originalID
+        self.bundleID = bundleID
+        self.userID = userID
+        self.until = until
+        self.revokedAt = revokedAt
     }
 }
 

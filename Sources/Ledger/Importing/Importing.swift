@@ -2,7 +2,8 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Makes the session ready to take lines of one kind. Again after a reconnect: the staging table is the session's.
+    /// Makes the session ready to take lines of one kind, and of no other. Again after a reconnect: the staging table is
+    /// the session's.
     public func prepareImport(of kind: ImportKind) async throws(LedgerError) {
         try await translating {
             try await connection.executeScript(unsafe: ImportStaging(kind).definition)
@@ -17,7 +18,6 @@ extension LedgerSession {
     /// - Throws: `LedgerError.conflict` when another session's lock was in the way and the batch should be taken
     ///   again.
     public func take(_ batch: ImportBatch, isRehearsal: Bool) async throws(LedgerError) -> ImportOutcome {
-        guard !batch.lines.isEmpty else { return ImportOutcome(of: batch, taken: 0, contradicted: []) }
         return try await translating {
             do {
                 return try await connection.transaction {
@@ -44,13 +44,15 @@ extension LedgerSession {
         }
     }
 
-    private func merge(_ batch: ImportBatch) async throws -> ImportOutcome {
+    func merge(_ batch: ImportBatch) async throws -> ImportOutcome {
+        if batch.lines.isEmpty { return ImportOutcome(of: batch, taken: 0, contradicted: [:]) }
         try await stage(batch)
         let staged = batch.lines.count
         let taken: Int
-        var contradicted: [Int] = []
+        var contradicted: [Int: Contradiction] = [:]
         switch batch.kind {
         case .receipts: taken = try await ReceiptsImport(connection: connection).merge()
+        case .entitlements: taken = try await EntitlementsImport(connection: connection).merge()
         case .products: taken = try await ProductsImport(connection: connection).merge()
         case .orders:
             (taken, contradicted) = try await OrdersImport(connection: connection, staged: staged).merge()

@@ -7,9 +7,9 @@ struct OrdersImport {
     /// How many lines are staged.
     let staged: Int
 
-    func merge() async throws -> (taken: Int, contradicted: [Int]) {
+    func merge() async throws -> (taken: Int, contradicted: [Int: Contradiction]) {
         let taken = try await take()
-        guard taken < staged else { return (taken, []) }
+        guard taken < staged else { return (taken, [:]) }
         try await learnTokens()
         return (taken, try await contradicted())
     }
@@ -46,8 +46,8 @@ struct OrdersImport {
             """)
     }
 
-    private func contradicted() async throws -> [Int] {
-        try await connection.query(
+    private func contradicted() async throws -> [Int: Contradiction] {
+        let rows = try await connection.query(
             """
             SELECT line
             FROM incoming
@@ -55,7 +55,8 @@ struct OrdersImport {
             WHERE (orders.user_id, orders.product_id, orders.quantity)
                 IS DISTINCT FROM (incoming.user_id, incoming.product_id, incoming.quantity)
             ORDER BY line
-            """
-        ).map { try $0.decode("line", as: Int.self) }
+            """)
+        return Dictionary(
+            uniqueKeysWithValues: try rows.map { (try $0.decode("line", as: Int.self), .otherOrder) })
     }
 }

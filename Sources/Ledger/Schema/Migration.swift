@@ -17,6 +17,8 @@ public struct Migration: Sendable, Hashable {
         Migration(
             number: 2, name: "entitlements",
             sql: String(decoding: PackageResources._002_entitlements_sql, as: UTF8.self)),
+        Migration(
+            number: 3, name: "sources", sql: String(decoding: PackageResources._003_sources_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

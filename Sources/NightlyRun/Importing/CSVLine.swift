@@ -10,19 +10,9 @@ struct CSVLineParser {
         guard let names = reader.fields(of: header) else {
             throw .badHeader(file: file, why: "is no line of CSV as RFC 4180 has it")
         }
-        let known = kind.fieldsByColumn
-        var columns: [ImportField] = []
-        for name in names {
-            guard let name else { throw .badHeader(file: file, why: "is not UTF-8") }
-            guard let field = known[name] else {
-                throw .unknownColumn(name, kind: kind, known: known.keys.sorted())
-            }
-            guard !columns.contains(field) else { throw .repeatedColumn(name) }
-            columns.append(field)
-        }
-        let missing = kind.fields.required.filter { !columns.contains($0) }
-        guard missing.isEmpty else { throw .missingColumns(missing.map(\.column), kind: kind) }
-        self.columns = columns
+        let known = names.compactMap(\.self)
+        guard known.count == names.count else { throw .badHeader(file: file, why: "is not UTF-8") }
+        columns = try kind.fields(inColumns: known)
     }
 
     /// Nothing where the bytes are no record of CSV.

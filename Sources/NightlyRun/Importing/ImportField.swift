@@ -5,6 +5,7 @@ enum ImportField: Int, CaseIterable {
     case bundleID, userID, payload, transactionID, orderID, device, submittedAt
     case productID, quantity, appAccountToken, createdAt
     case environment, originalTransactionID, purchasedAt, deliveredAt
+    case entitledUntil, revokedAt
     case type, name, listPriceMilliunits, currency
 
     var column: String {
@@ -24,6 +25,8 @@ enum ImportField: Int, CaseIterable {
         case .originalTransactionID: "original_transaction_id"
         case .purchasedAt: "purchased_at"
         case .deliveredAt: "delivered_at"
+        case .entitledUntil: "entitled_until"
+        case .revokedAt: "revoked_at"
         case .type: "type"
         case .name: "name"
         case .listPriceMilliunits: "list_price_milliunits"
@@ -34,7 +37,7 @@ enum ImportField: Int, CaseIterable {
     /// Whether it is a moment, which alone may be a number with a fraction.
     var isTime: Bool {
         switch self {
-        case .submittedAt, .createdAt, .purchasedAt, .deliveredAt: true
+        case .submittedAt, .createdAt, .purchasedAt, .deliveredAt, .entitledUntil, .revokedAt: true
         default: false
         }
     }
@@ -53,6 +56,8 @@ extension ImportKind {
                 [.bundleID, .transactionID, .productID, .purchasedAt, .deliveredAt],
                 [.environment, .originalTransactionID, .quantity, .userID, .orderID]
             )
+        case .entitlements:
+            ([.bundleID, .originalTransactionID, .userID, .entitledUntil], [.revokedAt])
         case .products:
             ([.bundleID, .productID, .type, .name], [.listPriceMilliunits, .currency])
         }
@@ -63,12 +68,29 @@ extension ImportKind {
         Dictionary(uniqueKeysWithValues: (fields.required + fields.optional).map { ($0.column, $0) })
     }
 
+    /// The fields that columns of these names hold.
+    func fields(inColumns names: [String]) throws(ImportError) -> [ImportField] {
+        let known = fieldsByColumn
+        var columns: [ImportField] = []
+        for name in names {
+            guard let field = known[name] else {
+                throw .unknownColumn(name, kind: self, known: known.keys.sorted())
+            }
+            guard !columns.contains(field) else { throw .repeatedColumn(name) }
+            columns.append(field)
+        }
+        let missing = fields.required.filter { !columns.contains($0) }
+        guard missing.isEmpty else { throw .missingColumns(missing.map(\.column), kind: self) }
+        return columns
+    }
+
     /// The fields by one of which the company knows a line, the best first.
     var identifying: [ImportField] {
         switch self {
         case .receipts: [.transactionID, .orderID]
         case .orders: [.orderID]
         case .delivered: [.transactionID]
+        case .entitlements: [.originalTransactionID]
         case .products: [.productID]
         }
     }

@@ -34,9 +34,6 @@ public struct ImportSummary: Hashable, Sendable {
 /// Takes over a company's own history, a file at a time. It holds a few thousand lines at a time, however long the file
 /// is, and takes each line once, however often it is run: after a crash the same file is simply imported again.
 public struct ImportJob: Sendable {
-    /// Seconds for which a lost database is waited for: a restart takes less.
-    private static let patience = 60.0
-
     private let ledger: LedgerSettings
     private let log: @Sendable (LogEntry) -> Void
     private let progress: @Sendable (RunProgress) -> Void
@@ -45,7 +42,8 @@ public struct ImportJob: Sendable {
         settings: JobSettings, log: @escaping @Sendable (LogEntry) -> Void,
         progress: @escaping @Sendable (RunProgress) -> Void
     ) {
-        ledger = LedgerSettings(database: settings.database, statementTimeout: settings.statementTimeout)
+        ledger = LedgerSettings(
+            database: settings.importDatabase ?? settings.database, statementTimeout: settings.statementTimeout)
         self.log = log
         self.progress = progress
     }
@@ -93,31 +91,21 @@ public struct ImportJob: Sendable {
         _ read: ReadLines, _ options: ImportOptions, _ session: LedgerSession, _ summary: inout ImportSummary
     ) async throws(LedgerError) -> [RefusedLine] {
         let outcome = try await take(read.batch, options, session)
-        let contradicted = Set(outcome.contradicted)
-        let refused =
-            read.refused
-            + read.batch.lines.filter { contradicted.contains($0.number) }.map { RefusedLine(contradicting: $0) }
+        let contradicted = read.batch.lines.compactMap { line in
+            outcome.contradicted[line.number].map { RefusedLine(contradicting: line, $0) }
+        }
+        let refused = read.refused + contradicted
         summary.taken += outcome.taken
         summary.alreadyThere += outcome.alreadyThere
         for line in refused { summary.refused[line.reason, default: 0] += 1 }
         return refused.sorted { $0.line < $1.line }
     }
 
-    /// Takes the batch, again where another session was in the way, and on a new connection where the old one was
-    /// lost: what was committed meanwhile is then there already.
     private func take(
         _ batch: ImportBatch, _ options: ImportOptions, _ session: LedgerSession
     ) async throws(LedgerError) -> ImportOutcome {
-        while true {
-            do {
-                return try await patiently { () async throws(LedgerError) in
-                    try await session.take(batch, isRehearsal: options.isDryRun)
-                }
-            } catch .connectionLost(let why) {
-                log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
-                try await session.comeBack(within: Self.patience)
-                try await session.prepareImport(of: batch.kind)
-            }
+        try await session.importLastingly(batch.kind, log: log) { () async throws(LedgerError) in
+            try await session.take(batch, isRehearsal: options.isDryRun)
         }
     }
 
@@ -135,14 +123,29 @@ public struct ImportJob: Sendable {
     }
 }
 
-extension RefusedLine {
-    fileprivate init(contradicting line: ImportLine) {
-        let text =
-            switch line.row {
-            case .order: "this order is registered already, with another user, product or quantity"
-            case .delivery: "this transaction was delivered to another user already"
-            case .receipt, .product: "the ledger says otherwise"
+extension LedgerSession {
+    /// Seconds for which a lost database is waited for: a restart takes less.
+    private static let patience = 60.0
+
+    /// Does what takes a batch, again where another session was in the way, and on a new connection where the old one
+    /// was lost: what was committed meanwhile is then there already.
+    func importLastingly<Value>(
+        _ kind: ImportKind, log: (LogEntry) -> Void, _ body: () async throws(LedgerError) -> Value
+    ) async throws(LedgerError) -> Value {
+        while true {
+            do {
+                return try await patiently(body)
+            } catch .connectionLost(let why) {
+                log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
+                try await comeBack(within: Self.patience)
+                try await prepareImport(of: kind)
             }
-        self.init(line: line.number, reason: .contradiction, id: line.row.id, text: text)
+        }
+    }
+}
+
+extension RefusedLine {
+    fileprivate init(contradicting line: ImportLine, _ contradiction: Contradiction) {
+        self.init(line: line.number, reason: .contradiction, id: line.row.id, text: contradiction.text)
     }
 }

@@ -126,7 +126,9 @@ actor ImportReader {
             }
             if let problem = parsed.problem { return refuse(record, problem, parsed.fields) }
             do throws(LineProblem) {
-                return .success(ImportLine(number: record.line, row: try ImportedRow(parsed.fields, kind: kind)))
+                let row = try ImportedRow(parsed.fields, kind: kind)
+                return .success(
+                    ImportLine(number: record.line, row: row, name: parsed.fields.id(of: kind) ?? "\(record.line)"))
             } catch {
                 return refuse(record, error, parsed.fields)
             }

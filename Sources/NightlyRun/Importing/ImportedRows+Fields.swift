@@ -10,6 +10,7 @@ extension ImportedRow {
             case .receipts: .receipt(try ImportedReceipt(fields))
             case .orders: .order(try ImportedOrder(fields))
             case .delivered: .delivery(try ImportedDelivery(fields))
+            case .entitlements: .entitlement(try ImportedEntitlement(fields))
             case .products: .product(try ImportedProduct(fields))
             }
     }
@@ -20,7 +21,30 @@ extension ImportedRow {
         case .receipt(let receipt): receipt.transactionID ?? receipt.orderID
         case .order(let order): order.orderID
         case .delivery(let delivery): delivery.key.id.text
+        case .entitlement(let entitlement): entitlement.originalID.text
         case .product(let product): product.product.id.text
+        }
+    }
+
+    /// What it says happened last; a grant may end at any time.
+    var latestMoment: (field: ImportField, at: Date)? {
+        switch self {
+        case .receipt(let receipt): receipt.submittedAt.map { (.submittedAt, $0) }
+        case .order(let order): order.createdAt.map { (.createdAt, $0) }
+        case .delivery(let delivery):
+            delivery.deliveredAt < delivery.purchasedAt
+                ? (.purchasedAt, delivery.purchasedAt) : (.deliveredAt, delivery.deliveredAt)
+        case .entitlement, .product: nil
+        }
+    }
+
+    var bundleID: BundleID {
+        switch self {
+        case .receipt(let receipt): receipt.bundleID
+        case .order(let order): order.bundleID
+        case .delivery(let delivery): delivery.key.bundleID
+        case .entitlement(let entitlement): entitlement.bundleID
+        case .product(let product): product.bundleID
         }
     }
 }
@@ -55,6 +79,16 @@ extension ImportedDelivery {
             productID: try fields.id(.productID), quantity: try fields.quantity(),
             purchasedAt: try fields.requiredTime(.purchasedAt), userID: try fields.text(.userID),
             orderID: try fields.text(.orderID), deliveredAt: try fields.requiredTime(.deliveredAt))
+    }
+}
+
+extension ImportedEntitlement {
+    fileprivate init(_ fields: LineFields) throws(LineProblem) {
+        let isForEver = try fields.required(.entitledUntil) == "infinity"
+        self.init(
+            originalID: try fields.id(.originalTransactionID), bundleID: try fields.id(.bundleID),
+            userID: try fields.requiredText(.userID), until: isForEver ? nil : try fields.time(.entitledUntil),
+            revokedAt: try fields.time(.revokedAt))
     }
 }
 

@@ -12,6 +12,8 @@ public enum RefusalReason: String, CaseIterable, Sendable {
     case badValue = "bad_value"
     /// The ledger says otherwise.
     case contradiction
+    /// Of an app without a section in the configuration; files that are imported may hold any.
+    case unknownApp = "unknown_app"
 }
 
 /// A line that was not taken. It holds nothing of the line but its id.

@@ -29,6 +29,8 @@ public struct RunReport: Hashable, Sendable {
     public var trail: AuditTrail?
     /// What other sessions had locked.
     public var leftOut = LeftOut()
+    /// What the night pulled from a company's own databases and files.
+    public var sources: [SourcePull] = []
     /// What is paid and not looked at.
     public var unjudged: [Unjudged] = []
     /// The products of what is owed whose price nobody knows.

@@ -16,6 +16,21 @@ enum JSONReport {
         let trailEnd: String?
         let leftOut: LeftOut?
         let notJudged: [NotJudged]
+        let sources: [Source]
+    }
+
+    /// What the latest pull of a source came to.
+    struct Source: Encodable {
+        let name: String
+        let taken, alreadyThere, refused: Int
+        let problem: String?
+        /// The first of those that are not mended yet.
+        let refusedRows: [RefusedRow]
+        let refusedLately: Int
+    }
+
+    struct RefusedRow: Encodable {
+        let id, reason, what: String
     }
 
     /// Purchases that are paid and not looked at.
@@ -224,7 +239,17 @@ extension JSONReport.Run {
             ],
             stages: run.stages.map { JSONReport.Stage(name: $0.name, seconds: $0.seconds, items: $0.items) },
             trailEnd: run.trail?.end, leftOut: run.leftOut.isEmpty ? nil : JSONReport.LeftOut(run.leftOut),
-            notJudged: run.unjudged.map(JSONReport.NotJudged.init))
+            notJudged: run.unjudged.map(JSONReport.NotJudged.init), sources: run.sources.map(JSONReport.Source.init))
+    }
+}
+
+extension JSONReport.Source {
+    fileprivate init(_ pull: SourcePull) {
+        self.init(
+            name: pull.name, taken: pull.taken, alreadyThere: pull.alreadyThere, refused: pull.refused,
+            problem: pull.problem,
+            refusedRows: pull.refusedRows.map { JSONReport.RefusedRow(id: $0.id, reason: $0.reason, what: $0.text) },
+            refusedLately: pull.refusedLately)
     }
 }
 

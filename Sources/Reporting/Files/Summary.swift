@@ -25,7 +25,10 @@ struct Summary {
             row("outcome", outcome),
             row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
         ]
-        lines += unjudged + receipts + purged + [""] + cases + [""] + totals + trail + ["", row("report", location)]
+        lines +=
+            sources + unjudged + receipts + purged + [""] + cases + [""] + totals + trail + [
+                "", row("report", location),
+            ]
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -35,6 +38,22 @@ struct Summary {
         switch run.outcome {
         case .complete: "complete: everything due was tried"
         case .endedEarly(let why): "ended early: \(Printable.text(why, longest: 500))"
+        }
+    }
+
+    private static let shownRefusedRows = 3
+
+    private var sources: [String] {
+        run.sources.flatMap { pull in
+            let figures = "\(pull.taken) taken, \(pull.alreadyThere) already there, \(pull.refused) refused"
+            let problem = pull.problem.map { "; not to its end: \(Printable.text($0, longest: 300))" } ?? ""
+            let refused = pull.refusedRows.prefix(Self.shownRefusedRows).map { refused in
+                row("", Printable.text("\(refused.id): \(refused.text)", longest: 120))
+            }
+            let more = pull.refusedLately - refused.count
+            return [row("source", "\(pull.name): \(figures)\(problem)")] + refused
+                + (more > 0
+                    ? [row("", "… and \(more) more that could not be taken, by now or before; see report.json")] : [])
         }
     }
 

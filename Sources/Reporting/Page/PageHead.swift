@@ -29,7 +29,7 @@ struct PageHead {
 
     var figures: HTML {
         """
-        \(outcome)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
+        \(outcome)\(sources)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
         <div class="card lost">\(lost)</div>
         <div class="card">\(money)</div>
         <div class="card facts"><h2>\(readers.text(.thisRun))</h2><dl>\(facts)</dl></div>
@@ -42,6 +42,31 @@ struct PageHead {
     private var outcome: HTML {
         guard case .endedEarly(let why) = run.outcome else { return "" }
         return "<p class=\"early\">\(readers.each { $0.words.html(.endedEarly, ["reason": "\(why)"]) })</p>\n"
+    }
+
+    /// Those that could not be read, and the rows of any that could not be taken.
+    private var sources: HTML {
+        let lines = run.sources.compactMap { pull -> HTML? in
+            let problem: HTML =
+                pull.problem.map { problem in
+                    let values: [String: HTML] = ["source": "\(pull.name)", "problem": "\(problem)"]
+                    return "<p>\(readers.each { $0.words.html(.sourceProblem, values) })</p>"
+                } ?? ""
+            let refused = pull.refusedRows.isEmpty ? "" : refusedRows(of: pull)
+            return pull.problem == nil && pull.refusedRows.isEmpty ? nil : "<li>\(problem)\(refused)</li>"
+        }
+        return lines.isEmpty ? "" : "<ul class=\"unjudged\">\(lines)</ul>\n"
+    }
+
+    private func refusedRows(of pull: SourcePull) -> HTML {
+        let rows = pull.refusedRows.map { row -> HTML in
+            "<li><code>\(HTML.foreign(row.id))</code> \(HTML.foreign(row.text))</li>"
+        }
+        let values: [String: HTML] = ["source": "\(pull.name)", "n": number(pull.refusedLately)]
+        return """
+            <details><summary>\(readers.each { $0.words.html(.sourceRefused, values) })</summary>\
+            <ul>\(rows)</ul></details>
+            """
     }
 
     private var unjudged: HTML {

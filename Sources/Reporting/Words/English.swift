@@ -129,7 +129,7 @@ struct English: Wording {
         case .allReports: "All reports"
         case .skipToCases: "Skip to the cases"
         case .notConnected:
-            "{app} is not connected for {type}: what was paid (purchases: {n}, customers: {customers}, {money}) is not looked at. Let its server say what it delivers ({calls}), import what was delivered, or set “{key}” in its section."
+            "{app} is not connected for {type}: what was paid (purchases: {n}, customers: {customers}, {money}) is not looked at. Let its server say what it delivers ({calls}), name its own tables in [source delivered] or [source entitlements], or set “{key}” in its section."
         case .beforeConnected:
             "{app}, {type}: what was paid before its server began to say what it delivers (purchases: {n}, customers: {customers}, {money}) is not looked at. Set “since” in its section to look at them."
         case .ignored:
@@ -143,6 +143,8 @@ struct English: Wording {
         case .paidUntil: "Paid until"
         case .grantedUntil: "Access granted until"
         case .neverGranted: "Access was never granted."
+        case .sourceProblem: "The source {source} could not be pulled to its end: {problem}"
+        case .sourceRefused: "{n} rows of the source {source} could not be taken"
         case .likelyLost: "likely lost orders"
         case .thisRun: "At a glance"
         case .newInRun: "new in this run"

@@ -3,6 +3,8 @@
 enum Phrase: String, CaseIterable {
     // The head
     case title, titleOfDryRun, asOf, endedEarly, language, allReports, skipToCases
+    // What a company's own tables gave
+    case sourceProblem, sourceRefused
     // What is not looked at
     case notConnected, beforeConnected, ignored
     case consumable, nonConsumable, autoRenewable, nonRenewing, unknownType

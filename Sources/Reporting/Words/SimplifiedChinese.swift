@@ -132,7 +132,7 @@ struct SimplifiedChinese: Wording {
         case .allReports: "全部报告"
         case .skipToCases: "跳到漏单列表"
         case .notConnected:
-            "{app} 的{type}尚未接入：{customers} 位顾客的 {n} 笔已付款购买（{money}）未被检查。请让应用服务器报告发货（{calls}），或导入已发货记录，或在其配置段中设置 “{key}”。"
+            "{app} 的{type}尚未接入：{customers} 位顾客的 {n} 笔已付款购买（{money}）未被检查。请让应用服务器报告发货（{calls}），或在 [source delivered]、[source entitlements] 中指明自己的数据表，或在其配置段中设置 “{key}”。"
         case .beforeConnected:
             "{app} 的{type}：{customers} 位顾客的 {n} 笔购买（{money}）付款于应用服务器开始报告发货之前，未被检查。如需检查，请在其配置段中设置 “since”。"
         case .ignored: "{app} 的{type}：{customers} 位顾客的 {n} 笔购买（{money}）按 “{key} = ignore” 不检查。"
@@ -145,6 +145,8 @@ struct SimplifiedChinese: Wording {
         case .paidUntil: "付费至"
         case .grantedUntil: "权益开通至"
         case .neverGranted: "从未开通权益。"
+        case .sourceProblem: "数据源 {source} 未能读完：{problem}"
+        case .sourceRefused: "数据源 {source} 有 {n} 行未能接收"
         case .likelyLost: "笔疑似漏单"
         case .thisRun: "概览"
         case .newInRun: "本次新增"

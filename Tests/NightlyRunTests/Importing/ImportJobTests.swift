@@ -37,6 +37,13 @@ import Testing
             {"bundle_id":"com.a","transaction_id":"2","original_transaction_id":"1","product_id":"gems",\#
             "quantity":3,"purchased_at":1700000000,"delivered_at":1700000001}
             """#),
+        .entitlements: lines(
+            #"""
+            {"bundle_id":"com.a","original_transaction_id":"1","user_id":"ann","entitled_until":1900000000}
+            {"bundle_id":"com.a","original_transaction_id":"2","user_id":"ann","entitled_until":"infinity"}
+            {"bundle_id":"com.b","original_transaction_id":"1","user_id":"bob","entitled_until":1900000000,\#
+            "revoked_at":1800000000}
+            """#),
         .products: lines(
             #"""
             {"bundle_id":"com.a","product_id":"gems","type":"consumable","name":"宝石",\#
@@ -50,7 +57,7 @@ import Testing
 
     static let tables: [ImportKind: [String]] = [
         .receipts: ["iap.receipts", "iap.uploads"], .orders: ["iap.orders"], .delivered: ["iap.black"],
-        .products: ["iap.products"],
+        .entitlements: ["iap.entitlements"], .products: ["iap.products"],
     ]
 
     @Test(arguments: ImportKind.allCases, ImportFormat.allCases)

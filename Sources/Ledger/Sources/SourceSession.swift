@@ -1,0 +1,168 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+/// Why a source can't be read, in words that may be shown to anyone.
+public struct SourceError: Error, Sendable, CustomStringConvertible {
+    public let description: String
+
+    public init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Rows of a source, and how far it is read with them.
+public struct SourcePage: Sendable {
+    /// Each row's values in the order of the columns; nothing stands for NULL.
+    public let rows: [[String?]]
+    /// The watermark behind which nothing was left; nothing where the source has none.
+    public let watermark: String?
+}
+
+/// A session on a company's own database, in which nothing can be changed.
+public final class SourceSession {
+    private let connection: Connection
+    private let query: SourceQuery
+    private let watermark: Watermark?
+    /// The columns that the query gives, but for a watermark that no import knows.
+    public let columns: [String]
+
+    private init(_ connection: Connection, _ query: SourceQuery, _ columns: [String], _ watermark: Watermark?) {
+        self.connection = connection
+        self.query = query
+        self.columns = columns
+        self.watermark = watermark
+    }
+
+    /// Connects and learns the query's columns.
+    ///
+    /// - Parameter known: the columns that an import of the kind may have.
+    public static func open(_ query: SourceQuery, known: Set<String>) async throws(SourceError) -> SourceSession {
+        do {
+            let connection = try await Connection.connect(
+                ConnectionSettings(
+                    query.conninfo, statementTimeout: query.statementTimeout,
+                    idleInTransactionTimeout: query.statementTimeout,
+                    furtherParameters: [
+                        "default_transaction_read_only": "on", "DateStyle": "ISO, YMD", "TimeZone": "UTC",
+                    ]))
+            do {
+                let given = try await connection.columnNames(of: "SELECT * FROM \(query.subselect) LIMIT 0")
+                let watermark = try await Watermark(of: query, among: given, on: connection)
+                let columns = given.filter { $0 != query.watermark || known.contains($0) }
+                return SourceSession(connection, query, columns, watermark)
+            } catch {
+                connection.close()
+                throw error
+            }
+        } catch {
+            throw SourceError(translating: error)
+        }
+    }
+
+    /// Ends the session.
+    public func close() { connection.close() }
+
+    /// What is asked of whom: where it is another than before, what was read of it says nothing.
+    public var definition: String {
+        [connection.target, query.text, query.watermark ?? "", columns.joined(separator: ",")]
+            .joined(separator: "\n")
+    }
+
+    /// Hands over what stands behind a watermark, and the overlap before it, in pages, by the watermark. All pages are
+    /// of one snapshot.
+    ///
+    /// - Parameters:
+    ///   - mark: how far it was read before; nothing to begin at the beginning.
+    ///   - present: no watermark is remembered beyond it, so that one row with a wrong clock hides no other.
+    /// - Throws: `SourceError`, or what the body throws.
+    public func forEachPage(
+        from mark: String?, present: Date, _ body: (SourcePage) async throws -> Void
+    ) async throws {
+        do {
+            try await connection.transaction(.repeatableRead, readOnly: true) {
+                _ = try await connection.execute(
+                    "DECLARE pulled NO SCROLL CURSOR FOR \(statement(from: mark, present: present))")
+                var (count, hasMore) = (Self.firstRows, true)
+                while hasMore {
+                    let page = try await fetch(count)
+                    guard !page.rows.isEmpty else { break }
+                    hasMore = page.rows.count == count
+                    count = Self.rowsOfNextPage(after: page)
+                    try await body(page)
+                }
+            }
+        } catch {
+            throw Self.cause(of: error)
+        }
+    }
+
+    /// The first rows as they would be handed over.
+    public func firstRows(_ count: Int, present: Date) async throws(SourceError) -> [[String?]] {
+        do {
+            return try await connection.query(
+                "SELECT * FROM (\(statement(from: nil, present: present))) AS first LIMIT \(Int64(count))"
+            ).map(values)
+        } catch {
+            throw SourceError(translating: error)
+        }
+    }
+
+    /// A receipt may have megabytes: the first rows tell how many make a page.
+    private static let firstRows = 16
+    private static let mostRows = 5_000
+    private static let pageBytes = 8 << 20
+
+    private static func rowsOfNextPage(after page: SourcePage) -> Int {
+        let bytes = page.rows.reduce(0) { $0 + $1.reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
+        return min(max(1, pageBytes / max(1, bytes / page.rows.count)), mostRows)
+    }
+
+    private func fetch(_ count: Int) async throws -> SourcePage {
+        let rows = try await connection.query("FETCH \(unsafe: String(count)) FROM pulled")
+        return SourcePage(
+            rows: try rows.map(values), watermark: try rows.last?.decode(Self.reached, as: String?.self))
+    }
+
+    private func values(_ row: Row) throws(PostgreSQLError) -> [String?] {
+        var values: [String?] = []
+        values.reserveCapacity(columns.count)
+        for column in columns { values.append(try row.decode(column, as: String?.self)) }
+        return values
+    }
+
+    /// The name of the column beside the query's own that tells how far it is read.
+    private static let reached = "read up to"
+
+    private func statement(from mark: String?, present: Date) -> SQL {
+        var sql: SQL = "SELECT "
+        for column in columns { sql += "source.\(identifier: column)::text AS \(identifier: column), " }
+        guard let watermark else {
+            return sql + "NULL::text AS \(identifier: Self.reached) FROM \(query.subselect)"
+        }
+        let column: SQL = "source.\(identifier: watermark.column)"
+        sql +=
+            "\(watermark.remembered(column, present: present))::text AS \(identifier: Self.reached) "
+            + "FROM \(query.subselect)"
+        if let mark { sql += " WHERE \(column) >= \(watermark.start(behind: mark)) OR \(column) IS NULL" }
+        return sql + " ORDER BY \(column) NULLS FIRST"
+    }
+
+    private static func cause(of error: any Error) -> any Error {
+        guard let error = error as? TransactionError else { return SourceError(translating: error) }
+        if case .body(let cause, _) = error {
+            return cause is PostgreSQLError ? SourceError(translating: cause) : cause
+        }
+        return SourceError(translating: error.databaseError ?? error)
+    }
+}
+
+extension SourceError {
+    init(translating error: any Error) {
+        switch error {
+        case let error as SourceError: self = error
+        case let error as PostgreSQLError: self.init(error.description)
+        default: self.init(String(describing: error))
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import PostgreSQL
+import Reconciliation
+
+/// The column by which a source tells what is new.
+struct Watermark {
+    let column: String
+    private let type: ValueType
+    private let overlap: SourceQuery.Overlap
+
+    private enum ValueType: String {
+        case time = "timestamp with time zone"
+        case timeWithoutZone = "timestamp without time zone"
+        case bigint, integer, smallint
+
+        var isTime: Bool { self == .time || self == .timeWithoutZone }
+    }
+
+    /// Nothing where the query has none.
+    ///
+    /// - Throws: `SourceError`, `PostgreSQLError`.
+    init?(of query: SourceQuery, among columns: [String], on connection: Connection) async throws {
+        guard let column = query.watermark else { return nil }
+        guard columns.contains(column) else {
+            throw SourceError("the query gives no column “\(column)”, its watermark")
+        }
+        let name = try await connection.only(
+            "SELECT pg_typeof((SELECT source.\(identifier: column) FROM \(query.subselect) LIMIT 0))::text AS type"
+        ).decode("type", as: String.self)
+        guard let type = ValueType(rawValue: name) else {
+            throw SourceError("its watermark “\(column)” is of type \(name), and neither a time nor a whole number")
+        }
+        self.column = column
+        self.type = type
+        overlap = query.overlap ?? (type.isTime ? .time(3600) : .numbers(10_000))
+        if case .time = overlap, !type.isTime {
+            throw SourceError("its watermark “\(column)” is a number, so its overlap is one too, such as 10000")
+        }
+        if case .numbers = overlap, type.isTime {
+            throw SourceError("its watermark “\(column)” is a time, so its overlap is one too, such as 2h")
+        }
+    }
+
+    /// What is remembered of a row's watermark: never a time to come.
+    func remembered(_ column: SQL, present: Date) -> SQL {
+        switch type {
+        case .time: "CASE WHEN \(column) IS NOT NULL THEN least(\(column), \(present)) END"
+        case .timeWithoutZone:
+            // No zone is further ahead of UTC.
+            """
+            CASE WHEN \(column) IS NOT NULL
+                THEN least(\(column), (\(present) AT TIME ZONE 'UTC') + interval '14 hours') END
+            """
+        case .bigint, .integer, .smallint: column
+        }
+    }
+
+    /// Where a pull begins that was read up to a mark before.
+    func start(behind mark: String) -> SQL {
+        switch overlap {
+        case .time(let seconds):
+            "\(mark)::\(unsafe: type.rawValue) - \(seconds) * interval '1 second'"
+        case .numbers(let count): "\(mark)::bigint - \(count)"
+        }
+    }
+}
+
+extension SourceQuery {
+    /// On lines of its own, so that a comment at the query's end hides nothing.
+    var subselect: SQL {
+        "(\n\(unsafe: text.trimmingCharacters(in: .whitespacesAndNewlines.union([";"])))\n) AS source"
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Ledger
+import Reconciliation
+
+extension Pull {
+    /// Pulls the files of a folder that are new or changed, the oldest first. One that can't be read is told of at the
+    /// end, once the others are taken.
+    ///
+    /// - Throws: `SourceError`, `LedgerError`.
+    func pull(folder path: String) async throws {
+        let progress = try await begin("folder \(path)")
+        checkpoint(.sourceOpened)
+        var problems: [String] = []
+        for file in try Self.files(in: path) where !progress.files.contains(file) {
+            do {
+                try await pull(file, in: path)
+            } catch let error as LedgerError {
+                throw error
+            } catch let error as ImportError {
+                problems.append(SourceRows.text(error))
+            } catch is GunzipSource.Damaged {
+                problems.append("\(file.name) is damaged: it is no whole gzip file")
+            }
+        }
+        guard problems.isEmpty else { throw SourceError(problems.joined(separator: "; ")) }
+    }
+
+    private func pull(_ file: SourceFile, in folder: String) async throws {
+        let reader = try Self.reader(of: file, in: folder, kind: source.kind, stop: stop)
+        try await session.forgetRefusedRows(of: source.name, file: file.name)
+        while let lines = try await reader.next() {
+            var judged = SourceRows.Judged()
+            judged.refused = lines.refused.map { Self.refused($0, in: file) }
+            for line in lines.batch.lines {
+                let name = "\(file.name):\(line.number)"
+                rows.add(ImportLine(number: line.number, row: line.row, name: name), to: &judged)
+            }
+            try await take(judged, mark: SourceMark(source: source.name))
+        }
+        if let why = stop.reason { throw SourceError("it was stopped: \(why)") }
+        var mark = SourceMark(source: source.name)
+        mark.file = file
+        try await take(SourceRows.Judged(), mark: mark)
+    }
+
+    static func reader(
+        of file: SourceFile, in folder: String, kind: ImportKind, stop: StopSignal
+    ) throws(ImportError) -> ImportReader {
+        let path = URL(filePath: folder).appending(path: file.name).path(percentEncoded: false)
+        return ImportReader(
+            GunzipSource(try FileSource(path, stop: stop)), kind: kind,
+            file: file.name.hasSuffix(".gz") ? String(file.name.dropLast(3)) : file.name, format: nil)
+    }
+
+    static func refused(_ line: RefusedLine, in file: SourceFile) -> RefusedRow {
+        RefusedRow(
+            id: "\(file.name):\(line.line)", reason: line.reason.rawValue,
+            text: line.id.map { "\($0): \(line.text)" } ?? line.text)
+    }
+
+    /// Those that hold CSV or JSON Lines, gzipped or not. What begins with a dot or ends otherwise is still being
+    /// written, or somebody else's.
+    static func files(in folder: String) throws(SourceError) -> [SourceFile] {
+        let url = URL(filePath: folder)
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        } catch {
+            throw SourceError("\(folder) can't be read: \(String(cString: strerror(errno)))")
+        }
+        return names.filter(isWanted).compactMap { name in
+            var status = stat()
+            guard stat(url.appending(path: name).path(percentEncoded: false), &status) == 0,
+                status.st_mode & S_IFMT == S_IFREG
+            else { return nil }
+            let modified = status.st_mtim
+            return SourceFile(
+                name: name, size: Int64(status.st_size),
+                modified: Int64(modified.tv_sec) * 1_000_000 + Int64(modified.tv_nsec) / 1_000)
+        }.sorted { ($0.modified, $0.name) < ($1.modified, $1.name) }
+    }
+
+    private static func isWanted(_ name: String) -> Bool {
+        let plain = name.hasSuffix(".gz") ? name.dropLast(3) : name[...]
+        return !name.hasPrefix(".") && [".csv", ".jsonl", ".ndjson"].contains { plain.hasSuffix($0) }
+    }
+}

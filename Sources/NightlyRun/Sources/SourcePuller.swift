@@ -1,0 +1,70 @@
+import Foundation
+import Ledger
+import Reconciliation
+
+/// Pulls what is new from a company's own databases and files, before the inbox is taken. A source that can't be read
+/// is told of, and the night goes on with the rest.
+struct SourcePuller {
+    let settings: JobSettings
+    let stop: StopSignal
+    let present: Date
+    let log: @Sendable (LogEntry) -> Void
+
+    /// Pulls all sources: prices before what has them, orders before what names them.
+    func pull() async throws(LedgerError) {
+        guard !settings.sources.isEmpty else { return }
+        let session = try await connect()
+        defer { session.close() }
+        let order: [ImportKind] = [.products, .orders, .receipts, .delivered, .entitlements]
+        for kind in order {
+            for source in settings.sources where source.kind == kind && !stop.isRequested {
+                try await pull(source, into: session)
+                checkpoint(.sourceEnded)
+            }
+        }
+    }
+
+    private func connect() async throws(LedgerError) -> LedgerSession {
+        let ledger = LedgerSettings(
+            database: settings.importDatabase ?? settings.database, statementTimeout: settings.statementTimeout,
+            present: present)
+        let session = try await LedgerSession.connect(ledger, waiting: settings.patience)
+        do throws(LedgerError) {
+            let missing = try await session.missingImportRights()
+            guard missing.isEmpty else {
+                throw LedgerError.refused(
+                    "sources are pulled with the rights of iap_import, and the role lacks "
+                        + "\(missing.joined(separator: ", ")); name a login that has them in import_conninfo")
+            }
+            return session
+        } catch {
+            session.close()
+            throw error
+        }
+    }
+
+    private func pull(_ source: SourceSettings, into session: LedgerSession) async throws(LedgerError) {
+        let pull = Pull(
+            source: source, session: session, stop: stop, log: log,
+            rows: SourceRows(kind: source.kind, apps: Set(settings.apps.map(\.app.bundleID)), present: present))
+        var problem: String?
+        do {
+            try await session.prepareImport(of: source.kind)
+            switch source.origin {
+            case .query(let query): try await pull.pull(query)
+            case .folder(let path): try await pull.pull(folder: path)
+            }
+        } catch let error as LedgerError {
+            throw error
+        } catch {
+            problem = String(describing: error)
+        }
+        if let problem {
+            log(LogEntry(.warning, "the source \(source.name) could not be pulled to its end: \(problem)"))
+        }
+        let ended = problem
+        try await session.importLastingly(source.kind, log: log) { () async throws(LedgerError) in
+            try await session.endPull(of: source, problem: ended, now: present)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Ledger
+import Reconciliation
+
+/// Judges rows of a source: each is a line that can be taken, or is refused.
+struct SourceRows {
+    let kind: ImportKind
+    /// The apps that the configuration knows.
+    let apps: Set<BundleID>
+    let present: Date
+
+    /// Clocks of a company's servers are not all the same.
+    private static let tolerance: TimeInterval = 86_400
+
+    /// Lines that can be taken, and rows that can't.
+    struct Judged {
+        var lines: [ImportLine] = []
+        var refused: [RefusedRow] = []
+    }
+
+    /// The fields of the columns that a query gives.
+    func fields(inColumns names: [String]) throws(SourceError) -> [ImportField] {
+        do {
+            return try kind.fields(inColumns: names)
+        } catch {
+            throw SourceError(Self.text(error))
+        }
+    }
+
+    /// - Parameter place: where a row stands, by which it is known if it has no id.
+    func judge(
+        _ rows: [[String?]], _ fields: [ImportField], from number: Int, place: (Int) -> String
+    ) -> Judged {
+        var judged = Judged()
+        for (index, values) in rows.enumerated() {
+            var line = LineFields()
+            for (field, value) in zip(fields, values) { line[field] = value }
+            let name = line.id(of: kind) ?? place(index)
+            do throws(LineProblem) {
+                let row = try ImportedRow(line, kind: kind)
+                add(ImportLine(number: number + index, row: row, name: name), to: &judged)
+            } catch {
+                judged.refused.append(RefusedRow(error, id: name))
+            }
+        }
+        return judged
+    }
+
+    /// Adds a line that could be read, unless it lies.
+    func add(_ line: ImportLine, to judged: inout Judged) {
+        let bundleID = line.row.bundleID
+        guard apps.contains(bundleID) else {
+            let problem = LineProblem(.unknownApp, "the configuration has no section [app \(bundleID)]")
+            return judged.refused.append(RefusedRow(problem, id: "\(bundleID)"))
+        }
+        if let (field, at) = line.row.latestMoment, at > present + Self.tolerance {
+            let problem = LineProblem(.badValue, "\(field.column) lies in the future")
+            return judged.refused.append(RefusedRow(problem, id: line.name))
+        }
+        judged.lines.append(line)
+    }
+
+    static func text(_ error: ImportError) -> String {
+        switch error {
+        case .unreadable(let file, let why): "\(file) can't be read: \(why)"
+        case .noHeader(let file): "\(file) is empty: a CSV file begins with a header that names its columns"
+        case .badHeader(let file, let why): "the header of \(file) \(why)"
+        case .unknownColumn(let name, let kind, let known):
+            "\(kind.rawValue) have no column “\(name.prefix(100))”; they may have \(known.joined(separator: ", "))"
+        case .repeatedColumn(let name): "the column “\(name)” is there twice"
+        case .missingColumns(let names, let kind):
+            "\(kind.rawValue) need the column\(names.count == 1 ? "" : "s") \(names.joined(separator: ", "))"
+        }
+    }
+}
+
+extension RefusedRow {
+    init(_ problem: LineProblem, id: String) {
+        self.init(id: id, reason: problem.reason.rawValue, text: problem.text)
+    }
+}

@@ -1,0 +1,92 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+
+/// Files that a job of the company's drops into a folder.
+@Suite struct SourceFolderTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "drop-\(UUID().uuidString)")
+
+    private func withFolder(_ body: (Play) async throws -> Void) async throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withShop { play, _ in
+            var play = play
+            play.settings.sources = [
+                SourceSettings(name: "orders", kind: .orders, origin: .folder(folder.path(percentEncoded: false)))
+            ]
+            try await body(play)
+        }
+    }
+
+    private func drop(_ name: String, _ data: Data, modified: Date) throws {
+        let file = folder.appending(path: name)
+        try data.write(to: file)
+        try FileManager.default.setAttributes(
+            [.modificationDate: modified], ofItemAtPath: file.path(percentEncoded: false))
+    }
+
+    private func csv(_ orders: [String]) -> Data {
+        let lines = orders.map { "\(Play.bundleID),\($0),anna,gems.60\n" }
+        return Data(("bundle_id,order_id,user_id,product_id\n" + lines.joined()).utf8)
+    }
+
+    @Test func filesOfEachFormAreTakenOnce() async throws {
+        try await withFolder { play in
+            try drop("a.csv", csv(["o-1", "o-2"]), modified: play.began - 60)
+            try drop("b.csv.gz", try gzip(csv(["o-3"])), modified: play.began - 50)
+            let line = #"{"bundle_id":"com.example.game","order_id":"o-4","user_id":"bo","product_id":"gems.60"}"#
+            try drop("c b%20.jsonl", Data(line.utf8), modified: play.began - 40)
+            try drop(".d.csv", csv(["o-5"]), modified: play.began)
+            try drop("e.csv.part", csv(["o-6"]), modified: play.began)
+            let first = try await play.night().report.sources[0]
+            #expect(first.taken == 4)
+            #expect(first.problem == nil)
+            #expect(try await play.count("iap.orders") == 4)
+            let second = try await play.night(2).report.sources[0]
+            #expect(second.taken + second.alreadyThere == 0)
+            // What was still being written is read again once it grew.
+            try drop("a.csv", csv(["o-1", "o-2", "o-7"]), modified: play.began)
+            let third = try await play.night(3).report.sources[0]
+            #expect(third.taken == 1)
+            #expect(third.alreadyThere == 2)
+        }
+    }
+
+    @Test func aFileThatIsDamagedKeepsNoOtherBack() async throws {
+        try await withFolder { play in
+            try drop("a.csv.gz", try gzip(csv(["o-1"])).dropLast(9), modified: play.began - 60)
+            try drop("b.csv", Data("bundle_id,colour\n".utf8), modified: play.began - 50)
+            let lines = "com.unknown,o-3,anna,gems.60\ncom.example.game,,anna,gems.60\n"
+            try drop("c.csv", csv(["o-2"]) + Data(lines.utf8), modified: play.began - 40)
+            let night = try await play.night()
+            let source = night.report.sources[0]
+            let problem = try #require(source.problem)
+            #expect(problem.contains("a.csv.gz is damaged"))
+            #expect(problem.contains("“colour”"))
+            #expect(source.refusedRows.map(\.id).sorted() == ["c.csv:4", "com.unknown"])
+            #expect(try await play.count("iap.orders WHERE order_id = 'o-2'") == 1)
+            try drop("a.csv.gz", try gzip(csv(["o-1"])), modified: play.began - 30)
+            try drop("b.csv", csv(["o-8"]), modified: play.began - 30)
+            try drop("c.csv", csv(["o-2"]), modified: play.began - 20)
+            let mended = try await play.night(2).report.sources[0]
+            #expect(mended.problem == nil)
+            #expect(mended.taken == 2)
+            #expect(mended.refusedRows.map(\.id) == ["com.unknown"])
+        }
+    }
+
+    @Test func aFolderThatIsNotThereIsToldOf() async throws {
+        try await withFolder { play in
+            var play = play
+            play.settings.sources[0].origin = .folder("/nowhere/at/all")
+            let problem = try #require(try await play.night().report.sources[0].problem)
+            #expect(problem.contains("/nowhere/at/all can't be read"))
+        }
+    }
+
+    private func gzip(_ data: Data) throws -> Data { Data(try Gzip.compressed(Array(data))) }
+}
