@@ -12,21 +12,46 @@ extension LedgerSession {
             var held: [Row] = []
             for app in apps { held += try await receiptsHoldingReleased(of: app) }
             guard !held.isEmpty else { return nil }
-            return try await connection.execute(
-                """
-                UPDATE iap.receipts
-                SET state = 'watched', next_attempt_at = \(now),
-                    seal = audit.receipt_seal(
-                        receipts.bucket, receipts.receipt_id, bundle_id, user_id, payload_sha256, order_id,
-                        transaction_id, submitted_at, 'watched', is_erased)
-                FROM unnest(
-                    \(try held.map { try $0.decode("bucket", as: Int16.self) }),
-                    \(try held.map { try $0.decode("receipt_id", as: Int64.self) })
-                ) AS held (bucket, receipt_id)
-                WHERE receipts.bucket = held.bucket AND receipts.receipt_id = held.receipt_id
-                    AND receipts.state = 'settled' AND receipts.payload IS NOT NULL
-                """)
+            return try await watchAgain(held, at: now)
         }
+    }
+
+    /// Makes the settled receipts due again that hold a period of which the app's server took back the access since the
+    /// books were closed last: mostly because Apple refunded it, and then it is not owed.
+    ///
+    /// - Returns: how many receipts are verified again for it.
+    public func watchRevoked(at now: Date) async throws(LedgerError) -> Int {
+        try await translating {
+            let held = try await connection.query(
+                """
+                SELECT DISTINCT sightings.bucket, sightings.receipt_id
+                FROM iap.moves
+                CROSS JOIN audit.frontier
+                JOIN iap.sightings USING (transaction_id, bundle_id, environment)
+                WHERE moves.kind = 'revoked' AND move_id > coalesce(lower(gaps) - 1, upto)
+                    AND iap.is_beyond(move_id, upto, gaps)
+                ORDER BY sightings.bucket, sightings.receipt_id
+                """)
+            return held.isEmpty ? 0 : try await watchAgain(held, at: now)
+        }
+    }
+
+    /// Of these receipts those that are settled and were not purged; says how many.
+    private func watchAgain(_ held: [Row], at now: Date) async throws -> Int {
+        try await connection.execute(
+            """
+            UPDATE iap.receipts
+            SET state = 'watched', next_attempt_at = \(now),
+                seal = audit.receipt_seal(
+                    receipts.bucket, receipts.receipt_id, bundle_id, user_id, payload_sha256, order_id,
+                    transaction_id, submitted_at, 'watched', is_erased)
+            FROM unnest(
+                \(try held.map { try $0.decode("bucket", as: Int16.self) }),
+                \(try held.map { try $0.decode("receipt_id", as: Int64.self) })
+            ) AS held (bucket, receipt_id)
+            WHERE receipts.bucket = held.bucket AND receipts.receipt_id = held.receipt_id
+                AND receipts.state = 'settled' AND receipts.payload IS NOT NULL
+            """)
     }
 
     /// An app at a time: only where the planner knows the start does it see that next to nothing of years lies after it.

@@ -38,8 +38,16 @@ struct Run {
             job: job, night: night, session: session, startedAt: startedAt, due: due, ledger: job.ledger(options))
     }
 
-    /// What earlier settings excluded is verified again where those of today let it through.
+    /// What earlier settings excluded is verified again where those of today let it through, and so is what the apps'
+    /// servers took back.
     private static func reconsider(_ job: NightlyJob, _ session: LedgerSession, at now: Date) async throws {
+        let revoked = try await session.watchRevoked(at: now)
+        if revoked > 0 {
+            job.log(
+                LogEntry(
+                    .info, "receipts are verified again whose entitlements were revoked",
+                    fields: ["receipts": String(revoked)]))
+        }
         guard let count = try await session.reconsider(job.settings.apps.map(\.app), at: now) else { return }
         job.log(
             LogEntry(

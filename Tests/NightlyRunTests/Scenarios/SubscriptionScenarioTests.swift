@@ -104,6 +104,27 @@ import Testing
         }
     }
 
+    /// The server takes the access back, mostly because Apple refunded the period: then it is not owed.
+    @Test(arguments: [true, false]) func whatIsRevokedIsAskedAgainSoThatARefundIsNoticed(isRefunded: Bool) async throws
+    {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            let periods = try await subscribe(play, periods: 2, hoursAgo: 300)
+            try await play.upload(play.receipt(periods), for: periods[1])
+            try await entitle(play, until: try #require(periods[1].expiresAt))
+            _ = try await play.night(1)
+            #expect(try await play.count("iap.black WHERE delivered_by = 'entitlement'") == 2)
+            _ = try await play.night(2)
+            #expect(try await play.count("iap.receipts WHERE state = 'settled'") == 1)
+            if isRefunded { play.store.update { $0.refund(periods[1].id, Refund(at: play.began)) } }
+            try await play.administer("SELECT iap.revoke_entitlement(\(Play.bundleID), '2000000000000100')")
+            let third = try await play.night(3)
+            #expect(third.findings.caseIDs == (isRefunded ? [] : [periods[1].id]))
+            #expect(third.report.totals.refunded.transactions == (isRefunded ? 1 : 0))
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     @Test func aResolveEndsAllThatTheCaseTellsOf() async throws {
         try await withPlay { play in
             let play = kept(play, [.autoRenewable: .entitlement])
