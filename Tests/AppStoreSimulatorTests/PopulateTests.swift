@@ -4,8 +4,7 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: Schema.hasFunctions, "the schema has no function iap.claim yet"))
-struct PopulateTests {
+@Suite struct PopulateTests {
     private func world() throws -> World {
         World(try WorldSettings(seed: 7, customers: 400, days: 5, now: testNow))
     }
@@ -78,15 +77,4 @@ struct PopulateTests {
         }
         #expect(answer.inApp.count == 10)
     }
-}
-
-/// What the migrations hold.
-enum Schema {
-    static let hasFunctions: Bool = {
-        let folder = PackageRoot.folder.appending(path: "sql/migrations")
-        let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
-        return files.contains {
-            (try? String(contentsOf: $0, encoding: .utf8))?.contains("FUNCTION iap.claim") ?? false
-        }
-    }()
 }
