@@ -114,6 +114,45 @@ import Testing
         }
     }
 
+    /// A period that a higher product replaced is refunded, and marked among the latest; offers are told where they are.
+    @Test func tellsUpgradesTrialsAndOffers() async throws {
+        var periods = periods(3)
+        periods[0].isTrial = true
+        periods[1].isIntroductory = true
+        let payload = store.makeReceipt(receipt(periods))
+        store.update { $0.refund(periods[1].id, Refund(at: testNow.addingTimeInterval(-60), isUpgrade: true)) }
+        let answer = try await withStore(store) {
+            try await Client.verify(payload, at: $0.productionVerifyReceipt, password: Self.app.sharedSecret)
+        }
+        func ids(_ rows: [[String: Any]], _ key: String) -> [String?] {
+            rows.filter { $0[key] as? String == "true" }.map { $0["transaction_id"] as? String }
+        }
+        #expect(ids(answer.latest, "is_upgraded") == ["5001"])
+        #expect(ids(answer.inApp, "is_upgraded") == [])
+        #expect(answer.inApp.filter { $0["cancellation_date_ms"] != nil }.count == 1)
+        #expect(ids(answer.inApp, "is_trial_period") == ["5000"])
+        #expect(ids(answer.inApp, "is_in_intro_offer_period") == ["5001"])
+    }
+
+    /// Between two periods, while Apple can't charge, it says so; and until when it keeps the subscription going.
+    @Test(arguments: [nil, 6 * 86_400.0]) func tellsBillingRetries(grace: TimeInterval?) async throws {
+        var periods = periods(5)
+        periods[4].purchasedAt = testNow.addingTimeInterval(9 * 86_400)
+        let payload = store.makeReceipt(receipt([periods[0]]))
+        for (days, isRetried) in [(0.0, false), (8, true)] {
+            let store = SimulatedAppStore(
+                seed: 7, records: StoreRecords(apps: [Self.app]), now: { testNow.addingTimeInterval(days * 86_400) })
+            store.update { $0.add(Subscription(periods: periods, billingGrace: grace)) }
+            let answer = try await withStore(store) {
+                try await Client.verify(payload, at: $0.productionVerifyReceipt, password: Self.app.sharedSecret)
+            }
+            let renewal = try #require((answer.json["pending_renewal_info"] as? [[String: Any]])?.first)
+            #expect(renewal["is_in_billing_retry_period"] as? String == (isRetried ? "1" : nil))
+            #expect(renewal["expiration_intent"] as? String == (isRetried ? "2" : nil))
+            #expect((renewal["grace_period_expires_date_ms"] != nil) == (isRetried && grace != nil))
+        }
+    }
+
     @Test func tellsRefundsOnceTheyHappened() async throws {
         let payload = store.makeReceipt(receipt([consumable("370000000000001"), consumable("370000000000002")]))
         try await withStore(store) { addresses async throws -> Void in

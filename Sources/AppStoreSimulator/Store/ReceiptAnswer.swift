@@ -63,40 +63,61 @@ struct ReceiptAnswer {
             row.field("web_order_line_item_id", transaction.webOrderLineItemID)
         }
         row.field("is_trial_period", transaction.isTrial ? "true" : "false")
-        if transaction.isAutoRenewable { row.field("is_in_intro_offer_period", "false") }
+        if transaction.isAutoRenewable {
+            row.field("is_in_intro_offer_period", transaction.isIntroductory ? "true" : "false")
+        }
         writeRefund(of: transaction, to: &row)
         row.field("in_app_ownership_type", transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED")
     }
 
+    private func refund(of transaction: SimulatedTransaction) -> Refund? {
+        records.refund(of: transaction.id, in: receipt.environment, at: now)
+    }
+
     func writeRefund(of transaction: SimulatedTransaction, to row: inout JSONText) {
-        guard let refund = records.refund(of: transaction.id, in: receipt.environment, at: now) else { return }
+        guard let refund = refund(of: transaction) else { return }
         row.date("cancellation_date", refund.at)
         row.field("cancellation_reason", refund.reason)
     }
 
     // MARK: What belongs to subscriptions
 
-    /// The subscriptions of which the receipt holds a period, with the periods that have begun, newest first.
-    private var subscriptions: [(renews: Bool, periods: [SimulatedTransaction])] {
+    /// A subscription of which the receipt holds a period.
+    private struct Held {
+        let renews: Bool
+        /// Those that have begun, newest first.
+        let periods: [SimulatedTransaction]
+        /// Whether it could not be charged for yet, and will be.
+        let isRetried: Bool
+        /// Until when it is kept going meanwhile.
+        let graceUntil: Date?
+    }
+
+    private var subscriptions: [Held] {
         let held = receipt.transactions.filter(\.isAutoRenewable)
         let originalIDs = Set(held.map(\.originalID)).sorted()
         return originalIDs.map { originalID in
             let known = records.subscription(originalID, in: receipt.environment)
             var periods = held.filter { $0.originalID == originalID }
             let ids = Set(periods.map(\.id))
-            periods += (known?.periods ?? []).filter { $0.purchasedAt <= now && !ids.contains($0.id) }
-            return (known?.renews ?? false, periods.sorted { $0.purchasedAt > $1.purchasedAt })
+            let all = known?.periods ?? []
+            periods += all.filter { $0.purchasedAt <= now && !ids.contains($0.id) }
+            periods.sort { $0.purchasedAt > $1.purchasedAt }
+            let expiresAt = periods.first?.expiresAt ?? .distantFuture
+            let isRetried = expiresAt <= now && all.contains { $0.purchasedAt > now }
+            return Held(
+                renews: known?.renews ?? false, periods: periods, isRetried: isRetried,
+                graceUntil: isRetried ? known?.billingGrace.map { expiresAt + $0 } : nil)
         }
     }
 
-    private func writeLatest(
-        of subscriptions: [(renews: Bool, periods: [SimulatedTransaction])], to answer: inout JSONText
-    ) {
+    private func writeLatest(of subscriptions: [Held], to answer: inout JSONText) {
         answer.array("latest_receipt_info") { rows in
             for subscription in subscriptions {
                 for period in excludesOldTransactions ? subscription.periods.prefix(1) : subscription.periods[...] {
                     rows.object { row in
                         write(period, to: &row)
+                        if refund(of: period)?.isUpgrade ?? false { row.field("is_upgraded", "true") }
                         row.field("subscription_group_identifier", SimulatedApp.subscriptionGroup(of: receipt.bundleID))
                         if let token = period.appAccountToken { row.field("app_account_token", token) }
                     }
@@ -107,7 +128,7 @@ struct ReceiptAnswer {
         answer.array("pending_renewal_info") { rows in
             for subscription in subscriptions {
                 guard let last = subscription.periods.first else { continue }
-                rows.object { writePendingRenewal(of: last, renews: subscription.renews, to: &$0) }
+                rows.object { writePendingRenewal(of: last, subscription, to: &$0) }
             }
         }
     }
@@ -120,14 +141,19 @@ struct ReceiptAnswer {
         return signer.encode(latest)
     }
 
-    private func writePendingRenewal(of period: SimulatedTransaction, renews: Bool, to row: inout JSONText) {
+    private func writePendingRenewal(
+        of period: SimulatedTransaction, _ subscription: Held, to row: inout JSONText
+    ) {
         row.field("auto_renew_product_id", period.productID)
         row.field("product_id", period.productID)
         row.field("original_transaction_id", period.originalID)
-        row.field("auto_renew_status", renews ? "1" : "0")
+        row.field("auto_renew_status", subscription.renews ? "1" : "0")
         if let expiresAt = period.expiresAt, expiresAt <= now {
-            row.field("expiration_intent", "1")
-            row.field("is_in_billing_retry_period", "0")
+            row.field("expiration_intent", subscription.isRetried ? "2" : "1")
+            row.field("is_in_billing_retry_period", subscription.isRetried ? "1" : "0")
+        }
+        if let graceUntil = subscription.graceUntil, graceUntil > now {
+            row.date("grace_period_expires_date", graceUntil)
         }
     }
 }

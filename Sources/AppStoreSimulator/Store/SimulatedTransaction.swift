@@ -38,6 +38,8 @@ public struct SimulatedTransaction: Hashable, Sendable {
     /// When the period ends; only auto-renewables have one.
     public var expiresAt: Date?
     public var isTrial: Bool
+    /// Paid at the price of an introductory offer.
+    public var isIntroductory: Bool
     public var isFamilyShared: Bool
     public var appAccountToken: String?
     /// Only signed transactions tell it.
@@ -47,7 +49,7 @@ public struct SimulatedTransaction: Hashable, Sendable {
     public init(
         id: String, originalID: String? = nil, productID: String, productType: ProductType? = nil, quantity: Int = 1,
         purchasedAt: Date, originalPurchasedAt: Date? = nil, expiresAt: Date? = nil, isTrial: Bool = false,
-        isFamilyShared: Bool = false, appAccountToken: String? = nil, price: Price? = nil
+        isIntroductory: Bool = false, isFamilyShared: Bool = false, appAccountToken: String? = nil, price: Price? = nil
     ) {
         self.id = id
         self.originalID = originalID ?? id
@@ -58,6 +60,7 @@ public struct SimulatedTransaction: Hashable, Sendable {
         self.originalPurchasedAt = originalPurchasedAt ?? purchasedAt
         self.expiresAt = expiresAt
         self.isTrial = isTrial
+        self.isIntroductory = isIntroductory
         self.isFamilyShared = isFamilyShared
         self.appAccountToken = appAccountToken
         self.price = price

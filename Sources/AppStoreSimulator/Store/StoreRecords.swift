@@ -5,10 +5,13 @@ public struct Refund: Hashable, Sendable {
     public let at: Date
     /// `1`: a problem with the app; `0`: another.
     public let reason: String
+    /// Whether the customer went over to a higher product of the group: what is left of the period was paid back.
+    public let isUpgrade: Bool
 
-    public init(at: Date, reason: String = "0") {
+    public init(at: Date, reason: String = "0", isUpgrade: Bool = false) {
         self.at = at
         self.reason = reason
+        self.isUpgrade = isUpgrade
     }
 }
 
@@ -17,10 +20,13 @@ public struct Subscription: Hashable, Sendable {
     /// In the order of time; the first one's id is the original id of all.
     public var periods: [SimulatedTransaction]
     public var renews: Bool
+    /// For how many seconds Apple keeps it going where it can't be charged for; `nil` where the app does not want that.
+    public var billingGrace: TimeInterval?
 
-    public init(periods: [SimulatedTransaction], renews: Bool = true) {
+    public init(periods: [SimulatedTransaction], renews: Bool = true, billingGrace: TimeInterval? = nil) {
         self.periods = periods
         self.renews = renews
+        self.billingGrace = billingGrace
     }
 }
 

@@ -45,6 +45,7 @@ struct TransactionPayload {
     private func write(_ refund: Refund, to object: inout JSONText) {
         object.field("revocationDate", number: refund.at.unixMilliseconds)
         object.field("revocationReason", number: Int64(refund.reason) ?? 0)
+        if refund.isUpgrade { object.field("isUpgraded", bool: true) }
         object.field("revocationType", "REFUND_FULL")
         object.field("revocationPercentage", number: 100_000)
     }

@@ -77,7 +77,7 @@ struct AppReceiptPayload {
             number: transaction.isAutoRenewable ? Int64(transaction.webOrderLineItemID) ?? 0 : 0)
         attributes.add(InApp.cancellationDate, date: nil)
         attributes.add(InApp.isTrial, number: transaction.isTrial ? 1 : 0)
-        attributes.add(InApp.isIntroductory, number: 0)
+        attributes.add(InApp.isIntroductory, number: transaction.isIntroductory ? 1 : 0)
         if transaction.isFamilyShared { attributes.add(InApp.isFamilyShared, number: 1) }
         if let token = transaction.appAccountToken { attributes.add(InApp.appAccountToken, text: token) }
         return attributes.der
@@ -113,6 +113,7 @@ struct AppReceiptPayload {
             quantity: Int(try attributes.number(InApp.quantity)), purchasedAt: purchasedAt,
             originalPurchasedAt: originalPurchasedAt, expiresAt: try attributes.date(InApp.expiresDate),
             isTrial: try attributes.number(InApp.isTrial) == 1,
+            isIntroductory: try attributes.number(InApp.isIntroductory) == 1,
             isFamilyShared: !attributes.all(InApp.isFamilyShared).isEmpty,
             appAccountToken: hasToken ? try attributes.text(InApp.appAccountToken) : nil)
     }
