@@ -13,6 +13,7 @@ enum Nights {
           --observe NIGHT        keep what the job said in that night
           --sales NIGHT          write Apple's sales report of the last day of Pacific Time that is over by that night
                                  into the folder --sales-dir DIR, and print the file's name
+          --apps SECRETS         print the apps' sections of the job's configuration; SECRETS is serve's --secrets-dir
           --tally                judge all nights and print the table; ends with 1 when something should not be
 
         and --play, --observe and --tally need
@@ -29,7 +30,7 @@ enum Nights {
     static func run(_ arguments: [String]) async throws {
         let options = try Options(
             arguments,
-            values: NightsOptions.names.union(["database", "moment", "play", "observe", "sales", "sales-dir"]),
+            values: NightsOptions.names.union(["database", "moment", "play", "observe", "sales", "sales-dir", "apps"]),
             switches: ["tally"])
         let settings = try NightsOptions.settings(options)
         if let night = try options.number("moment", in: 1...settings.nights) {
@@ -38,7 +39,15 @@ enum Nights {
         if let night = try options.number("sales", in: 1...settings.nights) {
             return try writeSales(beforeNight: night, settings, to: options.required("sales-dir"))
         }
+        if let secrets = options.text("apps") { return printApps(settings, secrets: secrets) }
         try await act(options, settings)
+    }
+
+    private static func printApps(_ settings: NightsSettings, secrets: String) {
+        for app in NightsWorld.apps {
+            print("\n[app \(app.bundleID)]\nshared_secret_file = \(secrets)/\(app.bundleID)")
+            print(app.configuration(settings))
+        }
     }
 
     private static func writeSales(beforeNight night: Int, _ settings: NightsSettings, to folder: String) throws {

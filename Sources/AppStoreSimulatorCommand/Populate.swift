@@ -22,7 +22,7 @@ enum Populate {
         let database = try options.required("database")
         let world = World(try WorldOptions.settings(options))
         let truth = world.truth()
-        try WorldOptions.writeSecrets(options)
+        try WorldOptions.writeSecrets(of: World.apps(seed: WorldOptions.seed(options)), options)
         let populated = try await world.populate(database)
         if let file = options.text("truth") {
             try Files.write(String(decoding: truth.json(), as: UTF8.self) + "\n", to: file)

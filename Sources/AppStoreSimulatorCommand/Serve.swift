@@ -51,7 +51,9 @@ enum Serve {
         // Before any thread begins, so that all of them leave the signals to `StopSignals.wait`.
         StopSignals.block()
         let store = try store(options)
-        try WorldOptions.writeSecrets(options)
+        let seed = try WorldOptions.seed(options)
+        let apps = options.text("nights") == nil ? World.apps(seed: seed) : NightsWorld.storeApps(seed: seed)
+        try WorldOptions.writeSecrets(of: apps, options)
         if let file = options.text("root-out") { try Files.write(store.rootCertificatesPEM, to: file) }
         if let file = options.text("key-out") { try Files.write(store.apiKey.privateKeyPEM, to: file, mode: 0o600) }
         let addresses = try store.start(

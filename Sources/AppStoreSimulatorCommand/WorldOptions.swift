@@ -26,12 +26,12 @@ enum WorldOptions {
     }
 
     /// Writes each app's shared secret into a file that only its owner can read.
-    static func writeSecrets(_ options: Options) throws {
+    static func writeSecrets(of apps: [SimulatedApp], _ options: Options) throws {
         guard let folder = options.text("secrets-dir") else { return }
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: attributes)
-        for app in try World.apps(seed: seed(options)) {
+        for app in apps {
             guard let secret = app.sharedSecret else { continue }
             try Files.write("\(secret)\n", to: "\(folder)/\(app.bundleID)", mode: 0o600)
         }

@@ -29,7 +29,7 @@ import Testing
             let wrong: SQL = "SELECT count(*) AS n FROM iap.black WHERE transaction_id = ANY(\(lost))"
             #expect(try await count(wrong, connection) == 0)
             #expect(try await count("SELECT max(times)::bigint AS n FROM iap.uploads", connection) == 20)
-            #expect(try await count("SELECT count(*) AS n FROM iap.products", connection) == 9)
+            #expect(try await count("SELECT count(*) AS n FROM iap.products", connection) == 10)
         }
     }
 

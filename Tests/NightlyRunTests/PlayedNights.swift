@@ -16,13 +16,15 @@ struct PlayedNights {
     fileprivate let present: Present
 
     /// Lets the day before a night take place, runs the job at its moment, and keeps what it said.
-    func play(_ night: Int) async throws {
+    @discardableResult
+    func play(_ night: Int) async throws -> RunReport {
         present.moment = settings.moment(ofNight: night)
         try await stage.play(day: night)
         var findings = Collector()
         let report = try await job.run(RunOptions(now: present.moment), stop: StopSignal(), findings: &findings)
         #expect(report.totals.imbalances == [])
         try await stage.observe(night: night)
+        return report
     }
 
     /// What the latest night's report says when it is written again.
@@ -47,7 +49,7 @@ func withNights<Value>(
     defer { try? FileManager.default.removeItem(at: roots) }
     return try await withScratchDatabase { database async throws -> Value in
         let job = NightlyJob(
-            settings: jobSettings(seed: settings.seed, database, addresses, roots: roots), programVersion: "test",
+            settings: jobSettings(settings, database, addresses, roots: roots), programVersion: "test",
             log: { _ in },
             progress: { _ in })
         return try await NightsStage.open(world, on: database.conninfo) { stage in
@@ -59,15 +61,15 @@ func withNights<Value>(
 }
 
 private func jobSettings(
-    seed: UInt64, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses, roots: URL
+    _ settings: NightsSettings, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses, roots: URL
 ) -> JobSettings {
-    let apps = World.apps(seed: seed).compactMap { app in
+    let apps = zip(NightsWorld.apps, NightsWorld.storeApps(seed: settings.seed)).compactMap { app, store in
         BundleID(app.bundleID).map { bundleID in
             AppSettings(
                 app: App(
-                    bundleID: bundleID, environment: .production, grace: Grace(NightsTally.grace), since: nil,
-                    storefronts: ["CHN", "JPN", "USA"]),
-                sharedSecret: app.sharedSecret.map { Secret($0) })
+                    bundleID: bundleID, environment: .production, grace: Grace(NightsTally.grace),
+                    since: app.since(settings), storefronts: ["CHN", "JPN", "USA"], delivery: app.deliveryModes),
+                sharedSecret: store.sharedSecret.map { Secret($0) })
         }
     }
     return JobSettings(
@@ -76,6 +78,15 @@ private func jobSettings(
             verifyReceiptProduction: addresses.productionVerifyReceipt,
             verifyReceiptSandbox: addresses.sandboxVerifyReceipt, rootCertificates: roots.path(percentEncoded: false),
             timeout: 5))
+}
+
+extension NightsApp {
+    /// As its configuration says it.
+    fileprivate var deliveryModes: [ProductType: DeliveryMode] {
+        delivery.reduce(into: [:]) { modes, word in
+            if let type = ProductType(rawValue: word.key) { modes[type] = DeliveryMode(rawValue: word.value) }
+        }
+    }
 }
 
 /// The moment that a store takes for the present.

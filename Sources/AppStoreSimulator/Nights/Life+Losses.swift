@@ -156,21 +156,4 @@ extension Life {
         plan(.deliver(number, to: user, order: last), at: moment + 110)
         plan(.finishOnDelivery(number), at: moment + 115)
     }
-
-    /// S19: a week each; the client hands each period in as it begins, but for one while the server was down.
-    mutating func planSubscription(missing: Bool, by user: String, at moment: Date) {
-        guard !events.purchases.contains(where: { $0.transaction.isAutoRenewable }) else { return }
-        let originalID = nextID()
-        let mishap = missing ? Mishap.missedRenewal : .renewed
-        for week in 0..<5 {
-            let begin = moment + Double(week) * 7 * 86_400
-            let period = SimulatedTransaction(
-                id: week == 0 ? originalID : nextID(), originalID: originalID, productID: catalog.subscription.id,
-                purchasedAt: begin, originalPurchasedAt: moment, expiresAt: begin + 7 * 86_400,
-                price: catalog.subscription.price)
-            let number = purchase(period, mishap, by: user)
-            plan(.pay(number), at: begin)
-            if !(missing && week == 1) { deliver(number, nil, by: user, at: begin + seconds(5...2_000)) }
-        }
-    }
 }

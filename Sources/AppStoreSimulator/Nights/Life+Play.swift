@@ -3,6 +3,7 @@ import Foundation
 extension Life {
     /// Plans this life and lets it take place.
     mutating func play() {
+        planSubscriber()
         for moment in moments() { planPurchase(at: moment) }
         takePlace()
     }
@@ -21,7 +22,7 @@ extension Life {
         plan(outages.contains { $0.contains(moment) } && mishap == .ordinary ? .outage : mishap, by: user, at: moment)
     }
 
-    private mutating func plan(_ mishap: Mishap, by user: String, at moment: Date) {
+    mutating func plan(_ mishap: Mishap, by user: String, at moment: Date) {
         switch mishap {
         case .ordinary: planOrdinary(by: user, at: moment)
         case .outage: planOutage(by: user, at: moment)
@@ -37,8 +38,6 @@ extension Life {
         case .oneOfThree: planOneOfThree(by: user, at: moment)
         case .passedAround: planPassedAround(by: user, isDelivered: false, at: moment)
         case .passedAroundDelivered: planPassedAround(by: user, isDelivered: true, at: moment)
-        case .missedRenewal: planSubscription(missing: true, by: user, at: moment)
-        case .renewed: planSubscription(missing: false, by: user, at: moment)
         case .twentyCopies: planTwentyCopies(by: user, at: moment)
         case .rolledBack: planRolledBack(by: user, at: moment)
         case .claimedLate: planClaimedLate(by: user, at: moment)
@@ -58,6 +57,9 @@ extension Life {
         case .sandbox: planSandbox(by: user, at: moment)
         case .foreignBundle: planForeignBundle(by: user, at: moment)
         case .unreadable: planUnreadable(by: user, at: moment)
+        case .missedRenewal, .renewed, .forgottenRenewal, .lastPeriodLacking, .trial, .introductoryOffer, .upgraded,
+            .crossgraded, .billingRetry, .billingGrace, .refundedPeriod, .familySubscription:
+            planSubscription(mishap, by: user, at: moment)
         }
     }
 

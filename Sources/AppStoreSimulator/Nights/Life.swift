@@ -26,6 +26,11 @@ struct Life {
         case finishOnDelivery(Number)
         case finishDelivered
         case refund(Number)
+        /// Refunds what is left of a period that a higher product of its group replaces.
+        case upgrade(Number)
+        /// The app's server says until when it has granted a subscription, or takes that back.
+        case grant(String, to: String, until: Date)
+        case revoke(String)
         case restore(Number, SimulatedTransaction)
     }
 
@@ -34,6 +39,7 @@ struct Life {
         let step: Step
     }
 
+    let app: NightsApp
     let customer: Customer
     let scheme: Scheme
     let settings: NightsSettings
@@ -50,8 +56,11 @@ struct Life {
     /// The upload that last brought each purchase.
     private var brought: [Number: Int] = [:]
     private var numbers: [String: Number] = [:]
+    /// The periods of each subscription, by its original transaction.
+    private var periods: [String: [Number]] = [:]
 
-    init(customer: Customer, settings: NightsSettings, outages: [Range<Date>], random: SeededRandom) {
+    init(app: NightsApp, customer: Customer, settings: NightsSettings, outages: [Range<Date>], random: SeededRandom) {
+        self.app = app
         self.customer = customer
         self.settings = settings
         self.outages = outages
@@ -79,10 +88,11 @@ struct Life {
     ) -> Number {
         let number = events.purchases.count
         numbers[transaction.id] = number
+        if transaction.isAutoRenewable { periods[transaction.originalID, default: []].append(number) }
         events.purchases.append(
             NightsPurchase(
                 bundleID: catalog.bundleID, transaction: transaction, scheme: scheme, mishap: mishap, userID: user,
-                isOwed: isOwed))
+                isOwed: isOwed, isEntitled: transaction.isAutoRenewable && app.subscriptions == .entitlements))
         return number
     }
 
@@ -146,9 +156,13 @@ struct Life {
             claim(number, by: user, order: nil, .alreadyDelivered, at: moment)
         case .finish(let number): letGo(of: number)
         case .finishOnDelivery(let number):
-            if events.purchases[number].deliveredAt != nil { letGo(of: number) }
+            if events.purchases[number].isServed { letGo(of: number) }
         case .finishDelivered: finishDelivered()
-        case .refund(let number): refund(number, at: moment)
+        case .refund(let number):
+            refund(number, Refund(at: moment, reason: random.happens(0.3) ? "1" : "0"))
+        case .upgrade(let number): refund(number, Refund(at: moment, isUpgrade: true))
+        case .grant(let originalID, let user, let until): grant(originalID, to: user, until: until, at: moment)
+        case .revoke(let originalID): revoke(originalID, at: moment)
         case .restore(let number, let restored):
             letGo(of: number)
             hold(restored)
@@ -167,13 +181,13 @@ struct Life {
     }
 
     private mutating func finishDelivered() {
-        let delivered = Set(events.purchases.filter { $0.deliveredAt != nil }.map(\.transactionID))
+        let delivered = Set(events.purchases.filter(\.isServed).map(\.transactionID))
         held.removeAll { $0.productType == .consumable && delivered.contains($0.id) }
     }
 
-    private mutating func refund(_ number: Number, at moment: Date) {
-        events.purchases[number].refundedAt = moment
-        events.refunds.append((transaction(number).id, Refund(at: moment, reason: random.happens(0.3) ? "1" : "0")))
+    private mutating func refund(_ number: Number, _ refund: Refund) {
+        events.purchases[number].refundedAt = refund.at
+        events.refunds.append((transaction(number).id, refund))
     }
 
     private func receipt(at moment: Date) -> SimulatedReceipt {
@@ -184,10 +198,22 @@ struct Life {
         _ receipt: SimulatedReceipt, by user: String, for number: Number?, order: String?, at moment: Date
     ) {
         add(.receipt(receipt), by: user, transactionID: number.map { transaction($0).id }, order: order, at: moment)
-        for number in receipt.transactions.compactMap({ numbers[$0.id] }) {
+        for transaction in receipt.transactions {
+            guard let number = numbers[transaction.id] else { continue }
             brought[number] = events.uploads.count - 1
-            if events.purchases[number].evidentAt == nil { events.purchases[number].evidentAt = moment }
+            makeEvident(number, at: moment)
+            // Apple's answer to the next night tells of the periods that have begun by then.
+            let night = settings.moment(ofNight: max(1, settings.day(of: moment)))
+            for period in periods[transaction.originalID] ?? []
+            where events.purchases[period].purchasedAt <= night {
+                makeEvident(period, at: max(moment, events.purchases[period].purchasedAt))
+            }
         }
+    }
+
+    private mutating func makeEvident(_ number: Number, at moment: Date) {
+        let known = events.purchases[number].evidentAt ?? .distantFuture
+        events.purchases[number].evidentAt = min(known, moment)
     }
 
     private mutating func add(
@@ -203,8 +229,11 @@ struct Life {
         _ number: Number, by user: String, order: String?, _ kind: NightsClaim.Kind, at moment: Date
     ) {
         guard let upload = brought[number], events.purchases[number].refundedAt == nil else { return }
-        let isDelivered = events.purchases[number].deliveredAt != nil
-        guard isDelivered == (kind == .alreadyDelivered) else { return }
+        guard events.purchases[number].isServed == (kind == .alreadyDelivered) else { return }
+        guard isTold(transaction(number).productType, at: moment) else {
+            if kind == .delivered { events.purchases[number].isServedUnseen = true }
+            return
+        }
         events.claims.append(
             NightsClaim(
                 bundleID: catalog.bundleID, transaction: transaction(number), userID: user, orderID: order,
@@ -212,5 +241,33 @@ struct Life {
         guard kind == .delivered else { return }
         events.purchases[number].deliveredAt = moment
         events.purchases[number].deliveredTo = user
+    }
+
+    /// Whether the app's server tells the job what it delivers of a type.
+    private func isTold(_ type: SimulatedTransaction.ProductType, at moment: Date) -> Bool {
+        moment >= app.connectedAt(settings) && !app.untold.contains(type)
+    }
+
+    private mutating func grant(_ originalID: String, to user: String, until: Date, at moment: Date) {
+        add(.granted(until: until, to: user), of: originalID, at: moment)
+        for number in periods[originalID] ?? [] {
+            let period = events.purchases[number]
+            let isPaid = period.isOwed && period.purchasedAt <= moment && period.refundedAt == nil
+            guard isPaid, period.deliveredAt == nil, period.expiresAt <= until else { continue }
+            events.purchases[number].deliveredAt = moment
+            events.purchases[number].deliveredTo = user
+        }
+    }
+
+    private mutating func revoke(_ originalID: String, at moment: Date) {
+        add(.revoked, of: originalID, at: moment)
+        for number in periods[originalID] ?? [] where events.purchases[number].expiresAt > moment {
+            events.purchases[number].revokedAt = moment
+        }
+    }
+
+    private mutating func add(_ word: NightsGrant.Word, of originalID: String, at moment: Date) {
+        events.grants.append(
+            NightsGrant(bundleID: catalog.bundleID, originalID: originalID, word: word, at: moment))
     }
 }

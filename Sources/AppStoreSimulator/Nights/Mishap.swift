@@ -36,8 +36,24 @@ public enum Mishap: String, Sendable, CaseIterable {
     case refundedLate = "S17 late"
     case refundedAfter = "S17 after"
     case restored = "S18"
+    /// The app's server missed one renewal of a subscription.
     case missedRenewal = "S19"
     case renewed = "S19 granted"
+    /// The app's server forgot for two days to extend what it had granted.
+    case forgottenRenewal = "S19 two days"
+    /// What the app's server had granted when it was connected lacks the period that was paid last.
+    case lastPeriodLacking = "S39"
+    case trial
+    case introductoryOffer = "introductory offer"
+    /// The customer went over to a higher product of the group, at once; or to another when the period ended.
+    case upgraded = "upgrade"
+    case crossgraded = "crossgrade"
+    /// Apple could not charge for some days, in which the customer had no access; or had it for grace.
+    case billingRetry = "billing retry"
+    case billingGrace = "billing grace"
+    /// A running period was refunded, and the app's server took its access back.
+    case refundedPeriod = "S17 period"
+    case familySubscription = "S26 subscription"
     case twentyCopies = "S20"
     /// Bought within the grace before a night, and claimed after it.
     case pending = "S21"
@@ -61,8 +77,20 @@ public enum Mishap: String, Sendable, CaseIterable {
     /// Those that meet with every scheme.
     static let common: [Mishap] = [
         .noCallback, .receivedLater, .rolledBack, .refundedBefore, .refundedLate, .refundedAfter, .restored,
-        .missedRenewal, .renewed, .pending, .familyShared, .sandbox, .foreignBundle, .unreadable, .sharedPhone,
-        .passedAround, .passedAroundDelivered, .emptyReceipt, .twoServers, .oldReceipt, .signedTransaction,
-        .foreignStorefront,
+        .pending, .familyShared, .sandbox, .foreignBundle, .unreadable, .sharedPhone, .passedAround,
+        .passedAroundDelivered, .emptyReceipt, .twoServers, .oldReceipt, .signedTransaction, .foreignStorefront,
     ]
+
+    /// Those that meet with subscriptions, by how the app's server lets the job see what it delivered of them; what is
+    /// common stands more than once.
+    static func ofSubscriptions(_ delivery: DeliveryWay) -> [Mishap] {
+        switch delivery {
+        case .claims: [.missedRenewal, .billingRetry]
+        case .entitlements:
+            [
+                .missedRenewal, .missedRenewal, .lastPeriodLacking, .lastPeriodLacking, .trial, .introductoryOffer,
+                .upgraded, .crossgraded, .billingRetry, .billingGrace, .refundedPeriod, .familySubscription,
+            ]
+        }
+    }
 }

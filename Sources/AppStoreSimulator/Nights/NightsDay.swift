@@ -1,7 +1,7 @@
 import Foundation
 import PostgreSQL
 
-/// Plays one day: uploads, orders and claims, each a statement for all.
+/// Plays one day: uploads, orders, claims and entitlements, each a statement for all.
 struct NightsDay {
     let day: Int
     let world: NightsWorld
@@ -15,6 +15,7 @@ struct NightsDay {
         try await registerOrders()
         let claims = world.events.claims.filter { isToday($0.at) }.sorted { $0.at < $1.at }
         if !claims.isEmpty { try await settle(claims) }
+        try await grant(world.events.grants.filter { isToday($0.at) }.sorted { $0.at < $1.at })
         try await connection.executeScript(unsafe: "DROP TABLE IF EXISTS day_uploads, day_claims; ANALYZE")
     }
 

@@ -10,24 +10,30 @@ public struct NightsPurchase: Sendable {
     public let userID: String
     /// Whether the app owes anything for it; sandbox purchases and the like are not owed.
     public let isOwed: Bool
+    /// Whether the app's server keeps until when it has granted access, and does not claim it.
+    let isEntitled: Bool
     /// The app's own order that it pays for.
     public var orderID: String?
     /// When a receipt that tells of it first reached the server.
     public var evidentAt: Date?
     public var deliveredAt: Date?
     public var deliveredTo: String?
+    /// When the app's server took back what it had granted.
+    var revokedAt: Date?
     public var refundedAt: Date?
+    /// Delivered, and nothing told the job.
+    var isServedUnseen = false
 
     public var transactionID: String { transaction.id }
     public var productID: String { transaction.productID }
     public var units: Int { transaction.quantity }
     public var purchasedAt: Date { transaction.purchasedAt }
+    /// What does not renew never ends.
+    var expiresAt: Date { transaction.expiresAt ?? .distantFuture }
 
-    /// Whether it is paid and owed at a moment, and was neither delivered nor refunded.
-    func isOpen(at moment: Date) -> Bool {
-        isOwed && purchasedAt <= moment && (deliveredAt.map { $0 > moment } ?? true)
-            && (refundedAt.map { $0 > moment } ?? true)
-    }
+    var isServed: Bool { deliveredAt != nil || isServedUnseen }
+    /// Whether it was delivered by an entitlement.
+    var isGranted: Bool { isEntitled && deliveredAt != nil }
 }
 
 /// An order that the app's server opens.
@@ -60,12 +66,26 @@ struct NightsClaim: Sendable {
     let kind: Kind
 }
 
+/// What the app's server says of a subscription that it keeps an entitlement of.
+struct NightsGrant: Sendable {
+    enum Word: Sendable {
+        case granted(until: Date, to: String)
+        case revoked
+    }
+
+    let bundleID: String
+    let originalID: String
+    let word: Word
+    let at: Date
+}
+
 /// Everything that happens in a customer's life, or in the whole world.
 struct NightsEvents: Sendable {
     var purchases: [NightsPurchase] = []
     var orders: [NightsOrder] = []
     var uploads: [Upload] = []
     var claims: [NightsClaim] = []
+    var grants: [NightsGrant] = []
     var stored: [StoredPurchase] = []
     var refunds: [(transactionID: String, refund: Refund)] = []
 
@@ -80,6 +100,7 @@ struct NightsEvents: Sendable {
             claim.upload += offset
             return claim
         }
+        grants += other.grants
         stored += other.stored
         refunds += other.refunds
     }

@@ -46,13 +46,18 @@ extension NightsWorld {
             events.claims.filter { $0.kind != .alreadyDelivered }.map { ($0.transaction.id, $0.at) },
             uniquingKeysWith: min)
         let products = Dictionary(
-            uniqueKeysWithValues: Catalog.all.flatMap { catalog in
+            uniqueKeysWithValues: Self.apps.map(\.catalog).flatMap { catalog in
                 catalog.products.map { ([catalog.bundleID, $0.id], $0) }
             })
         var figures = NightsFigures()
-        for purchase in purchases where purchase.isOwed {
+        let truth = NightsTruth(self)
+        let starts = Dictionary(
+            uniqueKeysWithValues: Self.apps.map { ($0.bundleID, $0.since(settings) ?? .distantPast) })
+        for purchase in purchases
+        where purchase.isOwed && purchase.purchasedAt >= starts[purchase.bundleID] ?? .distantPast {
+            let admittedAt = admissions[purchase.transactionID]
             guard let product = products[[purchase.bundleID, purchase.transaction.productID]],
-                let fate = fate(of: purchase, admittedAt: admissions[purchase.transactionID], at: moment)
+                let fate = fate(of: purchase, truth.fate(of: purchase).bookedAt, admittedAt: admittedAt, at: moment)
             else { continue }
             switch fate {
             case .owed: figures.owed.add(purchase, product, on: purchase.purchasedAt)
@@ -69,8 +74,12 @@ extension NightsWorld {
         case refunded(Date)
     }
 
-    private func fate(of purchase: NightsPurchase, admittedAt: Date?, at moment: Date) -> Fate? {
-        if let delivered = purchase.deliveredAt, delivered <= moment { return .delivered(delivered) }
+    private func fate(
+        of purchase: NightsPurchase, _ deliveredAt: Date?, admittedAt: Date?, at moment: Date
+    ) -> Fate? {
+        if let deliveredAt, deliveredAt <= moment, purchase.revokedAt.map({ $0 > moment }) ?? true {
+            return .delivered(deliveredAt)
+        }
         let verified = purchase.evidentAt.flatMap { night(from: $0) }
         guard let known = [verified, admittedAt].compactMap(\.self).min(), known <= moment else { return nil }
         if let refunded = purchase.refundedAt, let told = night(from: max(refunded, known)), told <= moment {

@@ -1,42 +1,70 @@
 import Foundation
 
-/// What the job made of one purchase in all nights.
+/// What one case should tell of: a purchase, or a whole subscription where the app's server keeps entitlements.
+struct NightsMatter {
+    /// The oldest first.
+    let fates: [NightsFate]
+    /// The nights on which something of it was lost.
+    let lostNights: Set<Int>
+
+    init(_ fates: [NightsFate]) {
+        self.fates = fates.sorted { $0.purchase.purchasedAt < $1.purchase.purchasedAt }
+        lostNights = fates.reduce(into: []) { $0.formUnion($1.lostNights) }
+    }
+
+    /// All that happened in a world.
+    static func all(in world: NightsWorld) -> [NightsMatter] {
+        let truth = NightsTruth(world)
+        let grouped = Dictionary(grouping: world.purchases) { purchase in
+            purchase.isEntitled ? purchase.transaction.originalID : purchase.transactionID
+        }
+        return grouped.values.map { purchases in NightsMatter(purchases.map(truth.fate)) }
+    }
+}
+
+/// What the job made of one matter in all nights.
 struct NightsJudgement {
-    private let purchase: NightsPurchase
+    private let matter: NightsMatter
     private let settings: NightsSettings
     private let seen: [NightsObservation]
-    private let isUnanswered: Bool
-    /// The nights on which it was open, past its grace, and evident.
-    private let lostNights: [Int]
+    private let unanswered: Set<String>
+    let purchase: NightsPurchase
 
-    init(_ purchase: NightsPurchase, seen: [NightsObservation], settings: NightsSettings, isUnanswered: Bool) {
-        self.isUnanswered = isUnanswered
+    /// - Parameter seen: what the job said of any of its purchases, in the order of the nights.
+    init(
+        _ matter: NightsMatter, _ purchase: NightsPurchase, seen: [NightsObservation], settings: NightsSettings,
+        unanswered: Set<String>
+    ) {
+        self.matter = matter
         self.purchase = purchase
-        self.settings = settings
         self.seen = seen
-        lostNights = (1...settings.nights).filter { number in
-            let night = settings.moment(ofNight: number)
-            return Self.isDue(purchase, night) && purchase.evidentAt.map { $0 <= night } ?? false
+        self.settings = settings
+        self.unanswered = unanswered
+    }
+
+    private var isLost: Bool { !matter.lostNights.isEmpty }
+
+    /// Of what is lost something that the job had an answer for.
+    private func lost(on night: Int? = nil) -> Set<String> {
+        let lost = matter.fates.filter { fate in
+            night.map(fate.lostNights.contains) ?? !fate.lostNights.isEmpty
         }
+        return Set(lost.map(\.purchase.transactionID)).subtracting(unanswered)
     }
 
-    private static func isDue(_ purchase: NightsPurchase, _ night: Date) -> Bool {
-        purchase.isOpen(at: night) && purchase.purchasedAt + NightsTally.grace <= night
-    }
-
-    private var isLost: Bool { !lostNights.isEmpty }
-
-    /// Lost on the last night as well.
-    private var isLostInTheEnd: Bool { lostNights.last == settings.nights }
-
-    private var isWaiting: Bool { isLost && seen.isEmpty && isUnanswered }
+    private var isWaiting: Bool { isLost && seen.isEmpty && lost().isEmpty }
 
     private var isMissed: Bool {
-        isLost && !isWaiting && (seen.isEmpty || (isLostInTheEnd && seen.last?.night != settings.nights))
+        guard isLost, !isWaiting else { return false }
+        let toldLast = Set(seen.filter { $0.night == settings.nights }.flatMap(\.names))
+        return seen.isEmpty || !lost(on: settings.nights).isSubset(of: toldLast)
     }
 
-    private var isFalse: Bool {
-        seen.contains { !Self.isDue(purchase, settings.moment(ofNight: $0.night)) }
+    private var falseNames: [(fate: NightsFate, night: Int)] {
+        let fates = Dictionary(uniqueKeysWithValues: matter.fates.map { ($0.purchase.transactionID, $0) })
+        return seen.flatMap { observation in
+            observation.names.compactMap { name in fates[name].map { ($0, observation.night) } }
+        }.filter { fate, night in !fate.dueNights.contains(night) }
     }
 
     private var wronglyOwned: [NightsObservation] {
@@ -52,29 +80,45 @@ struct NightsJudgement {
         }
     }
 
+    /// More than one case on the same night.
+    private var isToldTwice: Bool { Set(seen.map(\.night)).count < seen.count }
+
+    /// A subscription was called `high` on a night on which its customer had what was paid for.
+    private var isOverstated: Bool {
+        purchase.isEntitled
+            && seen.contains { observation in
+                observation.isHigh && !matter.fates.contains { $0.isLackedNow(observation.night, settings) }
+            }
+    }
+
     func add(to counts: inout NightsTally.Counts) {
         counts.purchases += 1
         if isLost { counts.lost += 1 }
         if isMissed { counts.missed += 1 }
         if isWaiting { counts.waiting += 1 }
-        if !isLost, purchase.evidentAt == nil, Self.isDue(purchase, settings.end) { counts.untold += 1 }
-        if isFalse { counts.falseAlarms += 1 }
+        if !isLost, matter.fates.contains(where: { $0.dueNights.contains(settings.nights) }) { counts.untold += 1 }
+        if !falseNames.isEmpty { counts.falseAlarms += 1 }
+        if falseNames.contains(where: { $0.fate.purchase.isGranted }) { counts.falseOfGranted += 1 }
         if !wronglyOwned.isEmpty { counts.wrongOwner += 1 }
         if wronglyOwned.contains(where: \.isHigh) { counts.wronglyHigh += 1 }
         if isWronglyOrdered { counts.wrongOrder += 1 }
+        if isToldTwice { counts.toldTwice += 1 }
+        if isOverstated { counts.overstated += 1 }
         guard isLost, let first = seen.first, !isMissed else { return }
         counts.found += 1
-        if !isLostInTheEnd { counts.mended += 1 }
-        counts.days.append(
-            settings.moment(ofNight: first.night).timeIntervalSince(purchase.purchasedAt) / NightsSettings.day)
-        counts.nightsLate = max(counts.nightsLate, first.night - (lostNights.first ?? first.night))
+        if !matter.lostNights.contains(settings.nights) { counts.mended += 1 }
+        // What was paid before the world began could not be found any sooner.
+        let paidAt = max(purchase.purchasedAt, settings.begin)
+        counts.days.append(settings.moment(ofNight: first.night).timeIntervalSince(paidAt) / NightsSettings.day)
+        counts.nightsLate = max(counts.nightsLate, first.night - (matter.lostNights.min() ?? first.night))
     }
 
     var faults: [String] {
         [
-            isMissed ? "missed" : nil, isFalse ? "false alarm" : nil,
+            isMissed ? "missed" : nil, falseNames.isEmpty ? nil : "false alarm",
             wronglyOwned.contains(where: \.isHigh) ? "wrong owner with likelihood high" : nil,
-            isWronglyOrdered ? "wrong order" : nil,
+            isWronglyOrdered ? "wrong order" : nil, isToldTwice ? "several cases of one purchase" : nil,
+            isOverstated ? "likelihood high though there is access" : nil,
         ].compactMap(\.self)
     }
 }

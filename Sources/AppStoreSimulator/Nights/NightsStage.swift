@@ -41,14 +41,14 @@ public final class NightsStage {
                 CREATE TABLE IF NOT EXISTS world.observations (
                     night integer NOT NULL, transaction_id text NOT NULL, bundle_id text NOT NULL,
                     environment text NOT NULL, likelihood text NOT NULL, owners text[] NOT NULL,
-                    orders text[] NOT NULL,
+                    orders text[] NOT NULL, periods text[] NOT NULL,
                     PRIMARY KEY (night, transaction_id, bundle_id, environment));
                 """)
     }
 
     /// Lets the day before a night take place, and moves what the functions stamped with the present to its moments.
     public func play(day: Int) async throws {
-        if day == 1 { try await connection.fillProducts() }
+        if day == 1 { try await connection.fillProducts(NightsWorld.apps.map(\.catalog)) }
         try await NightsDay(day: day, world: world, connection: connection).play()
     }
 
@@ -58,7 +58,8 @@ public final class NightsStage {
             """
             INSERT INTO world.observations
             SELECT
-                \(Int32(night)), transaction_id, bundle_id, environment, likelihood, owner_user_ids, order_ids
+                \(Int32(night)), transaction_id, bundle_id, environment, likelihood, owner_user_ids, order_ids,
+                periods
             FROM iap.cases
             WHERE state = 'open'
             """)
@@ -67,10 +68,15 @@ public final class NightsStage {
     /// Judges all nights that were observed.
     public func tally() async throws -> NightsTally {
         let rows = try await connection.query(
-            "SELECT night, transaction_id, likelihood, owners, orders FROM world.observations ORDER BY night")
+            """
+            SELECT night, bundle_id, transaction_id, periods, likelihood, owners, orders
+            FROM world.observations
+            ORDER BY night
+            """)
         let observations = try rows.map { row in
             NightsObservation(
-                night: Int(try row("night", as: Int32.self)), transactionID: try row("transaction_id"),
+                night: Int(try row("night", as: Int32.self)), bundleID: try row("bundle_id"),
+                transactionID: try row("transaction_id"), periods: try row("periods"),
                 isHigh: try row("likelihood", as: String.self) == "high", owners: try row("owners"),
                 orders: try row("orders"))
         }

@@ -9,7 +9,8 @@ public struct NightsTable: CustomStringConvertible {
         answered yet for its receipt; mended: found, and later claimed or refunded; untold: nothing of it ever reached
         the server; false: a case of what is not owed; owner: a case that named others than the payer, and high: with
         likelihood high; order: matched to another's order; days: mean from payment to the night that found it, and
-        the most; late: nights after the first that could find it
+        the most; late: nights after the first that could find it. A subscription of an app that keeps entitlements
+        is one purchase
         """
 
     private let tally: NightsTally
@@ -27,7 +28,7 @@ public struct NightsTable: CustomStringConvertible {
         lines += Mishap.allCases.compactMap { mishap in
             tally.byMishap[mishap].map { line(mishap.rawValue, cells($0)) }
         }
-        lines += ["", line("all", cells(tally.total)), "", Self.legend, "", summary]
+        lines += ["", line("all", cells(tally.total)), "", Self.legend, "", "\(tally.spread)", summary]
         return lines.joined(separator: "\n")
     }
 
@@ -38,7 +39,8 @@ public struct NightsTable: CustomStringConvertible {
         \(tally.total.waiting), cases \(tally.cases), \
         false alarms \(tally.total.falseAlarms), delivered twice \(tally.deliveredTwice), deliveries unlike the \
         world's \(tally.wrongDeliveries), wrong owner with high \(tally.total.wronglyHigh), wrong order \
-        \(tally.total.wrongOrder)
+        \(tally.total.wrongOrder), false alarms of what was granted \(tally.total.falseOfGranted), told twice \
+        \(tally.total.toldTwice), high though there is access \(tally.total.overstated)
         """
     }
 

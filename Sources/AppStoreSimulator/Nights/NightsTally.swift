@@ -3,10 +3,16 @@ public import Foundation
 /// A case as it stood open after a night.
 struct NightsObservation: Sendable {
     let night: Int
+    let bundleID: String
     let transactionID: String
+    /// Of a subscription: the periods without access.
+    var periods: [String] = []
     let isHigh: Bool
     let owners: [String]
     let orders: [String]
+
+    /// The purchases that it tells of.
+    var names: [String] { periods.isEmpty ? [transactionID] : periods }
 }
 
 /// What the job said in all nights, beside the truth.
@@ -21,6 +27,7 @@ public struct NightsTally: Sendable {
 
     /// What is counted for a scheme or a scenario.
     public struct Counts: Sendable {
+        /// A subscription of an app that keeps entitlements is one.
         public var purchases = 0
         /// Open past their grace on a night by which something of them had reached the server.
         public var lost = 0
@@ -34,6 +41,12 @@ public struct NightsTally: Sendable {
         /// Found, and delivered or refunded before the last night.
         public var mended = 0
         public var falseAlarms = 0
+        /// Of these, subscriptions that the app's server had granted.
+        public var falseOfGranted = 0
+        /// Purchases and subscriptions of which several cases told on one night.
+        public var toldTwice = 0
+        /// Subscriptions called `high` while there was access.
+        public var overstated = 0
         /// Cases that named an owner or owners, and not the one who paid.
         public var wrongOwner = 0
         /// Of these, those that did so with the likelihood `high`.
@@ -46,9 +59,11 @@ public struct NightsTally: Sendable {
     }
 
     public private(set) var total = Counts()
+    /// How the cases fall on customers, and on first nights.
+    public let spread: NightsSpread
     public private(set) var byScheme: [Scheme: Counts] = [:]
     public private(set) var byMishap: [Mishap: Counts] = [:]
-    /// Transactions that ever were a case.
+    /// Purchases and subscriptions that ever were a case.
     public let cases: Int
     public let deliveredTwice: Int
     /// Transactions whose delivery in the ledger isn't that of the world.
@@ -62,25 +77,35 @@ public struct NightsTally: Sendable {
     init(
         world: NightsWorld, observations: [NightsObservation], deliveries: Deliveries, unanswered: Set<String> = []
     ) {
-        let byTransaction = Dictionary(grouping: observations, by: \.transactionID)
-        cases = byTransaction.count
+        let matters = NightsMatter.all(in: world)
+        let sorted = NightsSorted(observations, by: matters)
         deliveredTwice = deliveries.twice
-        let delivered = world.purchases.filter { $0.deliveredAt != nil }
-        let expected = Dictionary(uniqueKeysWithValues: delivered.map { ($0.transactionID, $0.deliveredTo) })
-        wrongDeliveries =
-            expected.count { deliveries.users[$0.key] != $0.value }
-            + deliveries.users.keys.count { expected[$0] == nil }
-        for purchase in world.purchases {
+        cases = sorted.byMatter.count + sorted.strangers.count
+        let wrong = Self.wrongDeliveries(deliveries, matters.flatMap(\.fates))
+        wrongDeliveries = wrong.count
+        spread = NightsSpread(world, matters, sorted)
+        for (index, matter) in matters.enumerated() {
+            guard let purchase = matter.fates.first?.purchase else { continue }
             let judgement = NightsJudgement(
-                purchase, seen: byTransaction[purchase.transactionID] ?? [], settings: world.settings,
-                isUnanswered: unanswered.contains(purchase.transactionID))
+                matter, purchase, seen: sorted.byMatter[index] ?? [], settings: world.settings, unanswered: unanswered)
             count(judgement, of: purchase)
         }
-        let known = Set(world.purchases.map(\.transactionID))
-        for stranger in byTransaction.keys where !known.contains(stranger) {
+        faults += wrong
+        for stranger in sorted.strangers.sorted() {
             total.falseAlarms += 1
             faults.append("false alarm: \(stranger) is no purchase of this world")
         }
+    }
+
+    private static func wrongDeliveries(_ deliveries: Deliveries, _ fates: [NightsFate]) -> [String] {
+        let delivered = fates.filter { $0.bookedAt != nil && $0.purchase.revokedAt == nil }
+        let expected = Dictionary(
+            uniqueKeysWithValues: delivered.map { ($0.purchase.transactionID, $0.purchase.deliveredTo) })
+        let lacking = expected.filter { deliveries.users[$0.key] != $0.value }.keys.map {
+            "not delivered as it was: \($0)"
+        }
+        let strange = deliveries.users.keys.filter { expected[$0] == nil }.map { "delivered, and was not: \($0)" }
+        return lacking.sorted() + strange.sorted()
     }
 
     private mutating func count(_ judgement: NightsJudgement, of purchase: NightsPurchase) {
@@ -92,10 +117,12 @@ public struct NightsTally: Sendable {
         }
     }
 
-    /// Whether everything evident was found, false alarms are under a thousandth of the cases, nothing was delivered
-    /// twice, and nobody was wrongly named the owner with the likelihood `high`.
+    /// Whether everything evident was found, false alarms are under a thousandth of the cases and none of what was
+    /// granted, nothing was delivered or told twice, no customer has more cases than losses, and nobody was wrongly named
+    /// the owner with the likelihood `high`.
     public var isGood: Bool {
         total.missed == 0 && total.falseAlarms * 1_000 <= cases && deliveredTwice == 0 && wrongDeliveries == 0
-            && total.wronglyHigh == 0
+            && total.wronglyHigh == 0 && total.falseOfGranted == 0 && total.toldTwice == 0 && total.overstated == 0
+            && spread.overburdened == 0
     }
 }

@@ -1,7 +1,8 @@
 import Foundation
 
-/// Customers of two apps over many days, on phones that some of them share, with clients of five kinds, a network
-/// that is shaky and a server that is down at times. It depends on its settings alone.
+/// Customers of some apps over many days, on phones that some of them share, with clients of five kinds, a network
+/// that is shaky and servers that are down at times, each with its own way to tell what it has delivered. Some have
+/// subscribed years ago. It depends on its settings alone.
 public struct NightsWorld: Sendable {
     public let settings: NightsSettings
     let events: NightsEvents
@@ -11,8 +12,9 @@ public struct NightsWorld: Sendable {
         let outages = settings.outages
         let lives = Parallel.map(0..<settings.customers) { number in
             var random = SeededRandom(seed: settings.seed, part: "life", number: UInt64(number))
-            let customer = Customer(number: number, random: &random)
-            var life = Life(customer: customer, settings: settings, outages: outages, random: random)
+            let app = NightsApp.any(&random)
+            let customer = Customer(number: number, catalog: app.catalog, random: &random)
+            var life = Life(app: app, customer: customer, settings: settings, outages: outages, random: random)
             life.play()
             return life.events
         }
@@ -22,9 +24,17 @@ public struct NightsWorld: Sendable {
     /// All that was bought, and what became of it.
     public var purchases: [NightsPurchase] { events.purchases }
 
+    /// The apps that there are in any such world.
+    public static let apps = NightsApp.all
+
+    /// As they are in the store, with their shared secrets.
+    public static func storeApps(seed: UInt64) -> [SimulatedApp] {
+        apps.map { SimulatedApp(bundleID: $0.bundleID, seed: seed) }
+    }
+
     /// What Apple knows of this world, later refunds included.
     public var records: StoreRecords {
-        var records = StoreRecords(apps: World.apps(seed: settings.seed))
+        var records = StoreRecords(apps: Self.storeApps(seed: settings.seed))
         for (transactionID, refund) in events.refunds { records.refund(transactionID, refund) }
         for subscription in subscriptions { records.add(subscription) }
         for purchase in events.stored { records.add(purchase) }
@@ -34,7 +44,9 @@ public struct NightsWorld: Sendable {
     private var subscriptions: [Subscription] {
         let periods = events.stored.map(\.transaction).filter(\.isAutoRenewable)
         return Dictionary(grouping: periods, by: \.originalID).values.map { periods in
-            Subscription(periods: periods.sorted { $0.purchasedAt < $1.purchasedAt }, renews: false)
+            let periods = periods.sorted { $0.purchasedAt < $1.purchasedAt }
+            let renews = periods.last?.expiresAt.map { $0 > settings.end } ?? false
+            return Subscription(periods: periods, renews: renews, billingGrace: Life.billingGrace)
         }
     }
 }

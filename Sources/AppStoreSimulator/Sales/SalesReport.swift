@@ -76,7 +76,7 @@ extension NightsWorld {
     /// - Parameter day: such as `2026-10-02`.
     public func salesReport(of day: String) -> SalesReport {
         var report = SalesReport(day: day)
-        for catalog in Catalog.all {
+        for catalog in Self.apps.map(\.catalog) {
             let app = SalesReport.Kind(
                 sku: SimulatedApp.sku(of: catalog.bundleID), title: catalog.bundleID, type: "1F", parent: "",
                 price: nil,

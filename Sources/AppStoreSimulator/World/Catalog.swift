@@ -12,6 +12,8 @@ struct CatalogProduct: Hashable, Sendable {
     let name: String
     let milliunits: Int64
     let currency: String
+    /// How many days a period lasts of what renews.
+    var days = 7
 
     var price: SimulatedTransaction.Price {
         SimulatedTransaction.Price(milliunits: milliunits, currency: currency)
@@ -32,8 +34,10 @@ struct Catalog: Sendable {
     let consumables: [CatalogProduct]
     let nonConsumable: CatalogProduct
     let subscription: CatalogProduct
+    /// The product above it in its group, of longer periods.
+    var higher: CatalogProduct?
 
-    var products: [CatalogProduct] { consumables + [nonConsumable, subscription] }
+    var products: [CatalogProduct] { consumables + [nonConsumable, subscription] + [higher].compactMap(\.self) }
 
     static let all = [game, reader]
 
@@ -71,5 +75,8 @@ struct Catalog: Sendable {
             currency: "CNY"),
         subscription: CatalogProduct(
             id: "com.example.reader.premium.weekly", kind: .autoRenewable, name: "Premium, weekly",
-            milliunits: 1_990, currency: "USD"))
+            milliunits: 1_990, currency: "USD"),
+        higher: CatalogProduct(
+            id: "com.example.reader.premium.monthly", kind: .autoRenewable, name: "Premium, monthly",
+            milliunits: 5_990, currency: "USD", days: 30))
 }

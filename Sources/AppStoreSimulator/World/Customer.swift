@@ -8,11 +8,15 @@ struct Customer: Sendable {
     let catalog: Catalog
 
     init(number: Int, random: inout SeededRandom) {
+        self.init(number: number, catalog: random.happens(0.7) ? .game : .reader, random: &random)
+    }
+
+    init(number: Int, catalog: Catalog, random: inout SeededRandom) {
         self.number = number
         // Now and then an id that a spreadsheet would take for a formula.
         userID = number % 211 == 3 ? "=u\(100_000 + number)" : "u\(100_000 + number)"
         account = "account-\(number)"
-        catalog = random.happens(0.7) ? .game : .reader
+        self.catalog = catalog
         device = Self.device(&random)
     }
 

@@ -239,8 +239,8 @@ private enum WorldTimes {
 
 extension Connection {
     /// The products that the world's apps sell.
-    func fillProducts() async throws(PostgreSQLError) {
-        let rows = Catalog.all.flatMap { catalog in catalog.products.map { (catalog.bundleID, $0) } }
+    func fillProducts(_ catalogs: [Catalog] = Catalog.all) async throws(PostgreSQLError) {
+        let rows = catalogs.flatMap { catalog in catalog.products.map { (catalog.bundleID, $0) } }
         _ = try await execute(
             """
             INSERT INTO iap.products (bundle_id, product_id, type, name, list_price_milliunits, currency)

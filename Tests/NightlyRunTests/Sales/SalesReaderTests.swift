@@ -198,6 +198,6 @@ import Testing
         let paid = world.purchases.filter { $0.isOwed && NightsWorld.pacificDay(of: $0.purchasedAt) == day }
         #expect(read.sales.map(\.units).filter { $0 > 0 }.reduce(0, +) == Int64(paid.map(\.units).reduce(0, +)))
         #expect(Set(read.sales.map(\.day.description)) == [day])
-        #expect(Set(read.sales.map(\.appSKU)) == Set(World.apps(seed: 5).map(\.sku)))
+        #expect(Set(read.sales.map(\.appSKU)) == Set(NightsWorld.storeApps(seed: 5).map(\.sku)))
     }
 }

@@ -96,7 +96,7 @@ import Testing
     }
 
     private func apps(seed: UInt64) throws -> [AppSettings] {
-        try World.apps(seed: seed).map { app in
+        try NightsWorld.storeApps(seed: seed).map { app in
             let bundleID = try #require(BundleID(app.bundleID))
             return AppSettings(
                 app: App(bundleID: bundleID, environment: .production, grace: Grace(3600), since: nil), sku: app.sku)

@@ -1,0 +1,121 @@
+public import Foundation
+
+/// How an app's server lets the job see what it has delivered of subscriptions.
+enum DeliveryWay: Sendable {
+    /// Each period is claimed.
+    case claims
+    /// The server says until when it has granted access.
+    case entitlements
+}
+
+/// An app of a world of nights: what it sells, and how its server tells the job what it has delivered.
+public struct NightsApp: Sendable {
+    let catalog: Catalog
+    /// How it tells of subscriptions; all else it claims.
+    let subscriptions: DeliveryWay
+    /// Of what it tells nothing.
+    var untold: Set<SimulatedTransaction.ProductType> = []
+    /// After how many days of the world its server is connected. Before that it delivers unseen.
+    var connectedAfter = 0.0
+    /// After how many days its server forgets for two days to extend what it has granted.
+    var forgetsAfter: Double?
+    /// What the configuration says of deliveries, by product type.
+    public var delivery: [String: String] = [:]
+    /// Whether the configuration says that this job looks after the app since the world's beginning.
+    var hasSince = false
+
+    public var bundleID: String { catalog.bundleID }
+
+    /// It claims what it sells, as it did before this job, which was told since when it looks after it.
+    static let game = NightsApp(
+        catalog: .game, subscriptions: .claims,
+        delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "claim"], hasSince: true)
+
+    /// It kept entitlements for years, and says so in its configuration.
+    static let reader = NightsApp(
+        catalog: .reader, subscriptions: .entitlements, forgetsAfter: 3.2,
+        delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "entitlement"])
+
+    /// What it does tells how it delivers, but nothing tells of its non-consumables.
+    static let cinema = NightsApp(
+        catalog: .cinema, subscriptions: .entitlements, untold: [.nonConsumable], forgetsAfter: 7.6)
+
+    /// Its server is connected on the tenth day, and its non-consumables never.
+    static let fitness = NightsApp(
+        catalog: .fitness, subscriptions: .entitlements, untold: [.nonConsumable], connectedAfter: 9.4,
+        delivery: ["non_consumable": "ignore"])
+
+    static let all = [game, reader, cinema, fitness]
+
+    /// One of so many customers as each app has.
+    static func any(_ random: inout SeededRandom) -> NightsApp {
+        random.pick([game, game, game, game, reader, reader, reader, cinema, cinema, fitness])
+    }
+
+    /// When its server is connected.
+    func connectedAt(_ settings: NightsSettings) -> Date {
+        settings.begin + connectedAfter * NightsSettings.day
+    }
+
+    /// The first night that can judge what its server tells.
+    func firstNight(_ settings: NightsSettings) -> Int {
+        max(1, settings.day(of: connectedAt(settings)))
+    }
+
+    /// When its server forgets.
+    func forgets(_ settings: NightsSettings) -> Range<Date>? {
+        forgetsAfter.map { days in
+            let begin = settings.begin + days * NightsSettings.day
+            return begin..<begin + 2 * NightsSettings.day
+        }
+    }
+
+    /// Since when the job looks after it, as its configuration says.
+    public func since(_ settings: NightsSettings) -> Date? {
+        hasSince ? settings.begin : nil
+    }
+
+    /// What its section of the job's configuration says beside its secret.
+    public func configuration(_ settings: NightsSettings) -> String {
+        var lines = ["environment = production", "grace = 1h", "storefronts = CHN JPN USA"]
+        if let since = since(settings) { lines.append("since = \(since.formatted(.iso8601))") }
+        lines += delivery.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension Catalog {
+    static let cinema = Catalog(
+        bundleID: "com.example.cinema",
+        consumables: [
+            CatalogProduct(
+                id: "com.example.cinema.rental", kind: .consumable, name: "Film, one evening", milliunits: 3_990,
+                currency: "USD")
+        ],
+        nonConsumable: CatalogProduct(
+            id: "com.example.cinema.offline", kind: .nonConsumable, name: "Offline Films", milliunits: 9_990,
+            currency: "USD"),
+        subscription: CatalogProduct(
+            id: "com.example.cinema.basic.monthly", kind: .autoRenewable, name: "Basic, monthly", milliunits: 7_990,
+            currency: "USD", days: 30),
+        higher: CatalogProduct(
+            id: "com.example.cinema.plus.monthly", kind: .autoRenewable, name: "Plus, monthly", milliunits: 12_990,
+            currency: "USD", days: 30))
+
+    static let fitness = Catalog(
+        bundleID: "com.example.fitness",
+        consumables: [
+            CatalogProduct(
+                id: "com.example.fitness.plan", kind: .consumable, name: "训练计划", milliunits: 18_000,
+                currency: "CNY")
+        ],
+        nonConsumable: CatalogProduct(
+            id: "com.example.fitness.library", kind: .nonConsumable, name: "Exercise Library", milliunits: 29_990,
+            currency: "USD"),
+        subscription: CatalogProduct(
+            id: "com.example.fitness.coach.weekly", kind: .autoRenewable, name: "Coach, weekly", milliunits: 2_990,
+            currency: "USD"),
+        higher: CatalogProduct(
+            id: "com.example.fitness.coach.yearly", kind: .autoRenewable, name: "Coach, yearly",
+            milliunits: 89_990, currency: "USD", days: 365))
+}

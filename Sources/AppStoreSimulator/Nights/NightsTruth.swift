@@ -1,0 +1,109 @@
+import Foundation
+
+/// Since when each app of a world lets the job see what it delivers of each product type, as the world knows it: by its
+/// configuration, else from its first word on.
+struct NightsTruth {
+    private struct Kind: Hashable {
+        let bundleID: String
+        let type: SimulatedTransaction.ProductType
+    }
+
+    private let nights: [NightsFate.Night]
+    private var judgedFrom: [Kind: Date] = [:]
+
+    init(_ world: NightsWorld) {
+        let settings = world.settings
+        nights = (1...settings.nights).map { NightsFate.Night(number: $0, at: settings.moment(ofNight: $0)) }
+        for claim in world.events.claims where claim.kind == .delivered {
+            note(claim.bundleID, claim.transaction.productType, claim.at)
+        }
+        for grant in world.events.grants { note(grant.bundleID, .autoRenewable, grant.at) }
+        for app in NightsWorld.apps {
+            for type in SimulatedTransaction.ProductType.allCases {
+                guard let word = app.delivery[type.word] else { continue }
+                let since = app.since(settings) ?? .distantPast
+                judgedFrom[Kind(bundleID: app.bundleID, type: type)] = word == "ignore" ? nil : since
+            }
+        }
+    }
+
+    private mutating func note(_ bundleID: String, _ type: SimulatedTransaction.ProductType, _ moment: Date) {
+        let kind = Kind(bundleID: bundleID, type: type)
+        judgedFrom[kind] = min(judgedFrom[kind] ?? .distantFuture, moment)
+    }
+
+    /// What became of a purchase.
+    func fate(of purchase: NightsPurchase) -> NightsFate {
+        let kind = Kind(bundleID: purchase.bundleID, type: purchase.transaction.productType)
+        let isJudged = judgedFrom[kind].map { $0 <= purchase.purchasedAt } ?? false
+        return NightsFate(purchase, isJudged: isJudged, nights)
+    }
+}
+
+/// What became of a purchase, night by night.
+struct NightsFate {
+    struct Night {
+        let number: Int
+        let at: Date
+    }
+
+    let purchase: NightsPurchase
+    /// When the ledger shall have it as delivered.
+    let bookedAt: Date?
+    /// The nights on which it was past its grace and open, and those of them by which something of it had reached the
+    /// server.
+    let dueNights: Set<Int>
+    let lostNights: Set<Int>
+
+    /// - Parameter isJudged: whether the app lets the job see what it delivers of such, and did when it was bought.
+    init(_ purchase: NightsPurchase, isJudged: Bool, _ nights: [Night]) {
+        self.purchase = purchase
+        let owed = isJudged ? nights.filter { purchase.isOwedAndDue(at: $0.at) } : []
+        let evidentAt = purchase.evidentAt ?? .distantFuture
+        let granted = purchase.deliveredAt ?? .distantFuture
+        // A period that went by without access and was found so stays a case, whatever was granted afterwards.
+        let isGrantedTooLate =
+            purchase.isEntitled && purchase.expiresAt <= granted
+            && owed.contains { $0.at < granted && evidentAt <= $0.at }
+        let delivered = isGrantedTooLate ? .distantFuture : granted
+        let toldAt = nights.first { evidentAt <= $0.at }?.at
+        bookedAt = delivered == .distantFuture ? nil : purchase.booking(of: delivered, toldAt: toldAt)
+        let due = owed.filter { delivered > $0.at }
+        dueNights = Set(due.map(\.number))
+        lostNights = Set(due.filter { evidentAt <= $0.at }.map(\.number))
+    }
+
+    /// Whether its customer pays, and has nothing for it at this moment.
+    func isLackedNow(_ night: Int, _ settings: NightsSettings) -> Bool {
+        let moment = settings.moment(ofNight: night)
+        let isGranted = purchase.deliveredAt.map { $0 <= moment } ?? false
+        return dueNights.contains(night) && purchase.expiresAt > moment && !isGranted && !purchase.transaction.isTrial
+    }
+}
+
+extension NightsPurchase {
+    /// Whether it is paid, not refunded and past its grace, whatever was delivered.
+    fileprivate func isOwedAndDue(at moment: Date) -> Bool {
+        isOwed && purchasedAt + NightsTally.grace <= moment && (refundedAt.map { $0 > moment } ?? true)
+    }
+
+    /// When the ledger has a delivery: a claim at once; what was granted, once Apple has told of it, and not of its
+    /// refund.
+    fileprivate func booking(of delivered: Date, toldAt: Date?) -> Date? {
+        guard isEntitled else { return delivered }
+        guard let toldAt, toldAt < refundedAt ?? .distantFuture else { return nil }
+        return max(delivered, toldAt)
+    }
+}
+
+extension SimulatedTransaction.ProductType {
+    /// As the configuration has it.
+    var word: String {
+        switch self {
+        case .consumable: "consumable"
+        case .nonConsumable: "non_consumable"
+        case .nonRenewing: "non_renewing"
+        case .autoRenewable: "auto_renewable"
+        }
+    }
+}
