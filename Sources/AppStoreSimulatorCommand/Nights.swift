@@ -14,6 +14,7 @@ enum Nights {
           --sales NIGHT          write Apple's sales report of the last day of Pacific Time that is over by that night
                                  into the folder --sales-dir DIR, and print the file's name
           --apps SECRETS         print the apps' sections of the job's configuration; SECRETS is serve's --secrets-dir
+          --sources CONNINFO     print its sections for what a company keeps in tables of its own
           --tally                judge all nights and print the table; ends with 1 when something should not be
 
         and --play, --observe and --tally need
@@ -30,7 +31,9 @@ enum Nights {
     static func run(_ arguments: [String]) async throws {
         let options = try Options(
             arguments,
-            values: NightsOptions.names.union(["database", "moment", "play", "observe", "sales", "sales-dir", "apps"]),
+            values: NightsOptions.names.union([
+                "database", "moment", "play", "observe", "sales", "sales-dir", "apps", "sources",
+            ]),
             switches: ["tally"])
         let settings = try NightsOptions.settings(options)
         if let night = try options.number("moment", in: 1...settings.nights) {
@@ -38,6 +41,9 @@ enum Nights {
         }
         if let night = try options.number("sales", in: 1...settings.nights) {
             return try writeSales(beforeNight: night, settings, to: options.required("sales-dir"))
+        }
+        if let conninfo = options.text("sources") {
+            return print(NightsOwnTables.configuration(conninfo: conninfo))
         }
         if let secrets = options.text("apps") { return printApps(settings, secrets: secrets) }
         try await act(options, settings)

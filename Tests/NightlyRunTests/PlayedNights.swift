@@ -72,12 +72,22 @@ private func jobSettings(
                 sharedSecret: store.sharedSecret.map { Secret($0) })
         }
     }
-    return JobSettings(
+    var job = JobSettings(
         database: database.conninfo(as: "iap_job"), apps: apps,
         apple: AppleSettings(
             verifyReceiptProduction: addresses.productionVerifyReceipt,
             verifyReceiptSandbox: addresses.sandboxVerifyReceipt, rootCertificates: roots.path(percentEncoded: false),
             timeout: 5))
+    job.importDatabase = database.conninfo(as: "iap_import")
+    job.sources = NightsOwnTables.sources.compactMap { source in
+        ImportKind(rawValue: source.kind).map { kind in
+            SourceSettings(
+                name: source.kind, kind: kind,
+                origin: .query(
+                    SourceQuery(conninfo: database.conninfo, text: source.query, watermark: source.watermark)))
+        }
+    }
+    return job
 }
 
 extension NightsApp {

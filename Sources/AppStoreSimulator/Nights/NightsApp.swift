@@ -13,6 +13,8 @@ public struct NightsApp: Sendable {
     let catalog: Catalog
     /// How it tells of subscriptions; all else it claims.
     let subscriptions: DeliveryWay
+    /// Whether its server writes what it delivers and grants into tables of its own, which the night reads.
+    var hasOwnTables = false
     /// Of what it tells nothing.
     var untold: Set<SimulatedTransaction.ProductType> = []
     /// After how many days of the world its server is connected. Before that it delivers unseen.
@@ -31,9 +33,9 @@ public struct NightsApp: Sendable {
         catalog: .game, subscriptions: .claims,
         delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "claim"], hasSince: true)
 
-    /// It kept entitlements for years, and says so in its configuration.
+    /// It kept entitlements for years, in tables of its own, and says so in its configuration.
     static let reader = NightsApp(
-        catalog: .reader, subscriptions: .entitlements, forgetsAfter: 3.2,
+        catalog: .reader, subscriptions: .entitlements, hasOwnTables: true, forgetsAfter: 3.2,
         delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "entitlement"])
 
     /// What it does tells how it delivers, but nothing tells of its non-consumables.
@@ -46,6 +48,7 @@ public struct NightsApp: Sendable {
         delivery: ["non_consumable": "ignore"])
 
     static let all = [game, reader, cinema, fitness]
+    static let withOwnTables = Set(all.filter(\.hasOwnTables).map(\.bundleID))
 
     /// One of so many customers as each app has.
     static func any(_ random: inout SeededRandom) -> NightsApp {

@@ -12,14 +12,30 @@ struct NightsDay {
     func play() async throws {
         try await copyUploads()
         try await submit()
-        try await registerOrders()
-        let claims = world.events.claims.filter { isToday($0.at) }.sorted { $0.at < $1.at }
-        if !claims.isEmpty { try await settle(claims) }
-        try await grant(world.events.grants.filter { isToday($0.at) }.sorted { $0.at < $1.at })
+        let orders = today(world.events.orders, at: \.at, of: \.bundleID)
+        try await register(orders.told)
+        try await keep(orders.kept)
+        let claims = today(world.events.claims, at: \.at, of: \.bundleID)
+        if !claims.told.isEmpty { try await settle(claims.told) }
+        try await keep(claims.kept)
+        let grants = today(world.events.grants, at: \.at, of: \.bundleID)
+        try await grant(grants.told)
+        try await keep(grants.kept)
         try await connection.executeScript(unsafe: "DROP TABLE IF EXISTS day_uploads, day_claims; ANALYZE")
     }
 
     private func isToday(_ moment: Date) -> Bool { world.settings.day(of: moment) == day }
+
+    /// What happens on the day, in its order: what servers tell by the functions, and what they keep to themselves.
+    private func today<Event>(
+        _ events: [Event], at moment: (Event) -> Date, of bundleID: (Event) -> String
+    ) -> (told: [Event], kept: [Event]) {
+        let today = events.filter { isToday(moment($0)) }.sorted { moment($0) < moment($1) }
+        return (
+            today.filter { !NightsApp.withOwnTables.contains(bundleID($0)) },
+            today.filter { NightsApp.withOwnTables.contains(bundleID($0)) }
+        )
+    }
 
     // MARK: Uploads
 
@@ -99,8 +115,7 @@ struct NightsDay {
 
     // MARK: Orders
 
-    private func registerOrders() async throws {
-        let orders = world.events.orders.filter { isToday($0.at) }
+    private func register(_ orders: [NightsOrder]) async throws {
         try await connection.execute(
             """
             SELECT iap.register_order(bundle_id, order_id, user_id, product_id, created_at => at)

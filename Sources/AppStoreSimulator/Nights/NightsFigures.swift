@@ -43,7 +43,9 @@ extension NightsWorld {
     /// The truth as the ledger can know it at a moment.
     public func figures(at moment: Date) -> NightsFigures {
         let admissions = Dictionary(
-            events.claims.filter { $0.kind != .alreadyDelivered }.map { ($0.transaction.id, $0.at) },
+            events.claims.filter {
+                $0.kind != .alreadyDelivered && !NightsApp.withOwnTables.contains($0.bundleID)
+            }.map { ($0.transaction.id, $0.at) },
             uniquingKeysWith: min)
         let products = Dictionary(
             uniqueKeysWithValues: Self.apps.map(\.catalog).flatMap { catalog in

@@ -43,6 +43,7 @@ public final class NightsStage {
                     environment text NOT NULL, likelihood text NOT NULL, owners text[] NOT NULL,
                     orders text[] NOT NULL, periods text[] NOT NULL,
                     PRIMARY KEY (night, transaction_id, bundle_id, environment));
+                \(NightsOwnTables.schema)
                 """)
     }
 

@@ -60,7 +60,7 @@ struct NightsFate {
         self.purchase = purchase
         let owed = isJudged ? nights.filter { purchase.isOwedAndDue(at: $0.at) } : []
         let evidentAt = purchase.evidentAt ?? .distantFuture
-        let granted = purchase.deliveredAt ?? .distantFuture
+        let granted = purchase.toldDelivered(nights) ?? .distantFuture
         // A period that went by without access and was found so stays a case, whatever was granted afterwards.
         let isGrantedTooLate =
             purchase.isEntitled && purchase.expiresAt <= granted
@@ -85,6 +85,12 @@ extension NightsPurchase {
     /// Whether it is paid, not refunded and past its grace, whatever was delivered.
     fileprivate func isOwedAndDue(at moment: Date) -> Bool {
         isOwed && purchasedAt + NightsTally.grace <= moment && (refundedAt.map { $0 > moment } ?? true)
+    }
+
+    /// When the job is told that it was delivered: what stands in a company's own tables only by the night.
+    fileprivate func toldDelivered(_ nights: [NightsFate.Night]) -> Date? {
+        guard let deliveredAt, isEntitled, NightsApp.withOwnTables.contains(bundleID) else { return deliveredAt }
+        return nights.first { deliveredAt <= $0.at }?.at
     }
 
     /// When the ledger has a delivery: a claim at once; what was granted, once Apple has told of it, and not of its
