@@ -32,7 +32,7 @@ class Schema(unittest.TestCase):
         self.validator = jsonschema.Draft202012Validator(SCHEMA)
 
     def test_every_report_keeps_it(self):
-        for sample in ["english", "chinese", "none"]:
+        for sample in ["english", "customers", "chinese", "none"]:
             self.assertEqual([error.message for error in self.validator.iter_errors(report(sample))], [], sample)
 
     def test_it_refuses_what_is_wrong(self):
@@ -49,13 +49,16 @@ class Schema(unittest.TestCase):
             self.assertFalse(self.validator.is_valid(wrong))
 
 
-class Spreadsheet(unittest.TestCase):
+class Sheets(unittest.TestCase):
+    """A spreadsheet's sheets as they stand in its file."""
+
+    sample = "english"
     NAMES = {"s": "http://schemas.openxmlformats.org/spreadsheetml/2006/main"}
 
     def setUp(self):
-        self.archive = zipfile.ZipFile(folder("english") / "lost-orders.xlsx")
+        self.archive = zipfile.ZipFile(folder(self.sample) / "lost-orders.xlsx")
         self.addCleanup(self.archive.close)
-        self.report = report("english")
+        self.report = report(self.sample)
 
     def xml(self, path):
         return ElementTree.fromstring(self.archive.read(path))
@@ -82,6 +85,62 @@ class Spreadsheet(unittest.TestCase):
         headings = rows[0]
         return [{headings[column]: value for column, value in row.items()} for row in rows[1:]]
 
+
+class Customers(Sheets):
+    sample = "customers"
+
+    def test_rows_of_a_customer_stand_below_a_heading(self):
+        levels = [
+            int(row.get("outlineLevel", "0"))
+            for row in self.sheet("Cases").findall("s:sheetData/s:row", self.NAMES)[1:]]
+        rows = self.rows("Cases")
+        place = next(
+            place for place, row in enumerate(rows)
+            if row["User"] == "user-7" and "Transaction" not in row and row["App"] == "com.example.game")
+        cases = [
+            case for case in self.report["cases"]
+            if case.get("owner") == "user-7" and case["bundle_id"] == "com.example.game"]
+        self.assertEqual(
+            [row["Transaction"] for row in rows[place + 1:place + 1 + len(cases)]],
+            [case["transaction_id"] for case in cases])
+        self.assertEqual(levels[place:place + 2 + len(cases)], [0] + [1] * len(cases) + [0])
+        yen = sum(case["price_milliunits"] for case in cases if case["currency"] == "JPY") // 1000
+        heading = rows[place]["The customer's cases"].split("\n")
+        self.assertEqual(heading[0], f"{len(cases)} purchases of user-7")
+        self.assertIn(f"{yen} JPY", heading)
+        self.assertEqual(rows[place]["Likelihood"], cases[0]["likelihood"])
+
+    def test_headings_add_nothing_to_the_columns_sums(self):
+        rows = self.rows("Cases")
+        self.assertEqual([row for row in rows if "Transaction" not in row and "Price" in row], [])
+        self.assertEqual(len([row for row in rows if "Transaction" in row]), len(self.report["cases"]))
+        self.assertEqual(
+            sum(round(row["Price"] * 1000) for row in rows if "Price" in row),
+            sum(case["price_milliunits"] for case in self.report["cases"]))
+        references = self.sheet("Cases").find("s:autoFilter", self.NAMES).get("ref")
+        self.assertTrue(references.endswith(str(len(rows) + 1)))
+
+    def test_what_a_subscription_is_paid_and_granted_until(self):
+        cases = {case["transaction_id"]: case.get("subscription", {}) for case in self.report["cases"]}
+        self.assertTrue(any("entitled_until" in subscription for subscription in cases.values()))
+        with open(folder(self.sample) / "lost-orders.csv", encoding="utf-8-sig", newline="") as file:
+            lines = {row["transaction_id"].lstrip("'"): row for row in csv.DictReader(file)}
+        for row in self.rows("Cases"):
+            if "Transaction" not in row:
+                continue
+            for heading, column, key in [("Paid until (UTC)", "paid_until_utc", "paid_until"),
+                                         ("Access granted until (UTC)", "entitled_until_utc", "entitled_until")]:
+                moment = cases[row["Transaction"]].get(key, "").replace(".000Z", "Z")
+                self.assertEqual(lines[row["Transaction"]][column], moment)
+                until = datetime(1899, 12, 30) + timedelta(seconds=round(row.get(heading, 0) * 86400))
+                self.assertEqual(until.isoformat() + "Z" if heading in row else "", moment)
+
+    def test_summary_rows_stand_above(self):
+        outline = self.sheet("Cases").find("s:sheetPr/s:outlinePr", self.NAMES)
+        self.assertEqual(outline.get("summaryBelow"), "0")
+
+
+class Spreadsheet(Sheets):
     def test_has_a_sheet_for_each_list(self):
         self.assertEqual(
             self.sheets(),

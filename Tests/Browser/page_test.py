@@ -233,6 +233,106 @@ class Sorting(PageTestCase):
         self.assertEqual(self.shown(), cases[:ROWS])
 
 
+class Customers(PageTestCase):
+    """A customer's cases under one heading."""
+
+    sample = "customers"
+
+    def of(self, user, condition=lambda case: True):
+        return [
+            case for case in self.report()["cases"]
+            if case.get("owner") == user and case["bundle_id"] == "com.example.game" and condition(case)]
+
+    def heading(self, user):
+        return next(row for row in self.all("tr.customer") if f" of {user}" in row.text)
+
+    def test_are_one_line(self):
+        cases = self.of("user-7")
+        self.assertGreater(len(cases), ROWS)
+        self.assertEqual([row for row in self.shown() if row in {case["transaction_id"] for case in cases}], [])
+        heading = self.heading("user-7")
+        self.assertIn(f"{len(cases)} purchases of user-7", heading.text)
+        self.assertTrue(heading.text.startswith("high"))
+        yen = sum(case["price_milliunits"] for case in cases if case["currency"] == "JPY") // 1000
+        self.assertIn(f"JP¥{yen:,}", heading.text)
+        oldest = min(case["purchased_at"] for case in cases).replace(".000Z", "Z")
+        self.assertEqual(heading.find_element(By.TAG_NAME, "time").get_attribute("datetime"), oldest)
+
+    def test_one_case_stays_a_plain_row(self):
+        lines = self.browser.execute_script(
+            "return document.querySelectorAll('#cases-table tbody tr.customer, #cases-table tbody tr.case').length")
+        self.assertEqual(lines, ROWS)
+        alone = self.one("tr.case:not(.member) code.id").text
+        owner = next(case["owner"] for case in self.report()["cases"] if case["transaction_id"] == alone)
+        self.assertEqual(len([case for case in self.report()["cases"] if case.get("owner") == owner]), 1)
+
+    def test_opens_by_the_keyboard_and_shows_more_and_closes(self):
+        cases = [case["transaction_id"] for case in self.of("user-7")]
+        self.heading("user-7").find_element(By.CSS_SELECTOR, ".disclose").send_keys(Keys.ENTER)
+        members = [row.text for row in self.all("tr.member code.id")]
+        self.assertEqual(members, cases[:ROWS])
+        self.assertEqual(self.browser.switch_to.active_element.get_attribute("aria-expanded"), "true")
+        self.one("button.more").click()
+        self.assertEqual([row.text for row in self.all("tr.member code.id")], cases[:2 * ROWS])
+        self.assertIn(cases[ROWS], self.browser.switch_to.active_element.text)
+        self.heading("user-7").find_element(By.CSS_SELECTOR, ".disclose").click()
+        self.assertEqual(self.all("tr.member"), [])
+        self.assertEqual(self.address, "")
+
+    def test_filters_reach_into_them(self):
+        wanted = self.of("user-7", lambda case: case["likelihood"] == "low")
+        self.one("[data-likelihood=low]").click()
+        heading = self.heading("user-7")
+        self.assertIn(f"{len(wanted)} of {len(self.of('user-7'))} purchases of user-7", heading.text)
+        self.assertTrue(heading.text.startswith("low"))
+        heading.click()
+        self.assertEqual(
+            [row.text for row in self.all("tr.member code.id")], [case["transaction_id"] for case in wanted])
+
+    def test_a_single_find_is_a_plain_row(self):
+        wanted = self.of("user-7")[-1]["transaction_id"]
+        self.one("input[type=search]").send_keys(wanted)
+        self.assertEqual(self.shown(), [wanted])
+        self.assertEqual(self.all("tr.customer"), [])
+
+    def test_the_address_of_a_case_opens_its_customer(self):
+        wanted = self.of("user-7")[ROWS + 7]["transaction_id"]
+        self.open(f"open={wanted}")
+        self.assertIn(wanted, self.shown())
+        self.assertIn(wanted, self.one("tr.evidence").text)
+        self.heading("user-7").click()
+        self.assertNotIn("open", self.address)
+
+    def test_the_address_of_a_case_turns_to_its_page(self):
+        wanted = next(
+            case for case in reversed(self.report()["cases"]) if "owner" not in case)["transaction_id"]
+        self.open(f"open={wanted}")
+        self.assertIn(wanted, self.shown())
+
+    def test_the_address_holds_who_is_open(self):
+        self.heading("user-7").click()
+        shown, address = self.shown(), self.address
+        self.open(address.lstrip("#"))
+        self.assertEqual(self.shown(), shown)
+
+    def test_sorting_keeps_them_together(self):
+        self.heading("user-7").click()
+        for name in ["price", "purchased", "user"]:
+            self.one(f"[data-sort={name}]").click()
+            rows = self.browser.execute_script(
+                "return [...document.querySelectorAll('#cases-table tbody tr')].map(row => row.className)")
+            if not any("member" in row for row in rows):
+                continue
+            first = next(place for place, row in enumerate(rows) if "member" in row)
+            self.assertIn("customer", rows[first - 1])
+            self.assertTrue(all("member" in row for row in rows[first:first + ROWS]))
+
+    def test_speaks_chinese(self):
+        self.open("lang=zh")
+        self.assertIn(f"user-7 的 {len(self.of('user-7'))} 笔购买", self.one("#cases-table").text)
+        self.assertNotIn("purchases", self.one("#cases-table").text)
+
+
 class Evidence(PageTestCase):
     def test_opens_and_closes(self):
         button = self.one("tr.case .disclose")
@@ -413,6 +513,8 @@ class Screen(PageTestCase):
             self.emulate(prefers_color_scheme=scheme)
             self.open()
             self.one("tr.case .disclose").click()
+            for disclose in self.all("tr.customer .disclose")[:1]:
+                disclose.click()
             for name in ["high", "medium", "low"]:
                 self.one(f"[data-likelihood={name}]").click()
             self.assertEqual(self.browser.execute_script(self.CONTRAST), [], scheme)
@@ -431,6 +533,10 @@ class Screen(PageTestCase):
         wider = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
         self.assertLessEqual(wider, 0)
         self.assertEqual(self.one("#cases-table tr.case").value_of_css_property("display"), "block")
+
+
+class CustomersOnScreen(Screen):
+    sample = "customers"
 
 
 class Many(PageTestCase):
@@ -456,6 +562,20 @@ class Nothing(PageTestCase):
         self.assertEqual(self.one(".hero").text, "0")
         self.one("[data-set-language=zh]").click()
         self.assertIn("没有疑似漏单", self.one("main").text)
+
+
+class CustomersWithoutScript(PageTestCase):
+    sample = "customers"
+    script = False
+
+    def test_a_heading_stands_above_the_first_of_many(self):
+        rows = self.all("#cases-table tbody tr")
+        place = next(place for place, row in enumerate(rows) if " of user-7" in row.text)
+        self.assertIn("customer", rows[place].get_attribute("class"))
+        members = rows[place + 1:place + 7]
+        self.assertTrue(all("member" in row.get_attribute("class") for row in members))
+        self.assertIn("more of user-7, which lost-orders.xlsx holds", members[-1].text)
+        self.assertNotIn("member", rows[place + 7].get_attribute("class") or "")
 
 
 class WithoutScript(PageTestCase):

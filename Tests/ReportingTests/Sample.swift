@@ -45,6 +45,42 @@ enum Sample {
             claims: [], openedAt: now, isNew: true)
     }
 
+    /// The cases with what their customers' come to, as the ledger tells it.
+    static func gathered(_ cases: [ReportedCase]) -> [ReportedCase] {
+        let customers = Dictionary(grouping: cases.filter { $0.assessment.owner.user != nil }) {
+            [$0.key.bundleID.text, $0.assessment.owner.user ?? ""]
+        }.mapValues(together)
+        return cases.map { found in
+            var found = found
+            found.customer = found.assessment.owner.user.flatMap { customers[[found.key.bundleID.text, $0]] ?? nil }
+            return found
+        }
+    }
+
+    private static func together(_ cases: [ReportedCase]) -> CustomerCases? {
+        guard let first = cases.first, let user = first.assessment.owner.user, cases.count > 1 else { return nil }
+        let sums = Dictionary(cases.compactMap(\.price).map { ($0.currency, $0.milliunits) }, uniquingKeysWith: +)
+        return CustomerCases(
+            bundleID: first.key.bundleID, userID: user, count: cases.count,
+            likelihood: cases.map(\.assessment.likelihood).min() ?? .low,
+            oldestPurchase: cases.map(\.purchasedAt).min() ?? now,
+            money: sums.sorted { $0.key < $1.key }.map { Money(milliunits: $0.value, currency: $0.key) },
+            unpriced: cases.count { $0.price == nil })
+    }
+
+    /// The order in which a report takes cases.
+    static func comesFirst(_ a: ReportedCase, _ b: ReportedCase) -> Bool {
+        func place(_ found: ReportedCase) -> (Likelihood, Date, String) {
+            let customer = found.customer
+            return (
+                customer?.likelihood ?? found.assessment.likelihood, customer?.oldestPurchase ?? found.purchasedAt,
+                customer.map { "\($0.bundleID) \($0.userID)" } ?? ""
+            )
+        }
+        return place(a) == place(b)
+            ? (a.assessment.likelihood, a.purchasedAt) < (b.assessment.likelihood, b.purchasedAt) : place(a) < place(b)
+    }
+
     static func salesFigures() throws -> SalesFigures {
         SalesFigures(
             days: 29, first: try #require(CalendarDay("2026-10-01")), last: try #require(CalendarDay("2026-10-29")),

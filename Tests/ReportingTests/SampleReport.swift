@@ -6,7 +6,8 @@ import Testing
 
 /// A whole report of a made-up night, for the browser's tests and for looking at: `IAP_REPORT_SAMPLE` names the folder
 /// that it is written to, `IAP_REPORT_SAMPLE_CASES` how many cases it has, `IAP_REPORT_SAMPLE_LANGUAGE` the language; with
-/// `IAP_REPORT_SAMPLE_HOSTILE`, all that clients name is hostile text.
+/// `IAP_REPORT_SAMPLE_HOSTILE`, all that clients name is hostile text; with `IAP_REPORT_SAMPLE_CUSTOMERS`, a third of the
+/// cases is one customer's, and others have several.
 @Suite struct SampleReport {
     private static let variables = ProcessInfo.processInfo.environment
 
@@ -17,7 +18,8 @@ import Testing
         let language = Self.variables["IAP_REPORT_SAMPLE_LANGUAGE"].flatMap(ReportLanguage.init) ?? .english
         let writer = try ReportWriter(directory: folder, language: language, programVersion: "1.0")
         let isHostile = Self.variables["IAP_REPORT_SAMPLE_HOSTILE"] != nil
-        try SampleNight(cases: count, isHostile: isHostile).hand(to: writer)
+        let hasCustomers = Self.variables["IAP_REPORT_SAMPLE_CUSTOMERS"] != nil
+        try SampleNight(cases: count, isHostile: isHostile, hasCustomers: hasCustomers).hand(to: writer)
         #expect(FileManager.default.fileExists(atPath: "\(folder)/latest/index.html"))
     }
 }
@@ -38,17 +40,17 @@ struct SampleNight {
         [.claimFailed, .ownerAmbiguous], [.unknownProduct],
     ]
     private let count: Int
-    private let isHostile: Bool
+    private let isHostile, hasCustomers: Bool
 
-    init(cases count: Int, isHostile: Bool = false) {
+    init(cases count: Int, isHostile: Bool = false, hasCustomers: Bool = false) {
         self.count = count
         self.isHostile = isHostile
+        self.hasCustomers = hasCustomers
     }
 
     func hand(to receiver: ReportWriter) throws {
-        let found = (0..<count).map { isHostile ? hostileOrder($0) : lostOrder($0) }.sorted {
-            ($0.assessment.likelihood, $0.purchasedAt) < ($1.assessment.likelihood, $1.purchasedAt)
-        }
+        let each = (0..<count).map { isHostile ? hostileOrder($0) : lostOrder($0) }
+        let found = (hasCustomers ? Sample.gathered(each) : each).sorted(by: Sample.comesFirst)
         var head = head(of: found)
         head.sales = try Sample.salesFigures()
         try receiver.begin(head)
@@ -121,7 +123,14 @@ struct SampleNight {
         found.isNew = age < 86_400
         found.firstVerifiedAt = purchased.addingTimeInterval(900)
         found.lastVerifiedAt = Sample.now
+        if hasCustomers, index % 20 == 3 { found.subscription = subscription(of: found, isGranted: index % 40 == 3) }
         return found
+    }
+
+    private func subscription(of found: ReportedCase, isGranted: Bool) -> ReportedSubscription {
+        ReportedSubscription(
+            periods: [found.key.id], paidUntil: found.purchasedAt.addingTimeInterval(30 * 86_400),
+            entitledUntil: isGranted ? found.purchasedAt : nil)
     }
 
     /// A case of which every text that a client chose is hostile.
@@ -149,8 +158,14 @@ struct SampleNight {
     }
 
     private func users(_ index: Int, _ reasons: [Reason]) -> [String] {
+        if hasCustomers, let customer = Self.customer(index), !reasons.contains(.ownerAmbiguous) { return [customer] }
         let first = index == 0 ? Sample.hostile.filter { $0 != "\u{7}" } : "player-\(20_000 + index * 31 % 9_973)"
         return reasons.contains(.ownerAmbiguous) ? [first, "player-\(40_000 + index)"] : [first]
+    }
+
+    private static func customer(_ index: Int) -> String? {
+        if index > 0, index % 5 < 2 { return "user-7" }
+        return index % 11 == 2 ? "customer-\(index % 9)" : nil
     }
 
     private func device(_ index: Int) -> String {

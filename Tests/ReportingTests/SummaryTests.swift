@@ -15,9 +15,10 @@ import Testing
 
     @Test func aCustomersCasesAreOneLine() throws {
         var summary = Summary(run: Sample.run(cases: 200), formats: Formats(timeZone: .gmt))
-        summary.add(Sample.lostOrder(id: "1", user: "ben"))
-        for number in 2...188 { summary.add(Sample.lostOrder(id: "\(number)", user: "user-7")) }
-        for number in 189...200 { summary.add(Sample.lostOrder(id: "\(number)", user: "user-\(number)")) }
+        let cases = (1...200).map { number in
+            Sample.lostOrder(id: "\(number)", user: number == 1 ? "ben" : number <= 188 ? "user-7" : "user-\(number)")
+        }
+        for found in Sample.gathered(cases) { summary.add(found) }
         let lines = summary.text(location: "x").split(separator: "\n").map(String.init)
         #expect(lines.contains { $0.hasPrefix("  high    1  gold.100  ") && $0.hasSuffix("  ben") })
         let sum = Formats.text(Money(milliunits: 187 * 230_000, currency: try #require(CurrencyCode("JPY"))))

@@ -3,41 +3,12 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Every open case, the likeliest first, then the oldest purchase. Read through a cursor, so that no list of
-    /// them is held in memory; call it inside `reading`.
+    /// Every open case, a customer's together: the customer with the likeliest case first, then the one with the oldest,
+    /// and so the cases of each. Read through a cursor, so that no list of them is held in memory; call it inside
+    /// `reading`.
     public func forEachCase(runID: Int64, _ body: (ReportedCase) throws -> Void) async throws(LedgerError) {
         try await translating {
-            try await connection.execute(
-                """
-                DECLARE open_cases NO SCROLL CURSOR FOR
-                SELECT
-                    cases.likelihood, cases.reasons, cases.action, cases.owner_user_ids,
-                    cases.candidates::text AS candidates, cases.order_ids AS matched_order_ids, cases.opened_at,
-                    cases.opened_run_id, cases.reopened_run_id,
-                    white.transaction_id, white.bundle_id, white.environment, white.original_transaction_id,
-                    white.product_id, coalesce(white.product_type, products.type) AS product_type,
-                    products.name AS product_name, white.quantity, white.purchased_at,
-                    white.price_milliunits, white.currency, white.source::text AS source,
-                    white.first_seen_at, white.last_confirmed_at,
-                    products.list_price_milliunits * white.quantity AS list_price_milliunits,
-                    products.currency AS list_currency,
-                    cases.periods, subscription.milliunits AS uncovered_milliunits, subscription.paid_until,
-                    white.booked_currency AS uncovered_currency,
-                    nullif(entitlements.entitled_until, 'infinity') AS entitled_until,
-                    \(SightingColumns.select)
-                FROM cases
-                JOIN white USING (transaction_id, bundle_id, environment)
-                LEFT JOIN products USING (bundle_id, product_id)
-                \(Self.subscription)
-                LEFT JOIN entitlements
-                    ON entitlements.original_transaction_id = white.original_transaction_id
-                    AND entitlements.bundle_id = white.bundle_id
-                \(SightingColumns.join)
-                WHERE cases.state = 'open'
-                ORDER BY
-                    array_position(ARRAY['high', 'medium', 'low'], cases.likelihood), white.purchased_at,
-                    white.transaction_id, white.bundle_id, white.environment
-                """)
+            try await connection.execute("DECLARE open_cases NO SCROLL CURSOR FOR \(OpenCases.query)")
             while true {
                 let rows = try await connection.query("FETCH 500 FROM open_cases")
                 if rows.isEmpty { break }
@@ -48,23 +19,6 @@ extension LedgerSession {
             try await connection.execute("CLOSE open_cases")
         }
     }
-
-    /// What a case tells of a subscription together: the money of its periods without access, and until when it is paid.
-    private static let subscription: SQL = """
-        LEFT JOIN LATERAL (
-            SELECT
-                sum(period.booked_milliunits) FILTER (
-                    WHERE period.place = 'white' AND period.transaction_id = ANY (cases.periods)
-                        AND period.booked_currency = white.booked_currency)::bigint AS milliunits,
-                max(period.expires_at) FILTER (WHERE period.refunded_at IS NULL) AS paid_until
-            FROM transactions AS period
-            WHERE cases.periods <> '{}'
-                AND iap.is_of_original(
-                    period.transaction_id, period.original_transaction_id, white.original_transaction_id)
-                AND period.bundle_id = white.bundle_id AND period.environment = white.environment
-                AND period.place <> 'excluded'
-        ) AS subscription ON true
-        """
 
     /// Runs the body on one snapshot of the ledger, which it only reads.
     public func reading<Result>(_ body: () async throws -> Result) async throws(LedgerError) -> Result {
@@ -112,7 +66,7 @@ extension LedgerSession {
                 FROM cases
                 JOIN white USING (transaction_id, bundle_id, environment)
                 LEFT JOIN products USING (bundle_id, product_id)
-                \(Self.subscription)
+                \(OpenCases.subscription)
                 WHERE cases.state = 'open'
                 GROUP BY 1, 2
                 ORDER BY 2, 1
@@ -170,9 +124,7 @@ extension CaseCounts {
 extension ReportedCase {
     fileprivate init(_ row: Row, runID: Int64) throws {
         let periods = try row.decode("periods", as: [String].self).compactMap(TransactionID.init)
-        let paid =
-            try row.money("uncovered_milliunits", "uncovered_currency") ?? row.money("price_milliunits", "currency")
-        let listed = try row.money("list_price_milliunits", "list_currency")
+        let price = try row.money("milliunits", "currency")
         let sightings = try SightingColumns.sightings(row)
         let claims = try SightingColumns.claims(row)
         self.init(
@@ -184,8 +136,8 @@ extension ReportedCase {
             productType: try row.decode("product_type", as: String?.self).flatMap(ProductType.init),
             quantity: Int(try row.decode("quantity", as: Int32.self)),
             purchasedAt: try row.decode("purchased_at"),
-            price: paid ?? listed,
-            isListPrice: paid == nil && listed != nil,
+            price: price,
+            isListPrice: try price != nil && row.decode("is_list_price"),
             orderIDs: (try row.decode("matched_order_ids", as: [String].self)
                 + sightings.filter(\.isNamed).compactMap(\.orderID) + claims.compactMap(\.orderID)).unique,
             device: nil,
@@ -197,6 +149,7 @@ extension ReportedCase {
             firstVerifiedAt: try row.decode("first_seen_at"),
             lastVerifiedAt: try row.decode("last_confirmed_at", as: Date?.self))
         isReopened = try row.decode("reopened_run_id", as: Int64?.self) == runID
+        customer = try CustomerCases(row)
         if !periods.isEmpty {
             subscription = ReportedSubscription(
                 periods: periods, paidUntil: try row.decode("paid_until", as: Date?.self),

@@ -1,5 +1,6 @@
 /// Takes the findings of a run one by one, so that no list of them is ever held in memory: first the head of the
-/// report, then every case (likeliest first, then oldest first), the receipts, what is suspicious, and how sales differ.
+/// report, then every case, the receipts, what is suspicious, and how sales differ. A customer's cases come together:
+/// the customer with the likeliest case first, then the one with the oldest, and so the cases of each.
 public protocol FindingsReceiver {
     mutating func begin(_ run: RunReport) throws
     /// A likely lost order.

@@ -23,6 +23,8 @@ public struct ReportedCase: Hashable, Sendable {
     public var claims: [ClaimAttempt]
     /// Whether it was closed before, and this report's run opened it again.
     public var isReopened = false
+    /// All cases of its customer; `nil` where it is the only one, or where nobody knows whose it is.
+    public var customer: CustomerCases?
     /// The subscription whose periods without access it tells of; the price is theirs together.
     public var subscription: ReportedSubscription?
     /// When it was first verified, and when last; nothing where that is not known.

@@ -122,6 +122,16 @@
         return brackets.findIndex(([, last]) => last === 0 || days <= last);
     };
     const product = row => settings.products[get(row, "product")];
+    const idOf = index => get(cases[index], "id");
+    const customerOf = index => get(cases[index], "customer");
+    /// The cases of each customer who has several.
+    const customers = new Map();
+    cases.forEach((_, index) => {
+        const customer = customerOf(index);
+        if (customer === null) return;
+        if (!customers.has(customer)) customers.set(customer, []);
+        customers.get(customer).push(index);
+    });
     const firstUser = row => get(row, "owners") > 0 ? get(row, "users")[0] : "";
     const haystacks = new Array(cases.length);
     const haystack = index => haystacks[index] ??= (() => {
@@ -152,8 +162,12 @@
     const chips = settings.likelihoods;
     const state = { q: "", likelihood: new Set(), reason: "", product: "", app: "", age: "", seen: "", sort: "" };
     const open = new Set();
+    /// The customers whose cases are shown, and how many of each.
+    const unfolded = new Map();
     let sorted = cases.map((_, index) => index);
     let found = sorted;
+    /// What the table shows: each line one case, or those of a customer under one heading.
+    let lines = [];
     let from = 0;
     /// The timer of an address that is yet to be told.
     let telling = 0;
@@ -172,12 +186,23 @@
         state.sort = columns.includes(text("sort").replace(/^-/, "")) ? text("sort") : "";
         open.clear();
         for (const id of text("open").split(",").filter(id => id !== "")) open.add(id);
+        unfold(new Set([...open, ...text("customer").split(",")]));
         order();
         filter();
+        const opened = lines.findIndex(line => line.some(index => open.has(idOf(index))));
+        from = opened < 0 ? 0 : opened - opened % rowsShown;
+    };
+    /// Shows the cases of the customers whose any case is named.
+    const unfold = ids => {
+        unfolded.clear();
+        for (const [customer, indexes] of customers) {
+            if (indexes.some(index => ids.has(idOf(index)))) unfolded.set(customer, rowsShown);
+        }
     };
     const tellAddress = () => remember({
         q: state.q, likelihood: [...state.likelihood].join(","), reason: state.reason, product: state.product,
         app: state.app, age: state.age, seen: state.seen, sort: state.sort, open: [...open].join(","),
+        customer: [...unfolded.keys()].map(customer => idOf(customers.get(customer)[0])).join(","),
     });
 
     const order = () => {
@@ -203,7 +228,23 @@
                 && (state.seen === "" || get(row, "isNew") === (state.seen === "new" ? 1 : 0))
                 && needles.every(needle => haystack(index).includes(needle));
         });
+        gather();
         from = 0;
+    };
+    /// A customer stands where the first of the cases stands.
+    const gather = () => {
+        const places = new Map();
+        lines = [];
+        for (const index of found) {
+            const customer = customerOf(index);
+            const place = customer === null ? undefined : places.get(customer);
+            if (place === undefined) {
+                if (customer !== null) places.set(customer, lines.length);
+                lines.push([index]);
+            } else {
+                lines[place].push(index);
+            }
+        }
     };
     const isFiltered = () => state.q !== "" || state.likelihood.size > 0
         || [state.reason, state.product, state.app, state.age, state.seen].some(value => value !== "");
@@ -321,7 +362,7 @@
         return cell(word("product"), el("span", null, name === "" ? null : foreign(name), quantity,
             el("code", { class: "soft" }, id)));
     };
-    const draw = index => {
+    const draw = (index, standing = "case") => {
         const row = cases[index];
         const id = get(row, "id");
         const name = settings.likelihoods[get(row, "likelihood")];
@@ -335,9 +376,8 @@
         }, el("span", { class: `badge ${name}` }, word(`likelihood.${name}`)),
         el("span", { class: "unseen" }, ` ${word("evidenceOf", { id })}`));
         const isNew = get(row, "isNew") ? el("span", { class: "badge new" }, word("isNew")) : null;
-        const line = el("tr", { role: "row", class: isOpen ? "case open" : "case", id: `case-${index}`, onclick: event => {
-            if (getSelection().isCollapsed && event.target.closest("a, button") === null) toggle(index);
-        } },
+        const line = el("tr", { role: "row", class: isOpen ? `${standing} open` : standing, id: `case-${index}`,
+            onclick: onRow(() => toggle(index)) },
         el("td", { role: "cell" }, button, " ", isNew), userCell(row),
         cell(word("transaction"), el("code", { class: "id" }, id)), productCell(row), priceCell(row),
         cell(word("purchased"), moment(get(row, "purchased")), soft(word("ago", { age: age(get(row, "purchased")) }))),
@@ -345,6 +385,89 @@
             soft(get(row, "reasons").map(reason => word(`reason.${settings.reasons[reason]}`)).join(" · ")))));
         return isOpen ? [line, evidence(index)] : [line];
     };
+    /// A click on a row, unless it was one on something in it or the end of a selection.
+    const onRow = action => event => {
+        if (getSelection().isCollapsed && event.target.closest("a, button") === null) action();
+    };
+
+    // Customers
+    const unique = values => [...new Set(values)];
+    const sumsCell = rows => {
+        const sums = new Map();
+        for (const row of rows.filter(row => get(row, "price") !== null)) {
+            sums.set(get(row, "currency"), (sums.get(get(row, "currency")) ?? 0) + get(row, "price"));
+        }
+        const unpriced = rows.filter(row => get(row, "price") === null).length;
+        const made = cell(word("price"), el("span", null,
+            ...[...sums].map(([currency, sum]) => el("span", { class: "sum" }, money(sum, currency))),
+            unpriced === 0 ? null : soft(word("unpriced", { n: number(unpriced) }))));
+        made.classList.add("figure");
+        return made;
+    };
+    const purchasesCell = (rows, total) => {
+        const values = { n: number(rows.length), total: number(total), user: foreign(firstUser(rows[0])) };
+        const products = unique(rows.map(row => product(row)[1] || product(row)[0]));
+        return el("td", { role: "cell", colspan: 3 },
+            el("span", null, el("b", null, ...phrase(rows.length < total ? "foundPurchasesOf" : "purchasesOf", values)),
+                soft(products.length === 1 ? foreign(products[0]) : word("productCount", { n: products.length }))));
+    };
+    const purchasedCell = rows => {
+        const oldest = rows.reduce((first, row) => Math.min(first, get(row, "purchased")), Infinity);
+        return cell(word("purchased"), el("span", null, moment(oldest), soft(word("oldestOf", { age: age(oldest) }))));
+    };
+    const adviceCell = rows => {
+        // Each purchase names its own order.
+        const sentences = unique(rows.map(row => settings.advice[get(row, "advice")].replace("ForOrder", "")));
+        const values = { user: foreign(firstUser(rows[0])), users: foreign(firstUser(rows[0])) };
+        const reasons = unique(rows.flatMap(row => get(row, "reasons"))).sort((a, b) => a - b);
+        return el("td", { role: "cell" }, el("span", null,
+            ...sentences.map(name => el("span", { class: "sum" }, ...phrase(name, values))),
+            soft(reasons.map(reason => word(`reason.${settings.reasons[reason]}`)).join(" · "))));
+    };
+    const drawCustomer = line => {
+        const customer = customerOf(line[0]);
+        const rows = line.map(index => cases[index]);
+        const isOpen = unfolded.has(customer);
+        const name = settings.likelihoods[Math.min(...rows.map(row => get(row, "likelihood")))];
+        const fresh = rows.filter(row => get(row, "isNew")).length;
+        const button = el("button", {
+            type: "button", class: "disclose", "aria-expanded": String(isOpen), onclick: () => fold(customer),
+        }, el("span", { class: `badge ${name}` }, word(`likelihood.${name}`)),
+        el("span", { class: "unseen" }, " ", ...phrase("purchasesOf",
+            { n: number(rows.length), user: foreign(firstUser(rows[0])) })));
+        const heading = el("tr", { role: "row", class: isOpen ? "customer open" : "customer", id: `customer-${customer}`,
+            onclick: onRow(() => fold(customer)) },
+        el("td", { role: "cell" }, button, " ",
+            fresh === 0 ? null : el("span", { class: "badge new" }, `${number(fresh)} ${word("isNew")}`)),
+        purchasesCell(rows, customers.get(customer).length), sumsCell(rows), purchasedCell(rows), adviceCell(rows));
+        return isOpen ? [heading, ...members(line, customer)] : [heading];
+    };
+    const members = (line, customer) => {
+        const shown = Math.max(unfolded.get(customer), 1 + line.findLastIndex(index => open.has(idOf(index))));
+        const rows = line.slice(0, shown).flatMap(index => draw(index, "case member"));
+        const left = line.length - shown;
+        if (left > 0) {
+            const further = Math.min(rowsShown, left);
+            rows.push(el("tr", { role: "row", class: "member" }, el("td", { role: "cell", colspan: columns.length },
+                el("button", { type: "button", class: "more", onclick: () => {
+                    unfolded.set(customer, shown + rowsShown);
+                    drawRows();
+                    document.querySelector(`#case-${line[shown]} .disclose`).focus();
+                } }, word("moreOf", { n: number(further), left: number(left) })))));
+        }
+        return rows;
+    };
+    const fold = customer => {
+        if (unfolded.delete(customer)) {
+            for (const index of customers.get(customer)) open.delete(idOf(index));
+        } else {
+            unfolded.set(customer, rowsShown);
+        }
+        tellAddress();
+        drawRows();
+        document.querySelector(`#customer-${customer} .disclose`).focus({ preventScroll: true });
+    };
+
     const toggle = index => {
         const line = document.getElementById(`case-${index}`);
         const id = get(cases[index], "id");
@@ -360,9 +483,10 @@
         tellAddress();
     };
     const drawRows = () => {
-        const end = Math.min(found.length, from + rowsShown);
+        const end = Math.min(lines.length, from + rowsShown);
         body.setAttribute("role", "rowgroup");
-        body.replaceChildren(...found.slice(from, end).flatMap(draw));
+        body.replaceChildren(
+            ...lines.slice(from, end).flatMap(line => line.length === 1 ? draw(line[0]) : drawCustomer(line)));
         if (found.length === 0) {
             body.append(el("tr", { role: "row" }, el("td", { role: "cell", colspan: columns.length }, word("noMatch"))));
         }
@@ -379,11 +503,11 @@
                 table.scrollIntoView();
                 (pager.querySelector(`.${name}:not(:disabled)`) ?? pager.querySelector("button:not(:disabled)"))?.focus();
             } }, word(name));
-        pager.hidden = found.length <= rowsShown;
+        pager.hidden = lines.length <= rowsShown;
         pager.replaceChildren(
             el("span", { class: "soft" }, word("rowsFromTo",
-                { from: number(Math.min(from + 1, end)), to: number(end), total: number(found.length) })),
-            turn("previousPage", from - rowsShown, from > 0), turn("nextPage", from + rowsShown, end < found.length));
+                { from: number(Math.min(from + 1, end)), to: number(end), total: number(lines.length) })),
+            turn("previousPage", from - rowsShown, from > 0), turn("nextPage", from + rowsShown, end < lines.length));
     };
 
     // Evidence

@@ -10,7 +10,7 @@ package enum CSV {
             "likelihood", "user", "transaction_id", "original_transaction_id", "app", "environment", "product_id",
             "product", "quantity", "price", "currency", "price_is_list_price", "purchased_utc",
             "purchased \(formats.zoneName)", "age", "reasons", "suggested_action", "order_ids", "device",
-            "verified_by", "new",
+            "verified_by", "new", "paid_until_utc", "entitled_until_utc",
         ])
     }
 
@@ -28,6 +28,8 @@ package enum CSV {
             words.action(found.assessment, orderIDs: found.orderIDs),
             found.orderIDs.joined(separator: " | "), Device.text(found.device), found.source.rawValue,
             found.isNew ? "yes" : "no",
+            found.subscription?.paidUntil.map(Formats.utc) ?? "",
+            found.subscription?.entitledUntil.map(Formats.utc) ?? "",
         ])
     }
 

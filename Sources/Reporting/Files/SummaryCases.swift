@@ -3,40 +3,43 @@ import Reconciliation
 
 /// The first cases of a summary: a line for each customer, however many purchases are that customer's.
 struct SummaryCases {
-    /// Cases of one likelihood that are one user's.
-    fileprivate struct Group {
-        let likelihood: Likelihood
-        let user: String?
-        let first: ReportedCase
-        var count = 1
-        var money: [Money] = []
-        var unpriced = 0
+    private enum Heading {
+        case customer(CustomerCases)
+        case single(ReportedCase)
     }
 
-    private static let shownGroups = 10
-    private var groups: [Group] = []
+    private static let shownHeadings = 10
+    private var headings: [Heading] = []
 
     /// How many cases the lines tell of.
-    var shown: Int { groups.map(\.count).reduce(0, +) }
+    var shown: Int {
+        headings.reduce(0) { sum, heading in
+            if case .customer(let customer) = heading { sum + customer.count } else { sum + 1 }
+        }
+    }
 
     mutating func add(_ found: ReportedCase) {
-        let (likelihood, user) = (found.assessment.likelihood, found.assessment.owner.user)
-        if let user, let known = groups.firstIndex(where: { $0.user == user && $0.likelihood == likelihood }) {
-            groups[known].count += 1
-            groups[known].add(found.price)
-        } else if groups.count < Self.shownGroups {
-            var group = Group(likelihood: likelihood, user: user, first: found)
-            group.add(found.price)
-            groups.append(group)
-        }
+        guard let customer = found.customer else { return append(.single(found)) }
+        // A customer's cases come together.
+        if case .customer(customer) = headings.last { return }
+        append(.customer(customer))
+    }
+
+    private mutating func append(_ heading: Heading) {
+        if headings.count < Self.shownHeadings { headings.append(heading) }
     }
 
     func lines(_ formats: Formats) -> [String] {
-        groups.map { group in
-            let likelihood = group.likelihood.rawValue
-            let start = "  " + likelihood + String(repeating: " ", count: 6 - likelihood.count) + "  "
-            return start + (group.count == 1 ? Self.line(group.first, formats) : Self.line(group, formats))
+        headings.map { heading in
+            switch heading {
+            case .customer(let customer): Self.start(customer.likelihood) + Self.line(customer, formats)
+            case .single(let found): Self.start(found.assessment.likelihood) + Self.line(found, formats)
+            }
         }
+    }
+
+    private static func start(_ likelihood: Likelihood) -> String {
+        "  " + likelihood.rawValue + String(repeating: " ", count: 6 - likelihood.rawValue.count) + "  "
     }
 
     private static func line(_ found: ReportedCase, _ formats: Formats) -> String {
@@ -45,23 +48,10 @@ struct SummaryCases {
             + "\(formats.local(found.purchasedAt))  " + (users.isEmpty ? "unknown owner" : users)
     }
 
-    private static func line(_ group: Group, _ formats: Formats) -> String {
-        let sums = group.money.map(Formats.text) + (group.unpriced > 0 ? ["\(group.unpriced) without a price"] : [])
-        return "\(group.count) purchases of \(Printable.text(group.user ?? ""))  \(sums.joined(separator: ", "))  "
-            + "the oldest \(formats.local(group.first.purchasedAt))"
-    }
-}
-
-extension SummaryCases.Group {
-    fileprivate mutating func add(_ price: Money?) {
-        guard let price else {
-            unpriced += 1
-            return
-        }
-        if let same = money.firstIndex(where: { $0.currency == price.currency }) {
-            money[same] = Money(milliunits: money[same].milliunits + price.milliunits, currency: price.currency)
-        } else {
-            money.append(price)
-        }
+    private static func line(_ customer: CustomerCases, _ formats: Formats) -> String {
+        let unpriced = customer.unpriced > 0 ? ["\(customer.unpriced) without a price"] : []
+        let sums = (customer.money.map(Formats.text) + unpriced).joined(separator: ", ")
+        return "\(customer.count) purchases of \(Printable.text(customer.userID))  \(sums)  "
+            + "the oldest \(formats.local(customer.oldestPurchase))"
     }
 }

@@ -8,13 +8,16 @@ struct CaseData {
         "id", "original", "app", "environment", "product", "quantity", "purchased", "price", "currency", "listed",
         "likelihood", "reasons", "advice", "users", "owners", "orders", "ownOrders", "device", "source", "opened",
         "isNew", "verified", "confirmed", "sightings", "claims",
-        "subscription",
+        "subscription", "customer",
     ]
     /// The sentences that `advice` counts through.
     static let advice: [Phrase] = [
         .deliver, .deliverForOrder, .findBuyer, .askUsers, .lookOut, .wait, .investigate,
     ]
 
+    /// The customer of the case before, and how many customers of several cases came so far.
+    private var lastCustomer: CustomerCases?
+    private var customers = 0
     private(set) var apps = Table<BundleID>()
     private(set) var products = Table<ListedProduct>()
 
@@ -65,7 +68,15 @@ struct CaseData {
         line.add(each: sightings) { $0.add($1) }
         line.add(each: claims) { $0.add($1) }
         line.add(each: Self.subscription(found)) { $0.add($1) }
+        line.add(number(of: found.customer))
         return line.closed
+    }
+
+    /// The same number for all cases of a customer, which come together; `nil` for a case that stands by itself.
+    private mutating func number(of customer: CustomerCases?) -> Int? {
+        if let customer, customer != lastCustomer { customers += 1 }
+        lastCustomer = customer
+        return customer == nil ? nil : customers
     }
 
     private mutating func purchase(_ found: ReportedCase) -> JSONLine {

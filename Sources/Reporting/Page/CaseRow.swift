@@ -11,11 +11,40 @@ struct CaseRow {
 
     static let columns: [Phrase] = [.likelihood, .user, .transaction, .product, .price, .purchased, .whatToDo]
 
-    func html(_ found: ReportedCase) -> HTML {
-        let likelihood = found.assessment.likelihood
+    /// What stands above a customer's cases.
+    func heading(of customer: CustomerCases) -> HTML {
+        let unpriced: HTML =
+            customer.unpriced > 0
+            ? "<span class=\"soft\">\(words(.unpriced, ["n": reader.number(customer.unpriced)]))</span>" : ""
+        let sums = customer.money.map { "<span class=\"sum\">\(reader.money($0))</span>" as HTML }
+        let oldest = words(.oldestOf, ["age": reader.age(of: customer.oldestPurchase, at: now)])
+        return """
+            <tr class="customer"><td>\(badge(customer.likelihood))</td><td colspan="3">\(purchases(customer.count, of: customer))</td>\
+            <td data-label="\(words(.price))" class="figure">\(sums)\(unpriced)</td>\
+            <td data-label="\(words(.purchased))">\(reader.moment(customer.oldestPurchase))<span class="soft">\(oldest)</span></td>\
+            <td></td></tr>
+
+            """
+    }
+
+    /// What stands below those that are shown.
+    func others(_ count: Int, of customer: CustomerCases) -> HTML {
+        let values: [String: HTML] = ["n": "\(reader.number(count))", "user": HTML.foreign(customer.userID)]
+        return "<tr class=\"member\"><td colspan=\"7\">\(words.html(.moreInFiles, values))</td></tr>\n"
+    }
+
+    private func purchases(_ count: Int, of customer: CustomerCases) -> HTML {
+        words.html(.purchasesOf, ["n": "\(reader.number(count))", "user": HTML.foreign(customer.userID)])
+    }
+
+    private func badge(_ likelihood: Likelihood) -> HTML {
+        "<span class=\"badge \(likelihood.rawValue)\">\(words.name(of: likelihood))</span>"
+    }
+
+    func html(_ found: ReportedCase, isMember: Bool = false) -> HTML {
         let new: HTML = found.isNew ? " <span class=\"badge new\">\(words(.isNew))</span>" : ""
         return """
-            <tr><td><span class="badge \(likelihood.rawValue)">\(words.name(of: likelihood))</span>\(new)</td>\
+            <tr\(isMember ? " class=\"member\"" as HTML : "")><td>\(badge(found.assessment.likelihood))\(new)</td>\
             <td data-label="\(words(.user))">\(users(found.assessment.owner))</td>\
             <td data-label="\(words(.transaction))"><code class="id">\(found.key.id.text)</code></td>\
             <td data-label="\(words(.product))">\(product(found))</td>\

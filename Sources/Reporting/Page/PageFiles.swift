@@ -9,9 +9,10 @@ final class PageFiles: ReportPart {
     struct Limits {
         var cases = 50_000
         var caseBytes = 12_500_000
-        /// In the page itself, for readers without JavaScript.
-        var rows = 200
+        var rows = PlainRows.Limits()
         var listBytes = 400_000
+        /// How far a page may grow beyond its limit so that a customer's cases stay together.
+        var overhang = 1.1
     }
 
     private let context: ReportContext
@@ -20,6 +21,7 @@ final class PageFiles: ReportPart {
     private let caseRow: CaseRow
     private let listRows: ListRows
     private var tally = PageTally()
+    private var lastCustomer: CustomerCases?
     private var pages: [CasePage]
     private let unusable, unverified, suspicious, sales: ListFile
 
@@ -29,7 +31,7 @@ final class PageFiles: ReportPart {
         readers = Readers(context.language, timeZone: context.run.timeZone)
         caseRow = CaseRow(reader: readers.first, now: context.run.now)
         listRows = ListRows(readers: readers)
-        pages = [try CasePage(number: 1, first: 0, in: context.folder)]
+        pages = [try CasePage(number: 1, rows: PlainRows(caseRow, limits: limits.rows), in: context.folder)]
         unusable = ListFile(try context.folder.file(".unusable"), limit: limits.listBytes)
         unverified = ListFile(try context.folder.file(".unverified"), limit: limits.listBytes)
         suspicious = ListFile(try context.folder.file(".suspicious"), limit: limits.listBytes)
@@ -38,14 +40,21 @@ final class PageFiles: ReportPart {
 
     func add(_ lostOrder: ReportedCase) throws {
         var page = pages[pages.count - 1]
-        if page.count >= limits.cases || page.data.size >= limits.caseBytes {
-            page = try CasePage(number: pages.count + 1, first: tally.cases, in: context.folder)
+        let isFirst = lostOrder.customer == nil || lostOrder.customer != lastCustomer
+        lastCustomer = lostOrder.customer
+        if isFull(page, byMoreThan: isFirst ? 1 : limits.overhang) {
+            let rows = PlainRows(caseRow, limits: limits.rows)
+            page = try CasePage(number: pages.count + 1, rows: rows, in: context.folder)
             pages.append(page)
         }
-        try page.add(lostOrder, row: page.count < limits.rows ? caseRow.html(lostOrder) : nil)
+        try page.add(lostOrder)
         tally.cases += 1
         let age = context.run.now.timeIntervalSince(lostOrder.purchasedAt)
         tally.ages[AgeBracket(age: age), default: 0] += 1
+    }
+
+    private func isFull(_ page: CasePage, byMoreThan share: Double) -> Bool {
+        Double(page.count) >= Double(limits.cases) * share || Double(page.data.size) >= Double(limits.caseBytes) * share
     }
 
     func add(unusable receipt: ReceiptNotice) throws { try unusable.add { listRows.html(receipt) } }
@@ -130,16 +139,14 @@ final class ListFile {
 /// The cases of one page: the rows that stand in it, and all of them for its script.
 final class CasePage {
     let number: Int
-    /// How many cases stand on the pages before it.
-    let first: Int
     let rows, data: ReportFile
     private(set) var table = CaseData()
     private(set) var count = 0
-    private(set) var shown = 0
+    private var plainRows: PlainRows
 
-    init(number: Int, first: Int, in folder: ReportFolder) throws(ReportError) {
+    init(number: Int, rows plainRows: PlainRows, in folder: ReportFolder) throws(ReportError) {
         self.number = number
-        self.first = first
+        self.plainRows = plainRows
         rows = try folder.file(".rows-\(number)")
         data = try folder.file(".cases-\(number)")
     }
@@ -148,12 +155,13 @@ final class CasePage {
 
     static func name(of number: Int) -> String { number == 1 ? "index.html" : "page-\(number).html" }
 
-    func add(_ found: ReportedCase, row: HTML?) throws {
+    /// How many cases have a row in the page itself.
+    var shown: Int { plainRows.shown }
+
+    func add(_ found: ReportedCase) throws {
         try data.write((count > 0 ? ",\n" : "\n") + table.line(found))
         count += 1
-        guard let row else { return }
-        try rows.write(row.text)
-        shown += 1
+        try rows.write(plainRows.html(found).text)
     }
 
     func remove() {

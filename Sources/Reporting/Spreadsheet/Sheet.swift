@@ -12,7 +12,16 @@ final class Sheet {
         case decimal(Double)
         case money(Money?)
         /// In the zone that the column's heading names.
-        case moment(Date, TimeZone)
+        case moment(Date?, TimeZone)
+    }
+
+    /// How a row stands to those around it.
+    enum Standing {
+        case alone
+        /// Above the rows that belong to it, in bold.
+        case heading
+        /// Below a heading, which folds it away.
+        case member
     }
 
     struct Column {
@@ -47,20 +56,32 @@ final class Sheet {
         try begin()
     }
 
-    func add(_ cells: [Cell]) throws(ReportError) {
+    func add(_ cells: [Cell], as standing: Standing = .alone) throws(ReportError) {
         if row >= Self.mostRows {
             finish()
             number += 1
             sheet = try workbook.sheet("\(name) \(number)")
             try begin()
         }
-        try makeRoom(for: cells)
-        for (column, cell) in cells.enumerated() { try write(cell, lxw_col_t(column)) }
+        try begin(standing, height: height(of: cells))
+        for (column, cell) in cells.enumerated() { try write(cell, lxw_col_t(column), isBold: standing == .heading) }
         row += 1
     }
 
+    private func begin(_ standing: Standing, height: Double) throws(ReportError) {
+        switch standing {
+        case .alone, .heading:
+            guard height > Self.lineHeight else { return }
+            try workbook.check(worksheet_set_row(sheet, row, height, nil))
+        case .member:
+            var options = lxw_row_col_options()
+            options.level = 1
+            try workbook.check(worksheet_set_row_opt(sheet, row, height, nil, &options))
+        }
+    }
+
     /// As high as its longest text needs: offices other than Excel don't look at that when they open a file.
-    private func makeRoom(for cells: [Cell]) throws(ReportError) {
+    private func height(of cells: [Cell]) -> Double {
         var lines = 1
         for (cell, column) in zip(cells, columns) {
             guard case .text(let text) = cell, Double(text.utf8.count) > column.width * Self.charactersPerWidth else {
@@ -68,9 +89,7 @@ final class Sheet {
             }
             lines = max(lines, Self.lines(of: text, inWidth: column.width * Self.charactersPerWidth))
         }
-        guard lines > 1 else { return }
-        let height = min(Self.highestRow, Double(lines) * Self.lineHeight)
-        try workbook.check(worksheet_set_row(sheet, row, height, nil))
+        return min(Self.highestRow, Double(lines) * Self.lineHeight)
     }
 
     /// How many lines a text takes; Chinese characters are two wide.
@@ -89,6 +108,8 @@ final class Sheet {
     private func begin() throws(ReportError) {
         row = 0
         worksheet_freeze_panes(sheet, 1, 0)
+        // Headings stand above their rows.
+        worksheet_outline_settings(sheet, 1, 0, 1, 0)
         try layOutForPrint()
         for (index, column) in columns.enumerated() {
             let place = lxw_col_t(index)
@@ -108,12 +129,13 @@ final class Sheet {
         try workbook.check(worksheet_set_footer(sheet, "&L&A&R&P / &N"))
     }
 
-    private func write(_ cell: Cell, _ column: lxw_col_t) throws(ReportError) {
+    private func write(_ cell: Cell, _ column: lxw_col_t, isBold: Bool) throws(ReportError) {
         let formats = workbook.formats
         switch cell {
         case .text(let text):
             guard !text.isEmpty else { return }
-            try workbook.check(worksheet_write_string(sheet, row, column, Self.clean(text), formats.text))
+            let format = isBold ? formats.bold : formats.text
+            try workbook.check(worksheet_write_string(sheet, row, column, Self.clean(text), format))
         case .number(let number):
             try workbook.check(worksheet_write_number(sheet, row, column, Double(number), formats.plain))
         case .decimal(let number):
@@ -123,6 +145,7 @@ final class Sheet {
             let format = formats.money[Formats.shownDecimals(of: money)]
             try workbook.check(worksheet_write_number(sheet, row, column, Double(money.milliunits) / 1000, format))
         case .moment(let date, let zone):
+            guard let date else { return }
             try workbook.check(
                 worksheet_write_number(sheet, row, column, Self.serial(date, in: zone), formats.moment))
         }

@@ -7,13 +7,14 @@ struct SpreadsheetColumns {
 
     var cases: [Sheet.Column] {
         [
-            column(.likelihood, 11), column(.user, 22), column(.transaction, 20), column(.originalTransaction, 20),
-            column(.app, 24), column(.environment, 12), column(.product, 20), column(.productName, 20),
-            column(.quantity, 9), column(.price, 12), column(.currency, 9), column(.isListPrice, 10),
-            column(.purchasedUTC, 19),
+            column(.likelihood, 11), column(.user, 22), column(.transaction, 20), column(.customersCases, 24),
+            column(.originalTransaction, 20), column(.app, 24), column(.environment, 12), column(.product, 20),
+            column(.productName, 20), column(.quantity, 9), column(.price, 12), column(.currency, 9),
+            column(.isListPrice, 10), column(.purchasedUTC, 19),
             Sheet.Column(title: words(.purchasedLocal, ["zone": zone.identifier]), width: 24),
             column(.ageInDays, 12), column(.reasons, 44), column(.whatToDo, 44), column(.orders, 20),
-            column(.device, 24), column(.verifiedBy, 24), column(.newInRun, 14),
+            column(.device, 24), column(.verifiedBy, 24), column(.newInRun, 14), column(.paidUntilUTC, 19),
+            column(.entitledUntilUTC, 19),
         ]
     }
 

@@ -9,6 +9,7 @@ final class SpreadsheetFile: ReportPart {
     private let cases, unusable, unverified, suspicious, totals: Sheet
     /// Only where a sales report was read.
     private let sales: Sheet?
+    private var lastCustomer: CustomerCases?
     private static let utc = TimeZone.gmt
 
     init(_ context: ReportContext) throws {
@@ -34,11 +35,29 @@ final class SpreadsheetFile: ReportPart {
     }
 
     func add(_ found: ReportedCase) throws {
+        if let customer = found.customer, customer != lastCustomer { try addHeading(of: customer) }
+        lastCustomer = found.customer
+        try cases.add(row(found), as: found.customer == nil ? .alone : .member)
+    }
+
+    /// The columns of figures stay empty, so that their sums are those of the cases.
+    private func addHeading(of customer: CustomerCases) throws {
+        let purchases = words(.purchasesOf, ["n": String(customer.count), "user": customer.userID])
+        let unpriced = customer.unpriced > 0 ? [words(.unpriced, ["n": String(customer.unpriced)])] : []
+        let sums = customer.money.map(Formats.text) + unpriced
+        try cases.add(
+            [
+                .text(words.name(of: customer.likelihood)), .text(customer.userID), .text(""),
+                .text(([purchases] + sums).joined(separator: "\n")), .text(""), .text(customer.bundleID.text),
+            ], as: .heading)
+    }
+
+    private func row(_ found: ReportedCase) -> [Sheet.Cell] {
         let age = context.run.now.timeIntervalSince(found.purchasedAt)
-        try cases.add([
+        return [
             .text(words.name(of: found.assessment.likelihood)),
             .text(found.assessment.owner.candidates.joined(separator: " | ")),
-            .text(found.key.id.text), .text(found.originalID.text), .text(found.key.bundleID.text),
+            .text(found.key.id.text), .text(""), .text(found.originalID.text), .text(found.key.bundleID.text),
             .text(found.key.environment.rawValue), .text(found.productID.text), .text(found.productName ?? ""),
             .number(found.quantity), .money(found.price), .text(found.price?.currency.text ?? ""),
             .text(found.price == nil ? "" : words(found.isListPrice ? .yes : .no)),
@@ -48,7 +67,8 @@ final class SpreadsheetFile: ReportPart {
             .text(words.action(found.assessment, orderIDs: found.orderIDs)),
             .text(found.orderIDs.joined(separator: " | ")), .text(Device.text(found.device)),
             .text(words.name(of: found.source)), .text(words(found.isNew ? .yes : .no)),
-        ])
+            .moment(found.subscription?.paidUntil, Self.utc), .moment(found.subscription?.entitledUntil, Self.utc),
+        ]
     }
 
     func add(unusable receipt: ReceiptNotice) throws { try unusable.add(row(receipt)) }

@@ -12,7 +12,7 @@ final class Workbook {
     struct Formats {
         let heading, plain, moment: UnsafeMutablePointer<lxw_format>?
         /// In as many lines as it needs, so that nothing is cut off where it is printed.
-        let text: UnsafeMutablePointer<lxw_format>?
+        let text, bold: UnsafeMutablePointer<lxw_format>?
         /// By the number of decimals.
         let money: [UnsafeMutablePointer<lxw_format>?]
     }
@@ -37,6 +37,10 @@ final class Workbook {
             plain: Self.format(made) { _ in },
             moment: Self.format(made) { format_set_num_format($0, "yyyy-mm-dd hh:mm:ss") },
             text: Self.format(made) { format_set_text_wrap($0) },
+            bold: Self.format(made) {
+                format_set_text_wrap($0)
+                format_set_bold($0)
+            },
             money: ["#,##0", "#,##0.0", "#,##0.00", "#,##0.000"].map { (pattern: String) in
                 Self.format(made) { format_set_num_format($0, pattern) }
             })

@@ -19,6 +19,7 @@ enum Phrase: String, CaseIterable {
     // Cases
     case cases, noCases, firstOf, allOf, furtherPages, otherPage, previousPage, nextPage
     case likelihood, user, transaction, product, price, purchased, whatToDo
+    case purchasesOf, foundPurchasesOf, productCount, oldestOf, moreOf, moreInFiles
     case isNew, unknownOwner, andMore, listPrice, priceUnknown, ago
     case underAnHour, oneHour, hours, days
     // What to do
@@ -44,5 +45,6 @@ enum Phrase: String, CaseIterable {
     // The spreadsheet
     case sheetCases, sheetUnusable, sheetUnverified, sheetSuspicious, sheetSales, sheetTotals
     case section, amount, productName, uploadedUTC
+    case customersCases, paidUntilUTC, entitledUntilUTC
     case currency, purchasedUTC, purchasedLocal, ageInDays, yes, no, detail, firstSeen, reasons, isListPrice
 }

@@ -1,0 +1,105 @@
+import Foundation
+import PostgreSQL
+import Reconciliation
+
+/// The query for every open case, with what its customer's cases come to together.
+enum OpenCases {
+    /// One user's cases of one app are a customer's. A case that several users may own, or nobody is known to, stands by
+    /// itself. Windows need no join with the customers, which a planner without statistics would do row against row.
+    static let query: SQL = """
+        SELECT
+            priced.*,
+            count(*) OVER customer AS customer_cases,
+            min(likelihood_rank) OVER customer AS customer_rank,
+            min(purchased_at) OVER customer AS customer_oldest,
+            array_agg(currency) FILTER (WHERE is_sum) OVER customer AS customer_currencies,
+            array_agg(currency_milliunits) FILTER (WHERE is_sum) OVER customer AS customer_milliunits,
+            count(*) FILTER (WHERE milliunits IS NULL) OVER customer AS customer_unpriced
+        FROM (
+            SELECT
+                found.*,
+                (sum(milliunits) OVER money)::bigint AS currency_milliunits,
+                milliunits IS NOT NULL AND row_number() OVER money = 1 AS is_sum
+            FROM (\(found)) AS found
+            WINDOW money AS (PARTITION BY bundle_id, user_id, standing_alone, currency)
+        ) AS priced
+        WINDOW customer AS (PARTITION BY bundle_id, user_id, standing_alone)
+        ORDER BY
+            customer_rank, customer_oldest, bundle_id, user_id, standing_alone, likelihood_rank, purchased_at,
+            transaction_id, environment
+        """
+
+    private static let found: SQL = """
+        SELECT
+            cases.likelihood, array_position(ARRAY['high', 'medium', 'low'], cases.likelihood) AS likelihood_rank,
+            cases.reasons, cases.action, cases.owner_user_ids, owner.user_id,
+            CASE WHEN owner.user_id IS NULL THEN cases.transaction_id END AS standing_alone,
+            cases.candidates::text AS candidates, cases.order_ids AS matched_order_ids, cases.opened_at,
+            cases.opened_run_id, cases.reopened_run_id,
+            white.transaction_id, white.bundle_id, white.environment, white.original_transaction_id,
+            white.product_id, coalesce(white.product_type, products.type) AS product_type,
+            products.name AS product_name, white.quantity, white.purchased_at, white.source::text AS source,
+            white.first_seen_at, white.last_confirmed_at,
+            coalesce(
+                subscription.milliunits, white.price_milliunits,
+                products.list_price_milliunits * white.quantity)::bigint AS milliunits,
+            CASE
+                WHEN subscription.milliunits IS NOT NULL THEN white.booked_currency
+                WHEN white.price_milliunits IS NOT NULL THEN white.currency
+                ELSE products.currency
+            END AS currency,
+            coalesce(subscription.milliunits, white.price_milliunits) IS NULL AS is_list_price,
+            cases.periods, subscription.paid_until,
+            nullif(entitlements.entitled_until, 'infinity') AS entitled_until,
+            \(SightingColumns.select)
+        FROM cases
+        JOIN white USING (transaction_id, bundle_id, environment)
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN cardinality(cases.owner_user_ids) = 1 THEN cases.owner_user_ids[1] END AS user_id
+        ) AS owner
+        LEFT JOIN products USING (bundle_id, product_id)
+        \(subscription)
+        LEFT JOIN entitlements
+            ON entitlements.original_transaction_id = white.original_transaction_id
+            AND entitlements.bundle_id = white.bundle_id
+        \(SightingColumns.join)
+        WHERE cases.state = 'open'
+        """
+
+    /// What a case tells of a subscription together: the money of its periods without access, and until when it is paid.
+    static let subscription: SQL = """
+        LEFT JOIN LATERAL (
+            SELECT
+                sum(period.booked_milliunits) FILTER (
+                    WHERE period.place = 'white' AND period.transaction_id = ANY (cases.periods)
+                        AND period.booked_currency = white.booked_currency)::bigint AS milliunits,
+                max(period.expires_at) FILTER (WHERE period.refunded_at IS NULL) AS paid_until
+            FROM transactions AS period
+            WHERE cases.periods <> '{}'
+                AND iap.is_of_original(
+                    period.transaction_id, period.original_transaction_id, white.original_transaction_id)
+                AND period.bundle_id = white.bundle_id AND period.environment = white.environment
+                AND period.place <> 'excluded'
+        ) AS subscription ON true
+        """
+}
+
+extension CustomerCases {
+    /// What `OpenCases` tells beside a case; `nil` where it is its customer's only one.
+    init?(_ row: Row) throws {
+        let count = try row.decode("customer_cases", as: Int.self)
+        guard count > 1, let userID = try row.decode("user_id", as: String?.self) else { return nil }
+        let ranks = Likelihood.allCases
+        let rank = Int(try row.decode("customer_rank", as: Int32.self)) - 1
+        guard ranks.indices.contains(rank) else { return nil }
+        let currencies = try row.decode("customer_currencies", as: [String]?.self) ?? []
+        let sums = try row.decode("customer_milliunits", as: [Int64]?.self) ?? []
+        self.init(
+            bundleID: try row.id("bundle_id"), userID: userID, count: count, likelihood: ranks[rank],
+            oldestPurchase: try row.decode("customer_oldest"),
+            money: zip(sums, currencies).compactMap { sum, code in
+                CurrencyCode(code).map { Money(milliunits: sum, currency: $0) }
+            }.sorted { $0.currency < $1.currency },
+            unpriced: try row.decode("customer_unpriced"))
+    }
+}
