@@ -19,7 +19,11 @@ struct FindingsStage {
         defer { findings = receiver.receiver }
         do {
             try await session.reading {
-                try await session.forEachCase(runID: runID) { found in try receiver.add { try $0.add(found) } }
+                try await session.forEachCase(runID: runID) { found in
+                    var found = found
+                    found.patterns = head.patterns.indices.filter { head.patterns[$0].holds(found) }
+                    try receiver.add { try $0.add(found) }
+                }
                 try await session.forEachUnusableReceipt(now: now) { found in
                     try receiver.add { try $0.add(unusable: found) }
                 }

@@ -98,6 +98,7 @@ public struct NightlyJob: Sendable {
         head.history = try await session.history(upTo: kept.runID)
         head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
         head.sources = try await session.sourcePulls(settings.sources.map(\.name))
+        head.patterns = Pattern.all(in: try await session.patternFacts(now: kept.asOf))
         head.unpriced = try await session.unpricedProducts(isOwedOnly: true)
         head.unjudged = try await session.unjudged(
             try await session.expectedDeliveries(of: settings.apps.map(\.app)))

@@ -105,6 +105,7 @@ struct Run {
         head.leftOut = leftOut
         head.unjudged = swept.unjudged
         head.sources = sources
+        head.patterns = Pattern.all(in: try await step { try await session.patternFacts(now: night.now) })
         head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
         try await step {

@@ -25,6 +25,8 @@ public struct ReportedCase: Hashable, Sendable {
     public var isReopened = false
     /// All cases of its customer; `nil` where it is the only one, or where nobody knows whose it is.
     public var customer: CustomerCases?
+    /// To which of the run's patterns it belongs, by their places.
+    public var patterns: [Int] = []
     /// The subscription whose periods without access it tells of; the price is theirs together.
     public var subscription: ReportedSubscription?
     /// When it was first verified, and when last; nothing where that is not known.

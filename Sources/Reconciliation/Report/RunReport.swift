@@ -31,6 +31,8 @@ public struct RunReport: Hashable, Sendable {
     public var leftOut = LeftOut()
     /// What the night pulled from a company's own databases and files.
     public var sources: [SourcePull] = []
+    /// What many cases have in common, those with the most cases first.
+    public var patterns: [Pattern] = []
     /// What is paid and not looked at.
     public var unjudged: [Unjudged] = []
     /// The products of what is owed whose price nobody knows.

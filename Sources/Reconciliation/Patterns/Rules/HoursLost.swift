@@ -1,0 +1,49 @@
+import Foundation
+
+extension PatternRule {
+    /// A server that stood still for an hour, or some, and came back.
+    static let hoursLost = PatternRule { facts in
+        let delivered = facts.hours.values.filter(\.isMostlyDelivered).reduce(PurchaseCounts(), +)
+        return Stretch.all(in: facts.hours).compactMap { stretch in
+            guard stretch.isSurrounded, stretch.counts.standsOut(from: delivered) else { return nil }
+            return Pattern(
+                .hours, of: facts.bundleID, from: stretch.from, until: stretch.until, stretch.counts)
+        }
+    }
+}
+
+/// Hours in a row of which more was lost than delivered; an hour without a purchase breaks no row.
+private struct Stretch {
+    let from: Date
+    var until: Date
+    var counts: PurchaseCounts
+    /// Whether an hour before and an hour after it were delivered.
+    var isSurrounded: Bool { hasBefore && hasAfter }
+    private let hasBefore: Bool
+    private var hasAfter = false
+
+    private static let hour: TimeInterval = 3600
+
+    static func all(in hours: [Date: PurchaseCounts]) -> [Stretch] {
+        var stretches: [Stretch] = []
+        var isDelivered: Bool?
+        for (hour, counts) in hours.sorted(by: { $0.key < $1.key }) {
+            let wasDelivered = isDelivered
+            isDelivered = counts.isMostlyDelivered
+            if counts.isMostlyDelivered {
+                if wasDelivered == false { stretches[stretches.count - 1].hasAfter = true }
+            } else if wasDelivered == false {
+                stretches[stretches.count - 1].append(counts, at: hour)
+            } else {
+                stretches.append(
+                    Stretch(from: hour, until: hour + Self.hour, counts: counts, hasBefore: wasDelivered == true))
+            }
+        }
+        return stretches
+    }
+
+    private mutating func append(_ counts: PurchaseCounts, at hour: Date) {
+        until = hour + Self.hour
+        self.counts = self.counts + counts
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import Reconciliation
+import Testing
+
+/// What counts as a pattern, and what stands out from nothing.
+@Suite struct PatternTests {
+    private let bundleID = BundleID("com.example.game")!
+    private let from = Date(timeIntervalSince1970: 1_790_000_400)
+    private let gems = ProductID("gems")!
+
+    private func counts(_ cases: Int, of customers: Int? = nil, delivered: Int) -> PurchaseCounts {
+        PurchaseCounts(cases: cases, customers: customers ?? cases, delivered: delivered)
+    }
+
+    private func found(_ change: (inout PatternFacts) -> Void) -> [Pattern] {
+        var facts = PatternFacts(bundleID: bundleID, from: from)
+        change(&facts)
+        return Pattern.all(in: [facts])
+    }
+
+    private func silent(_ silence: PurchaseCounts, before: PurchaseCounts) -> [Pattern] {
+        found {
+            $0.silence = PatternFacts.Silence(since: from + 9000)
+            $0.silence?.counts = silence
+            $0.all = before
+        }
+    }
+
+    @Test func anOutageIsWhatNothingWasDeliveredSince() {
+        let outage = silent(counts(4000, delivered: 0), before: counts(3, delivered: 900))
+        #expect(outage.map(\.cause) == [.outage])
+        #expect(outage.first?.from == from + 9000)
+        #expect(outage.first?.until == nil)
+        #expect(outage.first?.counts.cases == 4000)
+        // Nothing was ever delivered in the time that is looked at.
+        #expect(silent(counts(12, delivered: 0), before: counts(0, delivered: 0)).map(\.cause) == [.outage])
+    }
+
+    @Test func fewCasesOrOneCustomersAreNoOutage() {
+        #expect(silent(counts(9, delivered: 0), before: counts(3, delivered: 900)).isEmpty)
+        #expect(silent(counts(187, of: 1, delivered: 0), before: counts(3, delivered: 900)).isEmpty)
+        // An app that loses most of what it sells has not begun to.
+        #expect(silent(counts(20, delivered: 0), before: counts(60, delivered: 40)).isEmpty)
+    }
+
+    private func product(_ part: PurchaseCounts, others: PurchaseCounts) -> [Pattern] {
+        found {
+            $0.all = counts(part.cases + others.cases, delivered: part.delivered + others.delivered)
+            $0.products = [gems: PatternFacts.Share(part, others: others)]
+        }
+    }
+
+    @Test func aProductIsNeverDeliveredWhileOthersAre() {
+        let pattern = product(counts(30, delivered: 0), others: counts(4, delivered: 400))
+        #expect(pattern.map(\.cause) == [.product(gems)])
+        #expect(pattern.first?.from == from)
+        #expect(product(counts(30, delivered: 1), others: counts(4, delivered: 400)).isEmpty)
+        #expect(product(counts(30, delivered: 0), others: counts(200, delivered: 400)).isEmpty)
+        #expect(product(counts(30, delivered: 0), others: counts(0, delivered: 0)).isEmpty)
+        #expect(product(counts(8, delivered: 0), others: counts(4, delivered: 400)).isEmpty)
+    }
+
+    private func device(_ part: PurchaseCounts, others: PurchaseCounts) -> [Pattern] {
+        found { $0.traits = [.appVersion: ["2.3": PatternFacts.Share(part, others: others)]] }
+    }
+
+    @Test func aDeviceLosesFarMoreThanItsShare() {
+        let pattern = device(counts(40, delivered: 60), others: counts(20, delivered: 4000))
+        #expect(pattern.map(\.cause) == [.device(.appVersion, "2.3")])
+        #expect(pattern.first?.counts.delivered == 60)
+        // Most cases are of the device that most customers have.
+        #expect(device(counts(400, delivered: 40_000), others: counts(20, delivered: 2000)).isEmpty)
+        // Four times as much as others lose.
+        #expect(device(counts(40, delivered: 960), others: counts(40, delivered: 3960)).isEmpty)
+        #expect(device(counts(40, of: 2, delivered: 60), others: counts(20, delivered: 4000)).isEmpty)
+    }
+
+    private func hours(_ counted: [PurchaseCounts]) -> [Pattern] {
+        found {
+            $0.all = counted.reduce(PurchaseCounts()) {
+                PurchaseCounts(
+                    cases: $0.cases + $1.cases, customers: $0.customers + $1.customers,
+                    delivered: $0.delivered + $1.delivered)
+            }
+            for (hour, counts) in counted.enumerated() { $0.hours[from + Double(hour) * 3600] = counts }
+        }
+    }
+
+    @Test func anHourIsLostWhileThoseAroundWereDelivered() {
+        let fine = counts(0, delivered: 40)
+        let one = hours([fine, fine, counts(35, delivered: 5), fine])
+        #expect(one.map(\.cause) == [.hours])
+        #expect(one.first?.from == from + 2 * 3600)
+        #expect(one.first?.until == from + 3 * 3600)
+        let long = hours([fine, counts(6, delivered: 0), counts(7, delivered: 2), fine])
+        #expect(long.map(\.counts.cases) == [13])
+        #expect(long.first?.until == from + 3 * 3600)
+        let two = hours([fine, counts(35, delivered: 5), fine, counts(20, delivered: 0), fine])
+        #expect(two.map(\.counts.cases) == [35, 20])
+        // What goes on is no lost hour, and neither is what was always so.
+        #expect(hours([fine, fine, counts(35, delivered: 5)]).isEmpty)
+        #expect(hours([counts(35, delivered: 5), fine, fine]).isEmpty)
+        #expect(hours([fine, counts(9, delivered: 0), fine]).isEmpty)
+    }
+
+    @Test func nothingStandsOutOfAQuietNight() {
+        let quiet = found {
+            $0.all = counts(40, delivered: 2000)
+            $0.products = [
+                gems: PatternFacts.Share(counts(22, delivered: 900), others: counts(18, delivered: 1100)),
+                ProductID("vip")!: PatternFacts.Share(counts(18, delivered: 1100), others: counts(22, delivered: 900)),
+            ]
+            $0.traits = [
+                .model: [
+                    "iPhone15,2": PatternFacts.Share(counts(25, delivered: 1300), others: counts(15, delivered: 700))
+                ]
+            ]
+            for hour in 0..<40 { $0.hours[from + Double(hour) * 3600] = counts(1, delivered: 50) }
+        }
+        #expect(quiet.isEmpty)
+    }
+
+    @Test func aDevicesTraitsAreItsTexts() {
+        #expect(
+            DeviceTrait.values(in: #"{"model":"iPhone15,2","os":17,"app_version":"2.3","name":"x"}"#)
+                == [.model: "iPhone15,2", .appVersion: "2.3"])
+        #expect(DeviceTrait.values(in: #"["model"]"#) == [:])
+        #expect(DeviceTrait.values(in: #"{"model":"\#(String(repeating: "x", count: 101))"}"#) == [:])
+    }
+}
