@@ -110,6 +110,22 @@ class Customers(Sheets):
         self.assertIn(f"{yen} JPY", heading)
         self.assertEqual(rows[place]["Likelihood"], cases[0]["likelihood"])
 
+    def test_patterns_have_a_sheet_and_a_column(self):
+        patterns = self.report["run"]["patterns"]
+        rows = self.rows("Patterns")
+        self.assertEqual([row["Likely lost orders"] for row in rows], [pattern["cases"] for pattern in patterns])
+        self.assertIn("com.example.puzzle", rows[0]["What"])
+        named = {row["Transaction"]: row.get("Pattern", "") for row in self.rows("Cases") if "Transaction" in row}
+        for case in self.report["cases"]:
+            numbers = " | ".join(str(place + 1) for place in case.get("patterns", []))
+            self.assertEqual(named[case["transaction_id"]], numbers)
+
+    def test_the_summary_begins_with_the_patterns(self):
+        lines = (folder(self.sample) / "summary.txt").read_text().splitlines()
+        self.assertTrue(lines[4].startswith("pattern             Nothing of com.example.puzzle"), lines[4])
+        self.assertEqual(len([line for line in lines if line.startswith("pattern ")]), 4)
+        self.assertLessEqual(len(lines), 60)
+
     def test_headings_add_nothing_to_the_columns_sums(self):
         rows = self.rows("Cases")
         self.assertEqual([row for row in rows if "Transaction" not in row and "Price" in row], [])

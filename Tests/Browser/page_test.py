@@ -333,6 +333,49 @@ class Customers(PageTestCase):
         self.assertNotIn("purchases", self.one("#cases-table").text)
 
 
+class Patterns(PageTestCase):
+    """What many cases have in common, at the top."""
+
+    sample = "customers"
+
+    def test_a_click_leaves_its_cases(self):
+        for place, pattern in enumerate(self.report()["run"]["patterns"]):
+            wanted = [case for case in self.report()["cases"] if place in case.get("patterns", [])]
+            self.assertEqual(len(wanted), pattern["cases"])
+            self.one("[data-likelihood=low]").click()
+            self.one(f"[data-pattern='{place + 1}']").click()
+            self.assertEqual(self.status(), f"{len(wanted)} of 450 cases")
+            self.assertEqual(self.browser.switch_to.active_element.get_attribute("id"), "cases-heading")
+            self.assertTrue(set(self.shown()) <= {case["transaction_id"] for case in wanted})
+            self.assertIn(f"pattern={place + 1}", self.address)
+
+    def test_say_what_and_how_many(self):
+        text = self.one("section.patterns").text
+        patterns = self.report()["run"]["patterns"]
+        self.assertIn("Nothing of com.example.puzzle that was bought since 19 Sep 2026", text)
+        self.assertIn("chest.gold of com.example.game was not delivered once", text)
+        self.assertIn("Device model iPad14,5", text)
+        for pattern in patterns:
+            self.assertIn(f"Show its cases ({pattern['cases']})", text)
+
+    def test_the_address_and_the_filter_hold_one(self):
+        self.open("pattern=3")
+        count = self.report()["run"]["patterns"][2]["cases"]
+        self.assertEqual(self.status(), f"{count} of 450 cases")
+        select = Select(self.one("select[name=pattern]"))
+        self.assertEqual(select.first_selected_option.text, "iPad14,5")
+        self.one("button.clear").click()
+        self.assertEqual(self.status(), "450 cases")
+        self.open("pattern=99")
+        self.assertEqual(self.status(), "450 cases")
+
+    def test_in_chinese(self):
+        self.one("[data-set-language=zh]").click()
+        text = self.one("section.patterns").text
+        self.assertIn("全部没有发货", text)
+        self.assertNotIn("Nothing", text)
+
+
 class Evidence(PageTestCase):
     def test_opens_and_closes(self):
         button = self.one("tr.case .disclose")
@@ -559,6 +602,7 @@ class Nothing(PageTestCase):
 
     def test_says_so(self):
         self.assertIn("No likely lost order", self.one("main").text)
+        self.assertEqual(self.all("section.patterns"), [])
         self.assertEqual(self.one(".hero").text, "0")
         self.one("[data-set-language=zh]").click()
         self.assertIn("没有疑似漏单", self.one("main").text)

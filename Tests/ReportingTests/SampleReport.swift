@@ -7,7 +7,7 @@ import Testing
 /// A whole report of a made-up night, for the browser's tests and for looking at: `IAP_REPORT_SAMPLE` names the folder
 /// that it is written to, `IAP_REPORT_SAMPLE_CASES` how many cases it has, `IAP_REPORT_SAMPLE_LANGUAGE` the language; with
 /// `IAP_REPORT_SAMPLE_HOSTILE`, all that clients name is hostile text; with `IAP_REPORT_SAMPLE_CUSTOMERS`, a third of the
-/// cases is one customer's, and others have several.
+/// cases is one customer's, others have several, and there are patterns.
 @Suite struct SampleReport {
     private static let variables = ProcessInfo.processInfo.environment
 
@@ -50,8 +50,12 @@ struct SampleNight {
 
     func hand(to receiver: ReportWriter) throws {
         let each = (0..<count).map { isHostile ? hostileOrder($0) : lostOrder($0) }
-        let found = (hasCustomers ? Sample.gathered(each) : each).sorted(by: Sample.comesFirst)
+        var found = (hasCustomers ? Sample.gathered(each) : each).sorted(by: Sample.comesFirst)
         var head = head(of: found)
+        if hasCustomers { head.patterns = Self.patterns(of: found) }
+        for place in found.indices {
+            found[place].patterns = head.patterns.indices.filter { head.patterns[$0].holds(found[place]) }
+        }
         head.sales = try Sample.salesFigures()
         try receiver.begin(head)
         for lostOrder in found { try receiver.add(lostOrder) }
@@ -60,6 +64,21 @@ struct SampleNight {
         try receiver.add(Sample.suspicion)
         for difference in try Sample.salesDifferences() { try receiver.add(difference) }
         try receiver.finish()
+    }
+
+    /// One of each cause, with as many cases as belong to it.
+    private static func patterns(of found: [ReportedCase]) -> [Pattern] {
+        let (game, puzzle) = (BundleID("com.example.game")!, BundleID("com.example.puzzle")!)
+        let (month, day) = (Sample.now - 30 * 86_400, Sample.now - 86_400)
+        let causes: [(Pattern.Cause, BundleID, Date, Date?)] = [
+            (.outage, puzzle, Sample.now - 2 * 86_400, nil), (.product(ProductID("chest.gold")!), game, month, nil),
+            (.device(.model, "iPad14,5"), game, month, nil), (.hours, game, day, day + 7200),
+        ]
+        return causes.map { cause, app, from, until in
+            let empty = Pattern(cause, of: app, from: from, until: until, PurchaseCounts())
+            let counts = PurchaseCounts(cases: found.count(where: empty.holds), customers: 6, delivered: 3)
+            return Pattern(cause, of: app, from: from, until: until, counts)
+        }
     }
 
     private func head(of found: [ReportedCase]) -> RunReport {

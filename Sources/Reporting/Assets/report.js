@@ -159,8 +159,11 @@
 
     // State
     const rowsShown = 50;
+    const patterns = Array.from({ length: settings.patterns }, (_, index) => String(index + 1));
+    const unfiltered = () =>
+        ({ q: "", likelihood: new Set(), reason: "", product: "", app: "", age: "", seen: "", pattern: "" });
     const chips = settings.likelihoods;
-    const state = { q: "", likelihood: new Set(), reason: "", product: "", app: "", age: "", seen: "", sort: "" };
+    const state = { ...unfiltered(), sort: "" };
     const open = new Set();
     /// The customers whose cases are shown, and how many of each.
     const unfolded = new Map();
@@ -183,6 +186,7 @@
         state.app = text("app");
         state.age = settings.brackets.includes(text("age")) ? text("age") : "";
         state.seen = ["new", "old"].includes(text("seen")) ? text("seen") : "";
+        state.pattern = patterns.includes(text("pattern")) ? text("pattern") : "";
         state.sort = columns.includes(text("sort").replace(/^-/, "")) ? text("sort") : "";
         open.clear();
         for (const id of text("open").split(",").filter(id => id !== "")) open.add(id);
@@ -201,7 +205,7 @@
     };
     const tellAddress = () => remember({
         q: state.q, likelihood: [...state.likelihood].join(","), reason: state.reason, product: state.product,
-        app: state.app, age: state.age, seen: state.seen, sort: state.sort, open: [...open].join(","),
+        app: state.app, age: state.age, seen: state.seen, pattern: state.pattern, sort: state.sort, open: [...open].join(","),
         customer: [...unfolded.keys()].map(customer => idOf(customers.get(customer)[0])).join(","),
     });
 
@@ -218,6 +222,7 @@
         const reason = settings.reasons.indexOf(state.reason);
         const app = settings.apps.indexOf(state.app);
         const bracket = settings.brackets.indexOf(state.age);
+        const pattern = Number(state.pattern);
         found = sorted.filter(index => {
             const row = cases[index];
             return likelihoods[get(row, "likelihood")]
@@ -226,6 +231,7 @@
                 && (state.app === "" || get(row, "app") === app)
                 && (state.age === "" || bracketOf(row) === bracket)
                 && (state.seen === "" || get(row, "isNew") === (state.seen === "new" ? 1 : 0))
+                && (state.pattern === "" || get(row, "patterns").includes(pattern))
                 && needles.every(needle => haystack(index).includes(needle));
         });
         gather();
@@ -247,7 +253,7 @@
         }
     };
     const isFiltered = () => state.q !== "" || state.likelihood.size > 0
-        || [state.reason, state.product, state.app, state.age, state.seen].some(value => value !== "");
+        || [state.reason, state.product, state.app, state.age, state.seen, state.pattern].some(value => value !== "");
 
     // Search and filters
     const tools = document.getElementById("tools");
@@ -295,13 +301,15 @@
             el("div", { class: "tools", role: "search" }, search,
                 el("div", { class: "chips", role: "group", "aria-label": word("likelihood") }, ...likelihoods)),
             el("div", { class: "tools", role: "group", "aria-label": word("filters") },
+                choice("pattern", word("pattern"), word("anyPattern"),
+                    patterns.map(name => [name, word(`pattern.${name}`)])),
                 choice("reason", word("reason"), word("anyReason"), reasons.map(name => [name, word(`reason.${name}`)])),
                 choice("product", word("product"), word("anyProduct"), products),
                 choice("app", word("app"), word("anyApp"), settings.apps.map(app => [app, app])),
                 choice("age", word("age"), word("anyAge"), settings.brackets.map(name => [name, word(`age.${name}`)])),
                 choice("seen", word("seen"), word("anyTime"), [["new", word("newOnly")], ["old", word("oldOnly")]]),
                 el("button", { type: "button", class: "clear", onclick: () => {
-                    Object.assign(state, { q: "", likelihood: new Set(), reason: "", product: "", app: "", age: "", seen: "" });
+                    Object.assign(state, unfiltered());
                     changed();
                     drawTools();
                     tools.querySelector("input").focus();
@@ -602,6 +610,17 @@
         takeAddress();
         redraw();
     });
+    for (const link of document.querySelectorAll("[data-pattern]")) {
+        link.addEventListener("click", event => {
+            event.preventDefault();
+            Object.assign(state, unfiltered(), { pattern: link.dataset.pattern });
+            changed();
+            drawTools();
+            const heading = document.getElementById("cases-heading");
+            heading.focus({ preventScroll: true });
+            heading.scrollIntoView();
+        });
+    }
     // A search must not wait for this at its first keystroke.
     const prepare = (start = 0) => {
         const end = Math.min(cases.length, start + 2000);

@@ -17,6 +17,17 @@ enum JSONReport {
         let leftOut: LeftOut?
         let notJudged: [NotJudged]
         let sources: [Source]
+        let patterns: [CommonCause]
+    }
+
+    /// What many cases have in common.
+    struct CommonCause: Encodable {
+        let cause, bundleID: String
+        let productID: String?
+        let trait, value: String?
+        let from: Date
+        let until: Date?
+        let cases, customers, delivered: Int
     }
 
     /// What the latest pull of a source came to.
@@ -96,6 +107,7 @@ enum JSONReport {
         let openedAt: Date
         let firstVerifiedAt, lastVerifiedAt: Date?
         let isNew, isReopened: Bool
+        let patterns: [Int]?
         let sightings: [Seen]
         let claims: [Claim]
     }
@@ -190,7 +202,7 @@ extension JSONReport.Case {
             }, action: found.assessment.action.rawValue,
             orderIds: found.orderIDs, device: found.device, source: found.source.rawValue, openedAt: found.openedAt,
             firstVerifiedAt: found.firstVerifiedAt, lastVerifiedAt: found.lastVerifiedAt, isNew: found.isNew,
-            isReopened: found.isReopened,
+            isReopened: found.isReopened, patterns: found.patterns.isEmpty ? nil : found.patterns,
             sightings: found.sightings.map {
                 JSONReport.Seen(
                     receiptID: $0.receiptID, userID: $0.userID, orderID: $0.orderID, isNamed: $0.isNamed,
@@ -239,7 +251,8 @@ extension JSONReport.Run {
             ],
             stages: run.stages.map { JSONReport.Stage(name: $0.name, seconds: $0.seconds, items: $0.items) },
             trailEnd: run.trail?.end, leftOut: run.leftOut.isEmpty ? nil : JSONReport.LeftOut(run.leftOut),
-            notJudged: run.unjudged.map(JSONReport.NotJudged.init), sources: run.sources.map(JSONReport.Source.init))
+            notJudged: run.unjudged.map(JSONReport.NotJudged.init), sources: run.sources.map(JSONReport.Source.init),
+            patterns: run.patterns.map(JSONReport.CommonCause.init))
     }
 }
 
@@ -250,6 +263,24 @@ extension JSONReport.Source {
             problem: pull.problem,
             refusedRows: pull.refusedRows.map { JSONReport.RefusedRow(id: $0.id, reason: $0.reason, what: $0.text) },
             refusedLately: pull.refusedLately)
+    }
+}
+
+extension JSONReport.CommonCause {
+    fileprivate init(_ pattern: Pattern) {
+        var productID: String?
+        var (trait, value): (String?, String?)
+        let cause: String
+        switch pattern.cause {
+        case .outage: cause = "outage"
+        case .product(let id): (cause, productID) = ("product_never_delivered", id.text)
+        case .device(let kind, let name): (cause, trait, value) = ("device", kind.rawValue, name)
+        case .hours: cause = "hours"
+        }
+        self.init(
+            cause: cause, bundleID: pattern.bundleID.text, productID: productID, trait: trait, value: value,
+            from: pattern.from, until: pattern.until, cases: pattern.counts.cases,
+            customers: pattern.counts.customers, delivered: pattern.counts.delivered)
     }
 }
 

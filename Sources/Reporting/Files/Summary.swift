@@ -25,10 +25,8 @@ struct Summary {
             row("outcome", outcome),
             row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
         ]
-        lines +=
-            sources + unjudged + receipts + purged + [""] + cases + [""] + totals + trail + [
-                "", row("report", location),
-            ]
+        lines += patterns + sources + unjudged + receipts + purged
+        lines += [""] + cases + [""] + totals + trail + ["", row("report", location)]
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -55,6 +53,17 @@ struct Summary {
                 + (more > 0
                     ? [row("", "… and \(more) more that could not be taken, by now or before; see report.json")] : [])
         }
+    }
+
+    private static let shownPatterns = 5
+
+    private var patterns: [String] {
+        let shown = run.patterns.prefix(Self.shownPatterns).map { pattern in
+            let text = PatternText(pattern, words) { "\(formats.local($0)) \(formats.zoneName)" }
+            return row("pattern", words(text.phrase, text.values.mapValues { Printable.text($0) }))
+        }
+        let more = run.patterns.count - shown.count
+        return shown + (more > 0 ? [row("", "… and \(more) more; report.json has them all")] : [])
     }
 
     /// So many lines at the most, so that the cases stay in sight.

@@ -8,7 +8,7 @@ struct CaseData {
         "id", "original", "app", "environment", "product", "quantity", "purchased", "price", "currency", "listed",
         "likelihood", "reasons", "advice", "users", "owners", "orders", "ownOrders", "device", "source", "opened",
         "isNew", "verified", "confirmed", "sightings", "claims",
-        "subscription", "customer",
+        "subscription", "customer", "patterns",
     ]
     /// The sentences that `advice` counts through.
     static let advice: [Phrase] = [
@@ -69,6 +69,7 @@ struct CaseData {
         line.add(each: claims) { $0.add($1) }
         line.add(each: Self.subscription(found)) { $0.add($1) }
         line.add(number(of: found.customer))
+        line.add(each: found.patterns) { $0.add($1 + 1) }
         return line.closed
     }
 

@@ -29,7 +29,7 @@ struct PageHead {
 
     var figures: HTML {
         """
-        \(outcome)\(sources)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
+        \(outcome)\(patterns)\(sources)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
         <div class="card lost">\(lost)</div>
         <div class="card">\(money)</div>
         <div class="card facts"><h2>\(readers.text(.thisRun))</h2><dl>\(facts)</dl></div>
@@ -66,6 +66,26 @@ struct PageHead {
         return """
             <details><summary>\(readers.each { $0.words.html(.sourceRefused, values) })</summary>\
             <ul>\(rows)</ul></details>
+            """
+    }
+
+    private var patterns: HTML {
+        if run.patterns.isEmpty { return "" }
+        let lines = run.patterns.enumerated().map { place, pattern -> HTML in
+            let text = readers.each { reader in
+                let text = PatternText(pattern, reader.words, moment: reader.time)
+                return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
+            }
+            let show = readers.each { $0.words.html(.showPattern, ["n": "\($0.number(pattern.counts.cases))"]) }
+            return """
+                <li>\(text) <a href="#cases-heading" data-pattern="\(place + 1)">\(show)</a></li>
+
+                """
+        }
+        return """
+            <section class="patterns" aria-labelledby="patterns"><h2 id="patterns">\(readers.text(.patterns))</h2>
+            <ul>\(lines)</ul></section>
+
             """
     }
 

@@ -14,6 +14,8 @@ struct PageSettings: Encodable {
     let languages: [String: Language]
     let timeZone: String
     let now: Int
+    /// How many patterns there are; cases name them by numbers from one.
+    let patterns: Int
     let apps: [String]
     let products: [[String]]
 
@@ -26,12 +28,23 @@ struct PageSettings: Encodable {
         languages = Dictionary(
             uniqueKeysWithValues: ReportLanguage.allCases.map { language in
                 let (tag, locale) = (language.tag, language.browserLocale)
-                return (language.rawValue, Language(tag: tag, locale: locale, words: Self.words(language.wording)))
+                let names = Self.names(of: run.patterns, Reader(language, timeZone: run.timeZone))
+                let words = Self.words(language.wording).merging(names) { word, _ in word }
+                return (language.rawValue, Language(tag: tag, locale: locale, words: words))
             })
+        patterns = run.patterns.count
         timeZone = run.timeZone.identifier
         now = Int(run.now.timeIntervalSince1970)
         apps = cases.apps.values.map(\.text)
         products = cases.products.values.map { [$0.id.text, $0.name ?? ""] }
+    }
+
+    /// Each pattern by its number.
+    private static func names(of patterns: [Pattern], _ reader: Reader) -> [String: String] {
+        Dictionary(
+            uniqueKeysWithValues: patterns.enumerated().map { place, pattern in
+                ("pattern.\(place + 1)", PatternText(pattern, reader.words, moment: reader.time).name)
+            })
     }
 
     /// Each phrase by its name, and each value of the rules as `kind.value`.

@@ -35,6 +35,9 @@ struct Reader {
         return Country.code(ofStorefront: storefront).flatMap(locale.localizedString(forRegionCode:)) ?? storefront
     }
 
+    /// To the minute, as text.
+    func time(_ date: Date) -> String { date.formatted(momentStyle) }
+
     /// To the minute; the second and UTC stand in the element's attribute.
     func moment(_ date: Date) -> HTML {
         "<time datetime=\"\(Formats.utc(date))\">\(date.formatted(momentStyle))</time>"

@@ -14,7 +14,14 @@ struct SpreadsheetColumns {
             Sheet.Column(title: words(.purchasedLocal, ["zone": zone.identifier]), width: 24),
             column(.ageInDays, 12), column(.reasons, 44), column(.whatToDo, 44), column(.orders, 20),
             column(.device, 24), column(.verifiedBy, 24), column(.newInRun, 14), column(.paidUntilUTC, 19),
-            column(.entitledUntilUTC, 19),
+            column(.entitledUntilUTC, 19), column(.pattern, 9),
+        ]
+    }
+
+    var patterns: [Sheet.Column] {
+        [
+            column(.pattern, 9), column(.what, 60), column(.app, 24), column(.cases, 12), column(.customers, 11),
+            column(.delivered, 11), column(.fromUTC, 19), column(.untilUTC, 19),
         ]
     }
 

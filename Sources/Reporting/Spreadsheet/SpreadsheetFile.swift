@@ -7,6 +7,8 @@ final class SpreadsheetFile: ReportPart {
     private let words: any Wording
     private let workbook: Workbook
     private let cases, unusable, unverified, suspicious, totals: Sheet
+    /// Only where there are patterns.
+    private let patterns: Sheet?
     /// Only where a sales report was read.
     private let sales: Sheet?
     private var lastCustomer: CustomerCases?
@@ -21,6 +23,12 @@ final class SpreadsheetFile: ReportPart {
             title: PageHead.title(context.run, reader), created: context.run.finishedAt)
         let headings = SpreadsheetColumns(words: words, zone: context.run.timeZone)
         cases = try Sheet(words(.sheetCases), headings.cases, about: 3, in: workbook)
+        patterns =
+            if context.run.patterns.isEmpty {
+                nil
+            } else {
+                try Sheet(words(.sheetPatterns), headings.patterns, about: 2, in: workbook)
+            }
         unusable = try Sheet(words(.sheetUnusable), headings.receipts, about: 2, in: workbook)
         unverified = try Sheet(words(.sheetUnverified), headings.receipts, about: 2, in: workbook)
         suspicious = try Sheet(words(.sheetSuspicious), headings.suspicious, about: 2, in: workbook)
@@ -68,6 +76,7 @@ final class SpreadsheetFile: ReportPart {
             .text(found.orderIDs.joined(separator: " | ")), .text(Device.text(found.device)),
             .text(words.name(of: found.source)), .text(words(found.isNew ? .yes : .no)),
             .moment(found.subscription?.paidUntil, Self.utc), .moment(found.subscription?.entitledUntil, Self.utc),
+            .text(found.patterns.map { String($0 + 1) }.joined(separator: " | ")),
         ]
     }
 
@@ -102,9 +111,21 @@ final class SpreadsheetFile: ReportPart {
     }
 
     func finish() throws {
+        try addPatterns()
         try addTotals()
-        for sheet in [cases, unusable, unverified, suspicious, sales, totals] { sheet?.finish() }
+        for sheet in [cases, patterns, unusable, unverified, suspicious, sales, totals] { sheet?.finish() }
         try workbook.close()
+    }
+
+    private func addPatterns() throws {
+        for (place, pattern) in context.run.patterns.enumerated() {
+            let text = PatternText(pattern, words) { "\(context.formats.local($0)) \(context.formats.zoneName)" }
+            try patterns?.add([
+                .text(String(place + 1)), .text(words(text.phrase, text.values)), .text(pattern.bundleID.text),
+                .number(pattern.counts.cases), .number(pattern.counts.customers), .number(pattern.counts.delivered),
+                .moment(pattern.from, Self.utc), .moment(pattern.until, Self.utc),
+            ])
+        }
     }
 
     private func addTotals() throws {

@@ -128,6 +128,22 @@ struct English: Wording {
         case .language: "Language"
         case .allReports: "All reports"
         case .skipToCases: "Skip to the cases"
+        case .patterns: "One cause, many cases"
+        case .pattern: "Pattern"
+        case .anyPattern: "any pattern"
+        case .showPattern: "Show its cases ({n})"
+        case .outage: "outage"
+        case .deviceModel: "Device model"
+        case .deviceSystem: "System"
+        case .appVersion: "App version"
+        case .patternOutage:
+            "Nothing of {app} that was bought since {from} was delivered (cases: {n}, customers: {customers}). Look at the app's server first: this is one outage."
+        case .patternProduct:
+            "{product} of {app} was not delivered once since {from}, while other products were (cases: {n}, customers: {customers}). See whether the app's server knows the product."
+        case .patternDevice:
+            "{trait} {value}: purchases of {app} are lost there far more than elsewhere (cases: {n}, customers: {customers}, delivered: {delivered}). See what the app does there."
+        case .patternHours:
+            "What was bought of {app} from {from} to {until} was lost, while what was bought before and after was delivered (cases: {n}, delivered: {delivered}). See what happened to the app's server then."
         case .notConnected:
             "{app} is not connected for {type}: what was paid (purchases: {n}, customers: {customers}, {money}) is not looked at. Let its server say what it delivers ({calls}), name its own tables in [source delivered] or [source entitlements], or set “{key}” in its section."
         case .beforeConnected:
@@ -322,6 +338,11 @@ struct English: Wording {
         case .productName: "Product name"
         case .uploadedUTC: "Uploaded (UTC)"
         case .currency: "Currency"
+        case .sheetPatterns: "Patterns"
+        case .customers: "Customers"
+        case .delivered: "Delivered"
+        case .fromUTC: "From (UTC)"
+        case .untilUTC: "Until (UTC)"
         case .customersCases: "The customer's cases"
         case .paidUntilUTC: "Paid until (UTC)"
         case .entitledUntilUTC: "Access granted until (UTC)"

@@ -5,6 +5,9 @@ enum Phrase: String, CaseIterable {
     case title, titleOfDryRun, asOf, endedEarly, language, allReports, skipToCases
     // What a company's own tables gave
     case sourceProblem, sourceRefused
+    // What many cases have in common
+    case patterns, pattern, anyPattern, showPattern, outage, deviceModel, deviceSystem, appVersion
+    case patternOutage, patternProduct, patternDevice, patternHours
     // What is not looked at
     case notConnected, beforeConnected, ignored
     case consumable, nonConsumable, autoRenewable, nonRenewing, unknownType
@@ -45,6 +48,7 @@ enum Phrase: String, CaseIterable {
     // The spreadsheet
     case sheetCases, sheetUnusable, sheetUnverified, sheetSuspicious, sheetSales, sheetTotals
     case section, amount, productName, uploadedUTC
+    case sheetPatterns, customers, delivered, fromUTC, untilUTC
     case customersCases, paidUntilUTC, entitledUntilUTC
     case currency, purchasedUTC, purchasedLocal, ageInDays, yes, no, detail, firstSeen, reasons, isListPrice
 }

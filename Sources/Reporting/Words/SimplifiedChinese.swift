@@ -131,6 +131,20 @@ struct SimplifiedChinese: Wording {
         case .language: "语言"
         case .allReports: "全部报告"
         case .skipToCases: "跳到漏单列表"
+        case .patterns: "同一原因的多笔漏单"
+        case .pattern: "规律"
+        case .anyPattern: "所有规律"
+        case .showPattern: "查看这些漏单（{n}）"
+        case .outage: "故障"
+        case .deviceModel: "设备型号"
+        case .deviceSystem: "系统"
+        case .appVersion: "应用版本"
+        case .patternOutage: "{app} 自 {from} 以来的购买全部没有发货（漏单：{n} 笔，客户：{customers} 人）。请先检查该应用的服务器：这是同一次故障。"
+        case .patternProduct:
+            "{app} 的 {product} 自 {from} 以来从未发货，而其他商品已发货（漏单：{n} 笔，客户：{customers} 人）。请检查该应用的服务器是否支持该商品。"
+        case .patternDevice:
+            "{trait} {value}：{app} 在其上的购买漏单远多于其他（漏单：{n} 笔，客户：{customers} 人，已发货：{delivered} 笔）。请检查应用在其上的行为。"
+        case .patternHours: "{app} 从 {from} 到 {until} 的购买成为漏单，而前后的购买已发货（漏单：{n} 笔，已发货：{delivered} 笔）。请检查当时该应用的服务器。"
         case .notConnected:
             "{app} 的{type}尚未接入：{customers} 位顾客的 {n} 笔已付款购买（{money}）未被检查。请让应用服务器报告发货（{calls}），或在 [source delivered]、[source entitlements] 中指明自己的数据表，或在其配置段中设置 “{key}”。"
         case .beforeConnected:
@@ -323,6 +337,11 @@ struct SimplifiedChinese: Wording {
         case .productName: "商品名称"
         case .uploadedUTC: "上传时间（UTC）"
         case .currency: "货币"
+        case .sheetPatterns: "规律"
+        case .customers: "客户数"
+        case .delivered: "已发货"
+        case .fromUTC: "开始（UTC）"
+        case .untilUTC: "结束（UTC）"
         case .customersCases: "该客户的漏单"
         case .paidUntilUTC: "付费至（UTC）"
         case .entitledUntilUTC: "权益开通至（UTC）"
