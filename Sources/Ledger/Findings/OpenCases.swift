@@ -55,7 +55,9 @@ enum OpenCases {
         FROM cases
         JOIN white USING (transaction_id, bundle_id, environment)
         CROSS JOIN LATERAL (
-            SELECT CASE WHEN cardinality(cases.owner_user_ids) = 1 THEN cases.owner_user_ids[1] END AS user_id
+            -- Sorted by bytes, which takes a third of the time.
+            SELECT
+                CASE WHEN cardinality(cases.owner_user_ids) = 1 THEN cases.owner_user_ids[1] END COLLATE "C" AS user_id
         ) AS owner
         LEFT JOIN products USING (bundle_id, product_id)
         \(subscription)

@@ -19,7 +19,7 @@ extension LedgerSession {
         let rows = try await connection.query(
             """
             SELECT
-                bundle_id, min(purchased_at) AS oldest, max(purchased_at) AS newest,
+                bundle_id, count(*) AS cases, min(purchased_at) AS oldest, max(purchased_at) AS newest,
                 (array_agg(purchased_at ORDER BY purchased_at DESC))[\(Int32(PurchaseCounts.leastCases))] AS nth_newest
             FROM cases
             JOIN white USING (transaction_id, bundle_id, environment)
@@ -75,7 +75,7 @@ extension LedgerSession {
             SELECT min(delivered_at) AS reached, count(*) AS deliveries
             FROM (\(Self.deliveries(of: crowds, from: begins))) AS compared
             """)
-        let isCut = try row.decode("deliveries", as: Int.self) >= Crowd.deliveries
+        let isCut = try row.decode("deliveries", as: Int.self) >= Crowd.deliveries(for: crowds)
         return isCut ? try row.decode("reached") : begins
     }
 
@@ -88,7 +88,7 @@ extension LedgerSession {
             WHERE place = 'black' AND delivered_at >= \(from) AND delivered_at < \(ends) AND purchased_at >= \(from)
                 AND bundle_id = ANY (\(crowds.map(\.bundleID.text)))
             ORDER BY delivered_at DESC
-            LIMIT \(Crowd.deliveries)
+            LIMIT \(Crowd.deliveries(for: crowds))
             """
     }
 
@@ -106,7 +106,7 @@ extension LedgerSession {
                     white.purchased_at >= crowds.silent_since IS TRUE AS is_silence,
                     CASE cardinality(cases.owner_user_ids)
                         WHEN 1 THEN cases.owner_user_ids[1] ELSE cases.transaction_id
-                    END AS customer
+                    END COLLATE "C" AS customer
                 FROM cases
                 JOIN white USING (transaction_id, bundle_id, environment)
                 JOIN crowds ON crowds.bundle_id = white.bundle_id
@@ -202,16 +202,24 @@ private struct Crowd {
     static let margin: TimeInterval = 7 * 86_400
     /// What is delivered so long after the newest was bought is not looked at.
     static let late: TimeInterval = 86_400
-    /// So many deliveries are compared at the most, which takes about a second.
-    static let deliveries = 100_000
+    /// So many deliveries are compared with each case, between a least and a most that takes a few seconds.
+    private static let deliveriesOfCase = 100
+    private static let deliveries = 20_000...100_000
     /// Among so many of the latest deliveries is the one of the latest purchase: not all are made at once.
     static let latest = 1000
 
+    static func deliveries(for crowds: [Crowd]) -> Int {
+        let wanted = crowds.reduce(0) { $0 + $1.cases } * deliveriesOfCase
+        return min(max(wanted, deliveries.lowerBound), deliveries.upperBound)
+    }
+
     let bundleID: BundleID
+    let cases: Int
     let begins, newest, nthNewest: Date
 
     init(_ row: Row) throws {
         bundleID = try row.id("bundle_id")
+        cases = try row.decode("cases")
         begins = try row.decode("oldest", as: Date.self) - Self.margin
         newest = try row.decode("newest")
         nthNewest = try row.decode("nth_newest")
