@@ -27,6 +27,26 @@ import Testing
         #expect(lines.contains("  … and 4 more"))
     }
 
+    @Test func whatManyCasesHaveInCommonStandsFirst() throws {
+        var run = Sample.run(cases: 4000)
+        let bundleID = try #require(BundleID("com.example.game"))
+        func text() -> String { Summary(run: run, formats: Formats(timeZone: .gmt)).text(location: "x") }
+        #expect(!text().contains("\npattern "))
+        run.patterns = (0..<7).map { place in
+            Pattern(
+                place == 0 ? .outage : .device(.appVersion, "2.\(place)"), of: bundleID, from: Sample.now, until: nil,
+                PurchaseCounts(cases: 4000 - place, customers: 3100, delivered: place))
+        }
+        let lines = text().split(separator: "\n").map(String.init)
+        #expect(
+            lines[3].hasPrefix(
+                "pattern             Nothing of com.example.game that was bought since 2026-09-21 14:13:20 GMT was "
+                    + "delivered (cases: 4000, customers: 3100)."))
+        #expect(lines[4].hasPrefix("pattern             App version 2.1: purchases of com.example.game are lost there"))
+        #expect(lines.filter { $0.hasPrefix("pattern ") }.count == 5)
+        #expect(lines[8] == "                    … and 2 more; report.json has them all")
+    }
+
     @Test func whatIsNotLookedAtStandsAtTheHead() throws {
         var run = Sample.run()
         let bundleID = try #require(BundleID("com.example.game"))
