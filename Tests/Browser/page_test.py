@@ -244,6 +244,7 @@ class Customers(PageTestCase):
             if case.get("owner") == user and case["bundle_id"] == "com.example.game" and condition(case)]
 
     def heading(self, user):
+        """The first is the game's; the same id in another app is another customer."""
         return next(row for row in self.all("tr.customer") if f" of {user}" in row.text)
 
     def test_are_one_line(self):
@@ -253,6 +254,7 @@ class Customers(PageTestCase):
         heading = self.heading("user-7")
         self.assertIn(f"{len(cases)} purchases of user-7", heading.text)
         self.assertTrue(heading.text.startswith("high"))
+        self.assertIn("products · com.example.game", heading.text)
         yen = sum(case["price_milliunits"] for case in cases if case["currency"] == "JPY") // 1000
         self.assertIn(f"JP¥{yen:,}", heading.text)
         oldest = min(case["purchased_at"] for case in cases).replace(".000Z", "Z")

@@ -22,7 +22,11 @@ import Testing
         let lines = summary.text(location: "x").split(separator: "\n").map(String.init)
         #expect(lines.contains { $0.hasPrefix("  high    1  gold.100  ") && $0.hasSuffix("  ben") })
         let sum = Formats.text(Money(milliunits: 187 * 230_000, currency: try #require(CurrencyCode("JPY"))))
-        #expect(lines.contains { $0.hasPrefix("  high    187 purchases of user-7  \(sum)  the oldest 20") })
+        #expect(
+            lines.contains {
+                $0.hasPrefix("  high    187 purchases of user-7  \(sum)  the oldest 20")
+                    && $0.hasSuffix("  com.example.game")
+            })
         // Ten lines tell of 1, 187 and 8 more cases.
         #expect(lines.contains("  … and 4 more"))
     }

@@ -415,9 +415,11 @@
     const purchasesCell = (rows, total) => {
         const values = { n: number(rows.length), total: number(total), user: foreign(firstUser(rows[0])) };
         const products = unique(rows.map(row => product(row)[1] || product(row)[0]));
+        const what = products.length === 1 ? foreign(products[0]) : word("productCount", { n: products.length });
+        const app = settings.apps.length === 1 ? [] : [" · ", settings.apps[get(rows[0], "app")]];
         return el("td", { role: "cell", colspan: 3 },
             el("span", null, el("b", null, ...phrase(rows.length < total ? "foundPurchasesOf" : "purchasesOf", values)),
-                soft(products.length === 1 ? foreign(products[0]) : word("productCount", { n: products.length }))));
+                soft(what, ...app)));
     };
     const purchasedCell = rows => {
         const oldest = rows.reduce((first, row) => Math.min(first, get(row, "purchased")), Infinity);

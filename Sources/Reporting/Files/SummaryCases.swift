@@ -52,6 +52,6 @@ struct SummaryCases {
         let unpriced = customer.unpriced > 0 ? ["\(customer.unpriced) without a price"] : []
         let sums = (customer.money.map(Formats.text) + unpriced).joined(separator: ", ")
         return "\(customer.count) purchases of \(Printable.text(customer.userID))  \(sums)  "
-            + "the oldest \(formats.local(customer.oldestPurchase))"
+            + "the oldest \(formats.local(customer.oldestPurchase))  \(customer.bundleID)"
     }
 }
