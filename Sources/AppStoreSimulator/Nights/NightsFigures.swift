@@ -79,7 +79,9 @@ extension NightsWorld {
     private func fate(
         of purchase: NightsPurchase, _ deliveredAt: Date?, admittedAt: Date?, at moment: Date
     ) -> Fate? {
-        if let deliveredAt, deliveredAt <= moment, purchase.revokedAt.map({ $0 > moment }) ?? true {
+        if let deliveredAt, isTold(deliveredAt, of: purchase, by: moment),
+            !(purchase.revokedAt.map { isTold($0, of: purchase, by: moment) } ?? false)
+        {
             return .delivered(deliveredAt)
         }
         let verified = purchase.evidentAt.flatMap { night(from: $0) }
@@ -88,6 +90,12 @@ extension NightsWorld {
             return .refunded(refunded)
         }
         return .owed
+    }
+
+    /// What stands in a company's own tables is told by the night after it.
+    private func isTold(_ event: Date, of purchase: NightsPurchase, by moment: Date) -> Bool {
+        let told = NightsApp.withOwnTables.contains(purchase.bundleID) ? night(from: event) : event
+        return told.map { $0 <= moment } ?? false
     }
 
     /// The first night at that moment or after it.
