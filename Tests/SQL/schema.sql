@@ -1398,6 +1398,7 @@ BEGIN
                     FOR UPDATE SKIP LOCKED
                 ) AS found
             ) AS held
+            OFFSET 0
         ) AS judged;
         IF changes IS NOT NULL THEN
             PERFORM iap.move(changes, NULL, 'iap-reconcile', run, at);

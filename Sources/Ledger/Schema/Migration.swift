@@ -19,6 +19,7 @@ public struct Migration: Sendable, Hashable {
             sql: String(decoding: PackageResources._002_entitlements_sql, as: UTF8.self)),
         Migration(
             number: 3, name: "sources", sql: String(decoding: PackageResources._003_sources_sql, as: UTF8.self)),
+        Migration(number: 4, name: "hear", sql: String(decoding: PackageResources._004_hear_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.
