@@ -13,7 +13,7 @@ final class Night: Sendable {
     let verifier: Verifier
     let screener: Screener
     let stop: StopSignal
-    let stopwatch = Stopwatch()
+    let stopwatch: Stopwatch
     let log: @Sendable (LogEntry) -> Void
     private let progress: @Sendable (RunProgress) -> Void
     private let due: Int
@@ -32,7 +32,7 @@ final class Night: Sendable {
 
     init(
         runID: Int64, now: Date, options: RunOptions, settings: JobSettings, verifier: Verifier,
-        screener: Screener, stop: StopSignal, due: Int,
+        screener: Screener, stop: StopSignal, stopwatch: Stopwatch, due: Int,
         log: @escaping @Sendable (LogEntry) -> Void, progress: @escaping @Sendable (RunProgress) -> Void
     ) {
         self.runID = runID
@@ -42,6 +42,7 @@ final class Night: Sendable {
         self.verifier = verifier
         self.screener = screener
         self.stop = stop
+        self.stopwatch = stopwatch
         self.due = due
         self.log = log
         self.progress = progress

@@ -62,15 +62,20 @@ public struct NightlyJob: Sendable {
             try await prepare(session, options)
             checkpoint(.nightTaken)
             try await services.checkAccess()
-            try await pullSources(options, stop: stop)
-            return try await Run.begin(self, options, session: session, services: services, stop: stop)
+            let stopwatch = Stopwatch()
+            try await pullSources(options, stop: stop, stopwatch: stopwatch)
+            return try await Run.begin(
+                self, options, session: session, services: services, stop: stop, stopwatch: stopwatch)
         }
     }
 
     /// A dry run leaves no trace, and so takes nothing over: it goes by what was pulled before.
-    private func pullSources(_ options: RunOptions, stop: StopSignal) async throws(LedgerError) {
-        guard !options.isDryRun else { return }
-        try await SourcePuller(settings: settings, stop: stop, present: options.now ?? Date(), log: log).pull()
+    private func pullSources(
+        _ options: RunOptions, stop: StopSignal, stopwatch: Stopwatch
+    ) async throws(LedgerError) {
+        guard !options.isDryRun, !settings.sources.isEmpty else { return }
+        let puller = SourcePuller(settings: settings, stop: stop, present: options.now ?? Date(), log: log)
+        try await stopwatch.time(.pull) { () async throws(LedgerError) in try await puller.pull() }
     }
 
     /// Hands over the findings of a run again: of the latest, or of the one named.

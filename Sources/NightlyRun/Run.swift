@@ -15,7 +15,7 @@ struct Run {
 
     static func begin(
         _ job: NightlyJob, _ options: RunOptions, session: LedgerSession, services: AppleServices,
-        stop: StopSignal
+        stop: StopSignal, stopwatch: Stopwatch
     ) async throws -> Run {
         let startedAt = Date()
         let now = options.now ?? startedAt
@@ -32,7 +32,7 @@ struct Run {
             runID: runID, now: now, options: options, settings: job.settings,
             verifier: Verifier(settings: job.settings, services: services, stop: stop, now: now),
             screener: Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue()),
-            stop: stop, due: count, log: job.log, progress: job.progress)
+            stop: stop, stopwatch: stopwatch, due: count, log: job.log, progress: job.progress)
         job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
         return Run(
             job: job, night: night, session: session, startedAt: startedAt, due: due, ledger: job.ledger(options))

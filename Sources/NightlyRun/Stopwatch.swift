@@ -5,7 +5,7 @@ import Synchronization
 /// count one.
 final class Stopwatch: Sendable {
     enum Stage: String, CaseIterable {
-        case fetch, verify, record, sweep, books, report
+        case pull, fetch, verify, record, sweep, books, report
     }
 
     private struct Lap {
@@ -35,8 +35,10 @@ final class Stopwatch: Sendable {
 
     private func begin(_ stage: Stage) {
         laps.withLock { laps in
-            if laps[stage, default: Lap()].running == 0 { laps[stage]?.start = .now }
-            laps[stage]?.running += 1
+            var lap = laps[stage] ?? Lap()
+            if lap.running == 0 { lap.start = .now }
+            lap.running += 1
+            laps[stage] = lap
         }
     }
 

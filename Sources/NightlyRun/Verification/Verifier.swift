@@ -58,7 +58,7 @@ struct Verifier: Sendable {
             let problem = "no section [app \(group.bundleID)] in the configuration"
             return AppVerifier.Judgement(.problem(.unknownApp, problem))
         }
-        let payload = group.payload.trimmingCharacters(in: .whitespacesAndNewlines)
+        let payload = group.payload.bare
         guard !payload.isEmpty else {
             return AppVerifier.Judgement(.problem(.empty, "the client uploaded nothing"))
         }
@@ -67,6 +67,14 @@ struct Verifier: Sendable {
         } catch {
             return AppVerifier.Judgement(.notTried)
         }
+    }
+}
+
+extension String {
+    /// Without the white space around it. Payloads have megabytes, and hardly ever any: only the ends are looked at.
+    fileprivate var bare: String {
+        let isPlain = [utf8.first, utf8.last].allSatisfy { byte in byte.map { (0x21...0x7E).contains($0) } ?? true }
+        return isPlain ? self : trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }
 
