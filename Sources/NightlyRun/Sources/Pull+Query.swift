@@ -11,14 +11,24 @@ extension Pull {
         let fields = try rows.fields(inColumns: theirs.columns)
         let progress = try await begin(theirs.definition)
         checkpoint(.sourceOpened)
-        var number = 1
-        try await theirs.forEachPage(from: progress.watermark, present: rows.present) { page in
+        let count = try await take(theirs, fields, from: progress.watermark)
+        if count == 0, progress.watermark != nil {
+            // The row that the watermark is of is gone: a table that was emptied or restored may count anew.
+            _ = try await take(theirs, fields, from: nil)
+        }
+    }
+
+    /// Gives how many rows came.
+    private func take(_ theirs: SourceSession, _ fields: [ImportField], from watermark: String?) async throws -> Int {
+        var count = 0
+        try await theirs.forEachPage(from: watermark, present: rows.present) { page in
             var mark = SourceMark(source: source.name)
             mark.watermark = page.watermark
-            let first = number
-            number += page.rows.count
+            let first = count + 1
+            count += page.rows.count
             let judged = rows.judge(page.rows, fields, from: first) { "row \(first + $0) of the pull" }
             try await take(judged, mark: mark)
         }
+        return count
     }
 }
