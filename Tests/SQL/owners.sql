@@ -122,5 +122,30 @@ SELECT results_eq(
 
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+-- A receipt that was uploaded for another purchase first, with the order of the phone's other user.
+CREATE FUNCTION test.shared_phone(transaction_id text, OUT receipt_id bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+    receipt_id := test.run_as('iap_app', format(
+        'SELECT iap.submit_receipt(%L, %L, %L, %L, %L)', 'com.example.a', 'bob', 'shared ' || transaction_id, '90',
+        'order-of-ann'))::bigint;
+    PERFORM test.run_as('iap_app', format(
+        'SELECT iap.submit_receipt(%L, %L, %L, %L)', 'com.example.a', 'bob', 'shared ' || transaction_id,
+        transaction_id));
+    PERFORM test.run_as('iap_app', format(
+        'SELECT iap.admit(%L, %L, %L, %L, %L, 1, now(), %L, %s)', 'com.example.a', 'Production', transaction_id,
+        transaction_id, 'gems', 'bob', receipt_id));
+END
+$$;
+SELECT test.shared_phone('91');
+SELECT is(
+    (SELECT order_id FROM iap.sightings WHERE transaction_id = '91'), NULL,
+    'an order is no evidence of a purchase that it was not uploaded with');
+SELECT is(test.claim('91', 'bob'), 'delivered', 'so who admitted it may claim it');
+SELECT test.shared_phone('90');
+SELECT is(
+    (SELECT order_id FROM iap.sightings WHERE transaction_id = '90'), 'order-of-ann', 'but of the one it came with');
+SELECT is(test.claim('90', 'bob'), 'undecided', 'where it contradicts who admitted it');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -2475,8 +2475,16 @@ BEGIN
     FROM (
         SELECT
             sight.transaction_id, sight.bundle_id, sight.environment, bucket, receipt_id,
-            coalesce(user_id, sight.user_id), order_id, true, true, submitted_at, NULL::bigint
+            coalesce(user_id, sight.user_id), named.order_id, true, true, submitted_at, NULL::bigint
         FROM receipts
+        CROSS JOIN LATERAL (
+            SELECT coalesce(
+                (array_agg(uploads.order_id ORDER BY first_uploaded_at)
+                    FILTER (WHERE uploads.transaction_id = sight.transaction_id AND uploads.order_id IS NOT NULL))[1],
+                CASE WHEN bool_and(uploads.transaction_id IS NULL) THEN receipts.order_id END) AS order_id
+            FROM uploads
+            WHERE uploads.bucket = receipts.bucket AND uploads.receipt_id = receipts.receipt_id
+        ) AS named
         WHERE bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id
             AND bundle_id = sight.bundle_id
     ) AS seen
@@ -2493,7 +2501,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) IS 'Remembers that a transaction was seen in a receipt that was uploaded for it.';
+COMMENT ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) IS 'Remembers that a transaction was seen in a receipt that was uploaded for it, and the order that it was uploaded with.';
 
 CREATE FUNCTION iap.sight_again(numbers integer[], run bigint, slice smallint) RETURNS void
     LANGUAGE plpgsql
