@@ -46,10 +46,11 @@ let package = Package(
         cLibrary("CMicroHTTPD", pkgConfig: "libmicrohttpd", package: "libmicrohttpd-dev"),
         cLibrary("CCSV", package: "libcsv-dev"),
         cLibrary("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
+        cLibrary("CYajl", pkgConfig: "yajl", package: "libyajl-dev"),
 
         room("PostgreSQL", ["CPostgreSQL"]),
         room("HTTP", ["CCurl"]),
-        room("AppStore", ["HTTP", "COpenSSL"]),
+        room("AppStore", ["HTTP", "COpenSSL", "CYajl"]),
         room("Reconciliation"),
         // The migrations of sql/, compiled in, so that the program carries the schema that it needs.
         room("Ledger", ["PostgreSQL", "Reconciliation"], resources: [.embedInCode("SQL")]),

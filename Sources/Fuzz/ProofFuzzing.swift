@@ -57,11 +57,11 @@ struct ProofFuzzing {
 
     func signedPayloads() -> @Sendable ([UInt8]) -> Void {
         { bytes in
-            let json = Data(bytes)
-            _ = try? JSONDecoder().decode(SignedTransaction.self, from: json).transaction()
-            _ = try? JSONDecoder().decode(SignedRenewalInfo.self, from: json)
-            _ = try? JSONDecoder().decode(SignedAppTransaction.self, from: json)
-            _ = try? JSONDecoder().decode(NotificationPayload.self, from: json)
+            guard let object = JSONObject(bytes) else { return }
+            _ = try? SignedTransaction(object).transaction()
+            _ = SignedRenewalInfo(object)
+            _ = SignedAppTransaction(object)
+            _ = NotificationPayload(object)
         }
     }
 }

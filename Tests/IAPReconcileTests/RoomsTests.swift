@@ -7,7 +7,7 @@ import Testing
     private static let allowed: [String: Set<String>] = [
         "PostgreSQL": ["CPostgreSQL"],
         "HTTP": ["CCurl"],
-        "AppStore": ["HTTP", "COpenSSL"],
+        "AppStore": ["HTTP", "COpenSSL", "CYajl"],
         "Reconciliation": [],
         "Ledger": ["PostgreSQL", "Reconciliation"],
         "NightlyRun": ["Ledger", "AppStore", "Reconciliation", "CCSV", "CZlib"],

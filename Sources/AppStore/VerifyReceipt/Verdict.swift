@@ -12,7 +12,7 @@ enum Verdict: Sendable, Hashable {
     /// `hasSecret` whether a shared secret went along.
     init(body: Data, endpoint: ServerEnvironment, hasSecret: Bool) {
         let json = Self.withoutByteOrderMark(body)
-        guard let answer = try? JSONDecoder().decode(AnswerBody.self, from: json) else {
+        guard let answer = JSONObject(Array(json)).map(AnswerBody.init) else {
             self = .failed(.unreadable(Self.describe(json)), worthRetrying: true)
             return
         }

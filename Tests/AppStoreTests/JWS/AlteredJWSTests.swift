@@ -53,14 +53,14 @@ import Testing
         var read = 0
         for _ in 0..<400 {
             for original in originals {
-                let json = Data(altering.alter(original))
-                if let payload = try? JSONDecoder().decode(SignedTransaction.self, from: json) {
-                    read += 1
-                    if let transaction = try? payload.transaction() { #expect(!transaction.transactionID.isEmpty) }
+                guard let object = JSONObject(altering.alter(original)) else { continue }
+                read += 1
+                if let transaction = try? SignedTransaction(object).transaction() {
+                    #expect(!transaction.transactionID.isEmpty)
                 }
-                _ = try? JSONDecoder().decode(SignedRenewalInfo.self, from: json)
-                _ = try? JSONDecoder().decode(SignedAppTransaction.self, from: json)
-                _ = try? JSONDecoder().decode(NotificationPayload.self, from: json)
+                _ = SignedRenewalInfo(object)
+                _ = SignedAppTransaction(object)
+                _ = NotificationPayload(object)
             }
         }
         // Otherwise the alterations would be too coarse to reach past the JSON parser.

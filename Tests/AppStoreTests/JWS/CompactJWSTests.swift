@@ -35,7 +35,7 @@ import Testing
                 Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
                     .trimmingCharacters(in: ["="]) == text)
             let decoded = Array(text.utf8).withUnsafeBufferPointer { Base64URL.decode($0[...]) }
-            #expect(decoded == Data(bytes))
+            #expect(decoded == bytes)
         }
     }
 }

@@ -14,8 +14,8 @@ import Testing
             date: time.pace.date)
     }
 
-    private func json(_ part: Data) throws -> [String: String] {
-        let object = try #require(try JSONSerialization.jsonObject(with: part) as? [String: Any])
+    private func json(_ part: some DataProtocol) throws -> [String: String] {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(part)) as? [String: Any])
         return object.mapValues { "\($0)" }
     }
 

@@ -30,9 +30,11 @@ import Testing
     }
 
     @Test func neverCrashesOnDeepNesting() {
-        let deep = String(repeating: "[", count: 100_000)
-        _ = judge(Data(deep.utf8))
-        _ = judge(Data(#"{"status":0,"receipt":\#(String(repeating: #"{"in_app":"#, count: 50_000))"#.utf8))
+        let deep = String(repeating: "[", count: 1_000_000)
+        let deeper = String(repeating: #"{"in_app":"#, count: 500_000)
+        for text in [deep, deeper, #"{"status":0,"receipt":\#(deep)"#, #"{"status":0,"receipt":\#(deeper)"#] {
+            #expect(!judge(Data(text.utf8)))
+        }
     }
 
     /// Judges the body and uses all that was read; whether it was genuine.

@@ -5,35 +5,35 @@ extension InspectedProof {
     ///
     /// - Throws: where its payload can't be read.
     init(jws text: String, by verifier: JWSVerifier) throws(ReceiptError) {
-        let json = try Self.payload(of: text)
-        switch JWSContent(json) {
+        let object = try Self.payload(of: text)
+        switch JWSContent(object) {
         case .transaction:
-            let payload: SignedTransaction = try Self.decoded(json)
+            let payload: SignedTransaction = try Self.read(object)
             self.init(.jws, .transaction, payload) { () throws(JWSError) in
                 _ = try verifier.transaction(text, expecting: .anything)
             }
             add(payload)
         case .renewalInfo:
-            let payload: SignedRenewalInfo = try Self.decoded(json)
+            let payload: SignedRenewalInfo = try Self.read(object)
             self.init(.jws, .renewalInfo, payload) { () throws(JWSError) in
                 _ = try verifier.renewalInfo(text, expecting: .anything)
             }
         case .appTransaction:
-            let payload: SignedAppTransaction = try Self.decoded(json)
+            let payload: SignedAppTransaction = try Self.read(object)
             self.init(.jws, .appTransaction, payload) { () throws(JWSError) in
                 _ = try verifier.appTransaction(text, expecting: .anything)
             }
             applicationVersion = payload.applicationVersion
         case .notification:
-            let payload: NotificationPayload = try Self.decoded(json)
+            let payload: NotificationPayload = try Self.read(object)
             self.init(.jws, .notification, payload) { () throws(JWSError) in
                 _ = try verifier.notification(text, expecting: .anything)
             }
-            if let inner = payload.subject.transaction { add(try Self.decoded(try Self.payload(of: inner))) }
+            if let inner = payload.subject.transaction { add(try Self.read(try Self.payload(of: inner))) }
         }
     }
 
-    /// - Parameter verify: verifies the very text that the payload was decoded from
+    /// - Parameter verify: verifies the very text that the payload was read from
     private init(
         _ format: Format, _ content: JWSContent, _ payload: some SignedPayload,
         verify: () throws(JWSError) -> Void
@@ -58,18 +58,19 @@ extension InspectedProof {
         }
     }
 
-    private static func payload(of text: String) throws(ReceiptError) -> Data {
-        do {
-            return try CompactJWS(text.utf8, limit: ReceiptText.sizeLimit).payload()
+    private static func payload(of text: String) throws(ReceiptError) -> JSONObject {
+        do throws(JWSError) {
+            guard let object = JSONObject(try CompactJWS(text.utf8, limit: ReceiptText.sizeLimit).payload()) else {
+                throw .malformedPayload
+            }
+            return object
         } catch {
             throw .notApples("\(error)")
         }
     }
 
-    private static func decoded<Payload: SignedPayload>(_ json: Data) throws(ReceiptError) -> Payload {
-        guard let payload = try? JSONDecoder().decode(Payload.self, from: json) else {
-            throw .notApples("\(JWSError.malformedPayload)")
-        }
+    private static func read<Payload: SignedPayload>(_ object: JSONObject) throws(ReceiptError) -> Payload {
+        guard let payload = Payload(object) else { throw .notApples("\(JWSError.malformedPayload)") }
         return payload
     }
 }
@@ -81,30 +82,17 @@ private enum JWSContent: String {
     case appTransaction = "app_transaction"
     case notification
 
-    private struct Fields: Decodable {
-        enum Key: String, CodingKey {
-            case notificationType, autoRenewProductId, autoRenewStatus, receiptType, transactionId
-        }
-
-        let content: JWSContent
-
-        init(from decoder: any Decoder) throws {
-            let fields = try decoder.container(keyedBy: Key.self)
-            content =
-                if fields.contains(.notificationType) {
-                    .notification
-                } else if fields.contains(.transactionId) {
-                    .transaction
-                } else if fields.contains(.autoRenewProductId) || fields.contains(.autoRenewStatus) {
-                    .renewalInfo
-                } else {
-                    fields.contains(.receiptType) ? .appTransaction : .transaction
-                }
-        }
-    }
-
-    init(_ json: Data) {
-        self = (try? JSONDecoder().decode(Fields.self, from: json))?.content ?? .transaction
+    init(_ payload: JSONObject) {
+        self =
+            if payload.contains("notificationType") {
+                .notification
+            } else if payload.contains("transactionId") {
+                .transaction
+            } else if payload.contains("autoRenewProductId") || payload.contains("autoRenewStatus") {
+                .renewalInfo
+            } else {
+                payload.contains("receiptType") ? .appTransaction : .transaction
+            }
     }
 }
 

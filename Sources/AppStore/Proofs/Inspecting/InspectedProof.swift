@@ -78,7 +78,7 @@ public struct ProofInspector: Sendable {
     }
 
     private static func proof(answer json: [UInt8]) throws(ReceiptError) -> InspectedProof {
-        guard let body = try? JSONDecoder().decode(AnswerBody.self, from: Data(json)) else { throw .unknownForm }
+        guard let body = JSONObject(json).map(AnswerBody.init) else { throw .unknownForm }
         // Where an answer doesn't name its environment, only who asked knows it.
         if let answer = body.answer(endpoint: "") {
             return InspectedProof(.verifyReceiptAnswer, .absent, answer)

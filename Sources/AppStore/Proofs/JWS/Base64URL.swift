@@ -14,7 +14,7 @@ enum Base64URL {
 
     /// The bytes that the text spells; nothing if a character is none of the alphabet's, if the length can't be, or if
     /// bits are set that belong to no byte.
-    static func decode(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Data? {
+    static func decode(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var isText = true
         let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { bytes, filled in
@@ -22,7 +22,7 @@ enum Base64URL {
                 decode(UnsafeBufferPointer(rebasing: text), by: $0, into: bytes, &filled)
             }
         }
-        return isText ? Data(bytes) : nil
+        return isText ? bytes : nil
     }
 
     private static func decode(

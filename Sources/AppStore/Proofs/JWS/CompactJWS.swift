@@ -22,11 +22,11 @@ struct CompactJWS: Sendable {
     /// The header as it was sent, in base64url.
     var header: ArraySlice<UInt8> { bytes[..<firstStop] }
 
-    func decodedHeader() throws(JWSError) -> Data { try decoded(0..<firstStop, "header") }
+    func decodedHeader() throws(JWSError) -> Data { Data(try decoded(0..<firstStop, "header")) }
 
-    func payload() throws(JWSError) -> Data { try decoded(firstStop + 1..<secondStop, "payload") }
+    func payload() throws(JWSError) -> [UInt8] { try decoded(firstStop + 1..<secondStop, "payload") }
 
-    func signature() throws(JWSError) -> Data {
+    func signature() throws(JWSError) -> [UInt8] {
         let signature = try decoded(secondStop + 1..<bytes.count, "signature")
         guard signature.count == ES256.length else {
             throw .malformedSignature("it has \(signature.count) bytes in place of \(ES256.length)")
@@ -39,11 +39,11 @@ struct CompactJWS: Sendable {
         bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[..<secondStop])) }
     }
 
-    private func decoded(_ range: Range<Int>, _ part: String) throws(JWSError) -> Data {
-        guard let data = bytes.withUnsafeBufferPointer({ Base64URL.decode($0[range]) }) else {
+    private func decoded(_ range: Range<Int>, _ part: String) throws(JWSError) -> [UInt8] {
+        guard let bytes = bytes.withUnsafeBufferPointer({ Base64URL.decode($0[range]) }) else {
             throw .notCompact("its \(part) is not base64url")
         }
-        return data
+        return bytes
     }
 
     private static func fullStops(_ bytes: [UInt8]) -> [Int] {

@@ -17,7 +17,7 @@ enum ES256 {
     }
 
     /// Whether the signature over the message is by the public key's owner.
-    static func isValid(_ signature: Data, over message: UnsafeBufferPointer<UInt8>, key: OpaquePointer) -> Bool {
+    static func isValid(_ signature: [UInt8], over message: UnsafeBufferPointer<UInt8>, key: OpaquePointer) -> Bool {
         defer { ERR_clear_error() }
         guard signature.count == length, let der = derForm(signature), let context = EVP_MD_CTX_new() else {
             return false
@@ -41,13 +41,12 @@ enum ES256 {
     }
 
     /// r and s as OpenSSL reads them: a DER sequence of two integers.
-    private static func derForm(_ signature: Data) -> [UInt8]? {
+    private static func derForm(_ signature: [UInt8]) -> [UInt8]? {
         guard let pair = ECDSA_SIG_new() else { return nil }
         defer { ECDSA_SIG_free(pair) }
-        let bytes = [UInt8](signature)
-        let half = bytes.count / 2
-        let r = bytes.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress, Int32(half), nil) }
-        let s = bytes.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress?.advanced(by: half), Int32(half), nil) }
+        let half = signature.count / 2
+        let r = signature.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress, Int32(half), nil) }
+        let s = signature.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress?.advanced(by: half), Int32(half), nil) }
         guard ECDSA_SIG_set0(pair, r, s) == 1 else {
             BN_free(r)
             BN_free(s)

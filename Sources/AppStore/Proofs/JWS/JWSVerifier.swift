@@ -70,8 +70,7 @@ public final class JWSVerifier: Sendable {
         _ text: some Collection<UInt8>, expecting expectation: JWSExpectation
     ) throws(JWSError) -> Payload {
         let jws = try CompactJWS(text, limit: maximumBytes)
-        let json = try jws.payload()
-        guard let payload = try? JSONDecoder().decode(Payload.self, from: json) else { throw .malformedPayload }
+        guard let payload = JSONObject(try jws.payload()).flatMap(Payload.init) else { throw .malformedPayload }
         if let environment = payload.environment.flatMap(AppStoreEnvironment.init), !environment.isSignedByApple {
             guard expectation.environments.contains(environment) else { throw .notSignedByApple(environment) }
         } else {

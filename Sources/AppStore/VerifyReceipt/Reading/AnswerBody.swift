@@ -1,19 +1,7 @@
 import Foundation
 
-/// The body of an answer of `verifyReceipt`, read in one pass.
-struct AnswerBody: Decodable {
-    enum Key: String, CodingKey {
-        case status
-        case environment
-        case receipt
-        case exception
-        case isRetryable = "is-retryable"
-        case isRetryableToo = "is_retryable"
-        case latestReceiptInfo = "latest_receipt_info"
-        case latestExpiredReceiptInfo = "latest_expired_receipt_info"
-        case pendingRenewalInfo = "pending_renewal_info"
-    }
-
+/// The body of an answer of `verifyReceipt`.
+struct AnswerBody {
     let status: Int?
     /// Apple writes this field with a hyphen or with an underscore.
     let isRetryable: Bool?
@@ -24,17 +12,16 @@ struct AnswerBody: Decodable {
     private let latest: [(list: String, rows: [TransactionRow]?)]
     private let renewals: [PendingRenewal]
 
-    init(from decoder: any Decoder) throws {
-        let body = try decoder.container(keyedBy: Key.self)
-        status = body.integer(.status).flatMap(Int.init(exactly:))
-        isRetryable = body.flag(.isRetryable) ?? body.flag(.isRetryableToo)
-        exception = body.text(.exception).map(Self.shortened)
-        environment = body.text(.environment)
-        receipt = body.says(.receipt) ? try? body.decode(ReceiptBody.self, forKey: .receipt) : nil
-        latest = [Key.latestReceiptInfo, .latestExpiredReceiptInfo].filter(body.says).map { key in
-            (key.rawValue, (try? body.decode(ListOrOne<TransactionRow>.self, forKey: key))?.elements)
+    init(_ body: JSONObject) {
+        status = body.integer("status").flatMap(Int.init(exactly:))
+        isRetryable = body.flag("is-retryable") ?? body.flag("is_retryable")
+        exception = body.text("exception").map(Self.shortened)
+        environment = body.text("environment")
+        receipt = body.object("receipt").map(ReceiptBody.init)
+        latest = ["latest_receipt_info", "latest_expired_receipt_info"].filter(body.says).map { list in
+            (list.description, body.listOrOne(list)?.map(TransactionRow.init))
         }
-        renewals = try Self.renewals(in: body, of: decoder)
+        renewals = Self.renewals(in: body)
     }
 
     /// What a genuine answer says of the receipt; nothing if it holds none. `endpoint` is the environment of the
@@ -60,16 +47,12 @@ struct AnswerBody: Decodable {
         return answer
     }
 
-    private static func renewals(
-        in body: KeyedDecodingContainer<Key>, of decoder: any Decoder
-    ) throws -> [PendingRenewal] {
-        if body.contains(.pendingRenewalInfo),
-            let renewals = try? body.decode(ListOrOne<PendingRenewal>.self, forKey: .pendingRenewalInfo)
-        {
-            return renewals.elements
+    private static func renewals(in body: JSONObject) -> [PendingRenewal] {
+        if let list = body.listOrOne("pending_renewal_info"), !list.contains(where: { $0 == nil }) {
+            return list.compactMap { $0.map(PendingRenewal.init) }
         }
         // An iOS 6 answer holds the same fields at its top.
-        let renewal = try PendingRenewal(from: decoder)
+        let renewal = PendingRenewal(body)
         return renewal.autoRenewStatus == nil ? [] : [renewal]
     }
 
@@ -79,21 +62,7 @@ struct AnswerBody: Decodable {
 }
 
 /// The object `receipt`: an app receipt with its rows, or an iOS 6 receipt, which is a row itself.
-private struct ReceiptBody: Decodable {
-    enum Key: String, CodingKey {
-        case bundleID = "bundle_id"
-        case bid
-        case transactionID = "transaction_id"
-        case receiptType = "receipt_type"
-        case applicationVersion = "application_version"
-        case bvrs
-        case creationDate = "receipt_creation_date"
-        case creationDateMS = "receipt_creation_date_ms"
-        case requestDate = "request_date"
-        case requestDateMS = "request_date_ms"
-        case inApp = "in_app"
-    }
-
+private struct ReceiptBody {
     let bundleID: String?
     let receiptType: String?
     let applicationVersion: String?
@@ -104,45 +73,32 @@ private struct ReceiptBody: Decodable {
     /// That `in_app` is there and is no list.
     let flaw: String?
 
-    init(from decoder: any Decoder) throws {
-        let receipt = try decoder.container(keyedBy: Key.self)
-        bundleID = receipt.text(.bundleID) ?? receipt.text(.bid)
-        receiptType = receipt.text(.receiptType)
-        applicationVersion = receipt.text(.applicationVersion) ?? receipt.text(.bvrs)
-        creationDate = receipt.date(.creationDateMS, .creationDate)
-        requestDate = receipt.date(.requestDateMS, .requestDate)
-        isFlat = !receipt.contains(.inApp) && (receipt.contains(.bid) || receipt.contains(.transactionID))
+    init(_ receipt: JSONObject) {
+        bundleID = receipt.text("bundle_id") ?? receipt.text("bid")
+        receiptType = receipt.text("receipt_type")
+        applicationVersion = receipt.text("application_version") ?? receipt.text("bvrs")
+        creationDate = receipt.date("receipt_creation_date_ms", "receipt_creation_date")
+        requestDate = receipt.date("request_date_ms", "request_date")
+        isFlat = !receipt.contains("in_app") && (receipt.contains("bid") || receipt.contains("transaction_id"))
         if isFlat {
-            rows = [TransactionRow(from: decoder)]
+            rows = [TransactionRow(receipt)]
             flaw = nil
         } else {
-            let list = receipt.says(.inApp) ? try? receipt.decode(ListOrOne<TransactionRow>.self, forKey: .inApp) : nil
-            rows = list?.elements ?? []
-            flaw = list == nil && receipt.says(.inApp) ? "in_app is neither a list nor an object" : nil
+            let list = receipt.listOrOne("in_app")
+            rows = list?.map(TransactionRow.init) ?? []
+            flaw = list == nil && receipt.says("in_app") ? "in_app is neither a list nor an object" : nil
         }
     }
 }
 
-extension PendingRenewal: Decodable {
-    enum Key: String, CodingKey {
-        case originalTransactionID = "original_transaction_id"
-        case productID = "product_id"
-        case autoRenewProductID = "auto_renew_product_id"
-        case autoRenewStatus = "auto_renew_status"
-        case expirationIntent = "expiration_intent"
-        case isInBillingRetryPeriod = "is_in_billing_retry_period"
-        case gracePeriodExpiresDate = "grace_period_expires_date"
-        case gracePeriodExpiresDateMS = "grace_period_expires_date_ms"
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let renewal = try decoder.container(keyedBy: Key.self)
-        originalTransactionID = renewal.text(.originalTransactionID)
-        productID = renewal.text(.productID)
-        autoRenewProductID = renewal.text(.autoRenewProductID)
-        autoRenewStatus = renewal.text(.autoRenewStatus)
-        expirationIntent = renewal.text(.expirationIntent)
-        isInBillingRetryPeriod = renewal.flag(.isInBillingRetryPeriod) ?? false
-        gracePeriodExpiresDate = renewal.date(.gracePeriodExpiresDateMS, .gracePeriodExpiresDate)
+extension PendingRenewal {
+    init(_ renewal: JSONObject) {
+        originalTransactionID = renewal.text("original_transaction_id")
+        productID = renewal.text("product_id")
+        autoRenewProductID = renewal.text("auto_renew_product_id")
+        autoRenewStatus = renewal.text("auto_renew_status")
+        expirationIntent = renewal.text("expiration_intent")
+        isInBillingRetryPeriod = renewal.flag("is_in_billing_retry_period") ?? false
+        gracePeriodExpiresDate = renewal.date("grace_period_expires_date_ms", "grace_period_expires_date")
     }
 }

@@ -1,33 +1,7 @@
 import Foundation
 
 /// One row of an answer as it was sent, before rows of one transaction are united: any field may be missing.
-struct TransactionRow: Decodable {
-    enum Key: String, CodingKey {
-        case transactionID = "transaction_id"
-        case originalTransactionID = "original_transaction_id"
-        case productID = "product_id"
-        case quantity
-        case purchaseDate = "purchase_date"
-        case purchaseDateMS = "purchase_date_ms"
-        case originalPurchaseDate = "original_purchase_date"
-        case originalPurchaseDateMS = "original_purchase_date_ms"
-        case expiresDate = "expires_date"
-        case expiresDateMS = "expires_date_ms"
-        case expiresDateFormatted = "expires_date_formatted"
-        case cancellationDate = "cancellation_date"
-        case cancellationDateMS = "cancellation_date_ms"
-        case cancellationReason = "cancellation_reason"
-        case ownershipType = "in_app_ownership_type"
-        case isTrialPeriod = "is_trial_period"
-        case isInIntroOfferPeriod = "is_in_intro_offer_period"
-        case isUpgraded = "is_upgraded"
-        case webOrderLineItemID = "web_order_line_item_id"
-        case appAccountToken = "app_account_token"
-        case promotionalOfferID = "promotional_offer_id"
-        case offerCodeRefName = "offer_code_ref_name"
-        case subscriptionGroupID = "subscription_group_identifier"
-    }
-
+struct TransactionRow {
     var transactionID: String?
     var originalTransactionID: String?
     var productID: String?
@@ -47,29 +21,28 @@ struct TransactionRow: Decodable {
     var offerCodeRefName: String?
     var subscriptionGroupID: String?
 
-    /// Never throws: what is not an object is a row without a single field, which `transaction(_:)` refuses.
-    init(from decoder: any Decoder) {
-        let row = try? decoder.container(keyedBy: Key.self)
-        transactionID = row?.text(.transactionID)
-        originalTransactionID = row?.text(.originalTransactionID)
-        productID = row?.text(.productID)
-        quantity = Reading(row?.integer(.quantity).flatMap(Int.init(exactly:)), says: row?.says(.quantity))
+    /// - Parameter row: nothing for what is not an object: a row without a single field, which `transaction` refuses.
+    init(_ row: JSONObject?) {
+        transactionID = row?.text("transaction_id")
+        originalTransactionID = row?.text("original_transaction_id")
+        productID = row?.text("product_id")
+        quantity = Reading(row?.integer("quantity").flatMap(Int.init(exactly:)), says: row?.says("quantity"))
         cancellationDate = Reading(
-            row?.date(.cancellationDateMS, .cancellationDate),
-            says: row.map { $0.says(.cancellationDateMS) || $0.says(.cancellationDate) })
-        purchaseDate = row?.date(.purchaseDateMS, .purchaseDate)
-        originalPurchaseDate = row?.date(.originalPurchaseDateMS, .originalPurchaseDate)
-        expiresDate = row?.date(.expiresDateMS, .expiresDate, .expiresDateFormatted)
-        cancellationReason = row?.text(.cancellationReason)
-        ownershipType = row?.text(.ownershipType)
-        isTrialPeriod = row?.flag(.isTrialPeriod)
-        isInIntroOfferPeriod = row?.flag(.isInIntroOfferPeriod)
-        isUpgraded = row?.flag(.isUpgraded)
-        webOrderLineItemID = row?.text(.webOrderLineItemID)
-        appAccountToken = row?.text(.appAccountToken)
-        promotionalOfferID = row?.text(.promotionalOfferID)
-        offerCodeRefName = row?.text(.offerCodeRefName)
-        subscriptionGroupID = row?.text(.subscriptionGroupID)
+            row?.date("cancellation_date_ms", "cancellation_date"),
+            says: row.map { $0.says("cancellation_date_ms") || $0.says("cancellation_date") })
+        purchaseDate = row?.date("purchase_date_ms", "purchase_date")
+        originalPurchaseDate = row?.date("original_purchase_date_ms", "original_purchase_date")
+        expiresDate = row?.date("expires_date_ms", "expires_date", "expires_date_formatted")
+        cancellationReason = row?.text("cancellation_reason")
+        ownershipType = row?.text("in_app_ownership_type")
+        isTrialPeriod = row?.flag("is_trial_period")
+        isInIntroOfferPeriod = row?.flag("is_in_intro_offer_period")
+        isUpgraded = row?.flag("is_upgraded")
+        webOrderLineItemID = row?.text("web_order_line_item_id")
+        appAccountToken = row?.text("app_account_token")
+        promotionalOfferID = row?.text("promotional_offer_id")
+        offerCodeRefName = row?.text("offer_code_ref_name")
+        subscriptionGroupID = row?.text("subscription_group_identifier")
     }
 }
 

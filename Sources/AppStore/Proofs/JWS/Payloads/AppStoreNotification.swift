@@ -36,27 +36,24 @@ struct NotificationPayload: SignedPayload {
     var environment: String? { subject.environment }
     var app: AppClaims? { AppClaims(bundleID: subject.bundleID, appAppleID: .init(subject.appAppleID)) }
 
-    private enum Key: String, CodingKey {
-        case type = "notificationType"
-        case subtype
-        case uuid = "notificationUUID"
-        case version, signedDate, data, summary, externalPurchaseToken, appData
-    }
-
-    init(from decoder: any Decoder) throws {
-        let payload = try decoder.container(keyedBy: Key.self)
-        type = payload.text(.type)
-        subtype = payload.text(.subtype)
-        uuid = payload.text(.uuid)
-        version = payload.text(.version)
-        signedDate = payload.milliseconds(.signedDate)
+    init?(_ payload: JSONObject) {
+        type = payload.text("notificationType")
+        subtype = payload.text("subtype")
+        uuid = payload.text("notificationUUID")
+        version = payload.text("version")
+        signedDate = payload.date("signedDate")
         // A notification has exactly one of these, by its kind.
-        let kinds: [Key] = [.data, .summary, .externalPurchaseToken, .appData]
-        subject = try kinds.first(where: payload.says).map { try payload.decode(Subject.self, forKey: $0) } ?? Subject()
+        let kinds: [StaticString] = ["data", "summary", "externalPurchaseToken", "appData"]
+        if let kind = kinds.first(where: payload.says) {
+            guard let object = payload.object(kind) else { return nil }
+            subject = Subject(object)
+        } else {
+            subject = Subject()
+        }
     }
 
     /// What it is about: `data`, `summary`, `externalPurchaseToken` or `appData`.
-    struct Subject: Decodable, Sendable {
+    struct Subject: Sendable {
         var environment: String?
         var bundleID: String?
         var appAppleID: Int64?
@@ -67,31 +64,20 @@ struct NotificationPayload: SignedPayload {
         var renewalInfo: String?
         var appTransaction: String?
 
-        private enum Key: String, CodingKey {
-            case environment, bundleVersion, status, consumptionRequestReason
-            case bundleID = "bundleId"
-            case appAppleID = "appAppleId"
-            case transaction = "signedTransactionInfo"
-            case renewalInfo = "signedRenewalInfo"
-            case appTransaction = "signedAppTransactionInfo"
-            case externalPurchaseID = "externalPurchaseId"
-        }
-
         init() {}
 
-        init(from decoder: any Decoder) throws {
-            let subject = try decoder.container(keyedBy: Key.self)
-            environment = subject.text(.environment)
-            bundleID = subject.text(.bundleID)
-            appAppleID = subject.number(.appAppleID)
-            bundleVersion = subject.text(.bundleVersion)
-            status = subject.number(.status)
-            consumptionRequestReason = subject.text(.consumptionRequestReason)
-            transaction = subject.text(.transaction)
-            renewalInfo = subject.text(.renewalInfo)
-            appTransaction = subject.text(.appTransaction)
+        init(_ subject: JSONObject) {
+            environment = subject.text("environment")
+            bundleID = subject.text("bundleId")
+            appAppleID = subject.integer("appAppleId")
+            bundleVersion = subject.text("bundleVersion")
+            status = subject.integer("status")
+            consumptionRequestReason = subject.text("consumptionRequestReason")
+            transaction = subject.text("signedTransactionInfo")
+            renewalInfo = subject.text("signedRenewalInfo")
+            appTransaction = subject.text("signedAppTransactionInfo")
             // A token for an external purchase names no environment, but begins with SANDBOX there.
-            if environment == nil, let id = subject.text(.externalPurchaseID) {
+            if environment == nil, let id = subject.text("externalPurchaseId") {
                 environment = (id.hasPrefix("SANDBOX") ? AppStoreEnvironment.sandbox : .production).rawValue
             }
         }

@@ -24,34 +24,20 @@ extension SignedAppTransaction: SignedPayload {
     var signedDate: Date? { receiptCreationDate }
     var environment: String? { receiptType }
     var app: AppClaims? { AppClaims(bundleID: bundleID, appAppleID: .init(appAppleID)) }
-}
 
-extension SignedAppTransaction: Decodable {
-    private enum Key: String, CodingKey {
-        case receiptType
-        case appAppleID = "appAppleId"
-        case bundleID = "bundleId"
-        case applicationVersion
-        case versionExternalID = "versionExternalIdentifier"
-        case receiptCreationDate, originalPurchaseDate, originalApplicationVersion, originalPlatform, preorderDate
-        case appTransactionID = "appTransactionId"
-        case deviceVerification, deviceVerificationNonce
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let payload = try decoder.container(keyedBy: Key.self)
-        receiptType = payload.text(.receiptType)
-        appAppleID = payload.number(.appAppleID)
-        bundleID = payload.text(.bundleID)
-        applicationVersion = payload.text(.applicationVersion)
-        versionExternalID = payload.text(.versionExternalID)
-        receiptCreationDate = payload.milliseconds(.receiptCreationDate)
-        originalPurchaseDate = payload.milliseconds(.originalPurchaseDate)
-        originalApplicationVersion = payload.text(.originalApplicationVersion)
-        originalPlatform = payload.text(.originalPlatform)
-        preorderDate = payload.milliseconds(.preorderDate)
-        appTransactionID = payload.text(.appTransactionID)
-        deviceVerification = payload.text(.deviceVerification)
-        deviceVerificationNonce = payload.text(.deviceVerificationNonce)
+    init(_ payload: JSONObject) {
+        receiptType = payload.text("receiptType")
+        appAppleID = payload.integer("appAppleId")
+        bundleID = payload.text("bundleId")
+        applicationVersion = payload.text("applicationVersion")
+        versionExternalID = payload.text("versionExternalIdentifier")
+        receiptCreationDate = payload.date("receiptCreationDate")
+        originalPurchaseDate = payload.date("originalPurchaseDate")
+        originalApplicationVersion = payload.text("originalApplicationVersion")
+        originalPlatform = payload.text("originalPlatform")
+        preorderDate = payload.date("preorderDate")
+        appTransactionID = payload.text("appTransactionId")
+        deviceVerification = payload.text("deviceVerification")
+        deviceVerificationNonce = payload.text("deviceVerificationNonce")
     }
 }

@@ -1,7 +1,10 @@
 import Foundation
 
 /// What Apple signs in a JWS, with the claims that decide whether it is accepted.
-protocol SignedPayload: Decodable, Sendable {
+protocol SignedPayload: Sendable {
+    /// Nothing where a part without which it means nothing is none of Apple's.
+    init?(_ payload: JSONObject)
+
     /// When Apple signed it: the time at which its certificates must be valid.
     var signedDate: Date? { get }
     /// The environment, as sent.

@@ -33,41 +33,26 @@ public struct SignedRenewalInfo: Sendable, Hashable {
 
 extension SignedRenewalInfo: SignedPayload {
     var app: AppClaims? { nil }
-}
 
-extension SignedRenewalInfo: Decodable {
-    private enum Key: String, CodingKey {
-        case originalTransactionID = "originalTransactionId"
-        case productID = "productId"
-        case autoRenewProductID = "autoRenewProductId"
-        case autoRenewStatus, expirationIntent, isInBillingRetryPeriod, gracePeriodExpiresDate, renewalDate
-        case recentSubscriptionStartDate, currency, priceIncreaseStatus, offerType, offerDiscountType, appAccountToken
-        case renewalPriceMilliunits = "renewalPrice"
-        case offerID = "offerIdentifier"
-        case appTransactionID = "appTransactionId"
-        case signedDate, environment
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let payload = try decoder.container(keyedBy: Key.self)
-        originalTransactionID = payload.text(.originalTransactionID)
-        productID = payload.text(.productID)
-        autoRenewProductID = payload.text(.autoRenewProductID)
-        autoRenewStatus = payload.number(.autoRenewStatus)
-        expirationIntent = payload.number(.expirationIntent)
-        isInBillingRetryPeriod = payload.flag(.isInBillingRetryPeriod) ?? false
-        gracePeriodExpiresDate = payload.milliseconds(.gracePeriodExpiresDate)
-        renewalDate = payload.milliseconds(.renewalDate)
-        recentSubscriptionStartDate = payload.milliseconds(.recentSubscriptionStartDate)
-        renewalPriceMilliunits = payload.number(.renewalPriceMilliunits)
-        currency = payload.text(.currency)
-        priceIncreaseStatus = payload.number(.priceIncreaseStatus)
-        offerType = payload.number(.offerType)
-        offerID = payload.text(.offerID)
-        offerDiscountType = payload.text(.offerDiscountType)
-        appAccountToken = payload.text(.appAccountToken)
-        appTransactionID = payload.text(.appTransactionID)
-        signedDate = payload.milliseconds(.signedDate)
-        environment = payload.text(.environment)
+    init(_ payload: JSONObject) {
+        originalTransactionID = payload.text("originalTransactionId")
+        productID = payload.text("productId")
+        autoRenewProductID = payload.text("autoRenewProductId")
+        autoRenewStatus = payload.integer("autoRenewStatus")
+        expirationIntent = payload.integer("expirationIntent")
+        isInBillingRetryPeriod = payload.flag("isInBillingRetryPeriod") ?? false
+        gracePeriodExpiresDate = payload.date("gracePeriodExpiresDate")
+        renewalDate = payload.date("renewalDate")
+        recentSubscriptionStartDate = payload.date("recentSubscriptionStartDate")
+        renewalPriceMilliunits = payload.integer("renewalPrice")
+        currency = payload.text("currency")
+        priceIncreaseStatus = payload.integer("priceIncreaseStatus")
+        offerType = payload.integer("offerType")
+        offerID = payload.text("offerIdentifier")
+        offerDiscountType = payload.text("offerDiscountType")
+        appAccountToken = payload.text("appAccountToken")
+        appTransactionID = payload.text("appTransactionId")
+        signedDate = payload.date("signedDate")
+        environment = payload.text("environment")
     }
 }

@@ -56,61 +56,40 @@ public struct SignedTransaction: Sendable, Hashable {
 
 extension SignedTransaction: SignedPayload {
     var app: AppClaims? { AppClaims(bundleID: bundleID) }
-}
 
-extension SignedTransaction: Decodable {
-    private enum Key: String, CodingKey {
-        case transactionID = "transactionId"
-        case originalTransactionID = "originalTransactionId"
-        case webOrderLineItemID = "webOrderLineItemId"
-        case bundleID = "bundleId"
-        case productID = "productId"
-        case subscriptionGroupID = "subscriptionGroupIdentifier"
-        case purchaseDate, originalPurchaseDate, expiresDate, quantity, type, appAccountToken
-        case ownershipType = "inAppOwnershipType"
-        case signedDate, revocationDate, revocationReason, revocationType, revocationPercentage, isUpgraded, offerType
-        case offerID = "offerIdentifier"
-        case offerDiscountType, environment, storefront
-        case storefrontID = "storefrontId"
-        case transactionReason, currency
-        case priceMilliunits = "price"
-        case appTransactionID = "appTransactionId"
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let payload = try decoder.container(keyedBy: Key.self)
-        transactionID = payload.text(.transactionID)
-        originalTransactionID = payload.text(.originalTransactionID)
-        webOrderLineItemID = payload.text(.webOrderLineItemID)
-        bundleID = payload.text(.bundleID)
-        productID = payload.text(.productID)
-        subscriptionGroupID = payload.text(.subscriptionGroupID)
-        purchaseDate = payload.milliseconds(.purchaseDate)
-        originalPurchaseDate = payload.milliseconds(.originalPurchaseDate)
-        expiresDate = payload.milliseconds(.expiresDate)
-        quantity = payload.number(.quantity).flatMap(Int.init(exactly:))
-        type = payload.text(.type)
-        appAccountToken = payload.text(.appAccountToken)
-        ownershipType = payload.text(.ownershipType)
-        signedDate = payload.milliseconds(.signedDate)
-        revocationDate = payload.milliseconds(.revocationDate)
-        revocationReason = payload.number(.revocationReason).map(String.init) ?? payload.text(.revocationReason)
-        revocationType = payload.text(.revocationType)
-        revocationPercentage = payload.number(.revocationPercentage)
-        isUpgraded = payload.flag(.isUpgraded) ?? false
-        offerType = payload.number(.offerType)
-        offerID = payload.text(.offerID)
-        offerDiscountType = payload.text(.offerDiscountType)
-        environment = payload.text(.environment)
-        storefront = payload.text(.storefront)
-        storefrontID = payload.text(.storefrontID)
-        transactionReason = payload.text(.transactionReason)
-        currency = payload.text(.currency)
-        priceMilliunits = payload.number(.priceMilliunits)
-        appTransactionID = payload.text(.appTransactionID)
+    init(_ payload: JSONObject) {
+        transactionID = payload.text("transactionId")
+        originalTransactionID = payload.text("originalTransactionId")
+        webOrderLineItemID = payload.text("webOrderLineItemId")
+        bundleID = payload.text("bundleId")
+        productID = payload.text("productId")
+        subscriptionGroupID = payload.text("subscriptionGroupIdentifier")
+        purchaseDate = payload.date("purchaseDate")
+        originalPurchaseDate = payload.date("originalPurchaseDate")
+        expiresDate = payload.date("expiresDate")
+        quantity = payload.integer("quantity").flatMap(Int.init(exactly:))
+        type = payload.text("type")
+        appAccountToken = payload.text("appAccountToken")
+        ownershipType = payload.text("inAppOwnershipType")
+        signedDate = payload.date("signedDate")
+        revocationDate = payload.date("revocationDate")
+        revocationReason = payload.integer("revocationReason").map(String.init) ?? payload.text("revocationReason")
+        revocationType = payload.text("revocationType")
+        revocationPercentage = payload.integer("revocationPercentage")
+        isUpgraded = payload.flag("isUpgraded") ?? false
+        offerType = payload.integer("offerType")
+        offerID = payload.text("offerIdentifier")
+        offerDiscountType = payload.text("offerDiscountType")
+        environment = payload.text("environment")
+        storefront = payload.text("storefront")
+        storefrontID = payload.text("storefrontId")
+        transactionReason = payload.text("transactionReason")
+        currency = payload.text("currency")
+        priceMilliunits = payload.integer("price")
+        appTransactionID = payload.text("appTransactionId")
         unreadableFields = Self.unreadable([
-            (quantity == nil && payload.says(.quantity), "quantity"),
-            (revocationDate == nil && payload.says(.revocationDate), "revocationDate"),
+            (quantity == nil && payload.says("quantity"), "quantity"),
+            (revocationDate == nil && payload.says("revocationDate"), "revocationDate"),
         ])
     }
 

@@ -1,0 +1,116 @@
+private import CYajl
+
+/// Notes where in a text yajl finds what.
+struct JSONParsing {
+    /// How deep lists and objects may lie within each other.
+    private static let depthLimit = 512
+    private static let quote = UInt8(ascii: "\"")
+
+    private let json: UnsafeBufferPointer<UInt8>
+    private var nodes: [JSONTree.Node] = []
+    /// The lists and objects that no bracket has closed yet.
+    private var open: [Int] = []
+    private var parser: yajl_handle?
+    /// Behind the last token.
+    private var end = 0
+
+    private init(_ json: UnsafeBufferPointer<UInt8>) { self.json = json }
+
+    /// The values of the text; nothing where it is not one object, or where it is nested too deeply.
+    static func nodes(of json: UnsafeBufferPointer<UInt8>) -> [JSONTree.Node]? {
+        guard UInt32(exactly: json.count) != nil else { return nil }
+        var parsing = JSONParsing(json)
+        let isParsed = withUnsafeMutablePointer(to: &parsing) { parsing in
+            withUnsafePointer(to: callbacks) { parse(json, into: parsing, $0) }
+        }
+        return isParsed ? parsing.nodes : nil
+    }
+
+    private static func parse(
+        _ json: UnsafeBufferPointer<UInt8>, into parsing: UnsafeMutablePointer<JSONParsing>,
+        _ callbacks: UnsafePointer<yajl_callbacks>
+    ) -> Bool {
+        guard let parser = yajl_alloc(callbacks, nil, parsing) else { return false }
+        defer { yajl_free(parser) }
+        parsing.pointee.parser = parser
+        return yajl_parse(parser, json.baseAddress, json.count) == yajl_status_ok && parsing.pointee.isWhole
+    }
+
+    /// Whether an object began, was closed, and is all that there is: at the end yajl waits for the rest of a text or a
+    /// number that has begun.
+    private var isWhole: Bool { !nodes.isEmpty && open.isEmpty && json[end...].allSatisfy(Self.isSpace) }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\n")
+            || byte == UInt8(ascii: "\r")
+    }
+
+    private static var callbacks: yajl_callbacks {
+        yajl_callbacks(
+            yajl_null: { JSONParsing.note($0) { $0.add(.null, from: $1, to: $1) } },
+            yajl_boolean: { parsing, isTrue in
+                JSONParsing.note(parsing) { $0.add(isTrue == 0 ? .no : .yes, from: $1, to: $1) }
+            },
+            yajl_integer: nil, yajl_double: nil,
+            yajl_number: { parsing, _, length in
+                JSONParsing.note(parsing) { $0.add(.number, from: $1 - length, to: $1) }
+            },
+            yajl_string: { parsing, _, length in
+                JSONParsing.note(parsing) { $0.addText(decodedLength: length, to: $1) }
+            },
+            yajl_start_map: { JSONParsing.note($0) { $0.begin(.object, at: $1) } },
+            yajl_map_key: { parsing, _, length in
+                JSONParsing.note(parsing) { $0.addText(decodedLength: length, to: $1) }
+            },
+            yajl_end_map: { JSONParsing.note($0) { parsing, _ in parsing.finish() } },
+            yajl_start_array: { JSONParsing.note($0) { $0.begin(.list, at: $1) } },
+            yajl_end_array: { JSONParsing.note($0) { parsing, _ in parsing.finish() } })
+    }
+
+    /// - Parameter token: notes a token, given where it ends; false to stop.
+    private static func note(
+        _ context: UnsafeMutableRawPointer?, _ token: (inout JSONParsing, Int) -> Bool
+    ) -> Int32 {
+        guard let parsing = context?.assumingMemoryBound(to: JSONParsing.self) else { return 0 }
+        let end = yajl_get_bytes_consumed(parsing.pointee.parser)
+        guard token(&parsing.pointee, end) else { return 0 }
+        parsing.pointee.end = end
+        return 1
+    }
+}
+
+extension JSONParsing {
+    private mutating func begin(_ kind: JSONTree.Node.Kind, at end: Int) -> Bool {
+        guard open.count < Self.depthLimit, kind == .object || !open.isEmpty else { return false }
+        open.append(nodes.count)
+        append(kind, from: end, to: end)
+        return true
+    }
+
+    private mutating func finish() -> Bool {
+        guard let last = open.popLast() else { return false }
+        nodes[last].next = UInt32(nodes.count)
+        return true
+    }
+
+    private mutating func add(_ kind: JSONTree.Node.Kind, from start: Int, to end: Int) -> Bool {
+        guard !open.isEmpty else { return false }
+        append(kind, from: start, to: end)
+        return true
+    }
+
+    /// yajl says how long a text is once decoded; what is shorter than it was has escapes.
+    private mutating func addText(decodedLength: Int, to closingQuote: Int) -> Bool {
+        // Between two tokens stands nothing but white space, a comma or a colon.
+        guard let quote = json[end..<closingQuote].firstIndex(of: Self.quote) else { return false }
+        let kind: JSONTree.Node.Kind = closingQuote - 1 - (quote + 1) == decodedLength ? .text : .escapedText
+        return add(kind, from: quote + 1, to: closingQuote - 1)
+    }
+
+    private mutating func append(_ kind: JSONTree.Node.Kind, from start: Int, to end: Int) {
+        nodes.append(
+            JSONTree.Node(
+                kind: kind, start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
+                next: UInt32(truncatingIfNeeded: nodes.count + 1)))
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+
+/// The values of a JSON text in the order in which they stand there, found in one pass. A value is decoded where it is
+/// read, and most of Apple's never are.
+final class JSONTree: Sendable {
+    /// A value, or the name of an object's member, which stands before the member's value.
+    struct Node: Sendable {
+        enum Kind: UInt8 {
+            case null, no, yes, number, text, escapedText, list, object
+        }
+
+        let kind: Kind
+        /// The bytes of a number, or those between a text's quotes.
+        let start: UInt32
+        let end: UInt32
+        /// The index behind this node and all that it holds.
+        var next: UInt32
+
+        var range: Range<Int> { Int(start)..<Int(end) }
+    }
+
+    let nodes: [Node]
+    private let json: [UInt8]
+
+    /// Nothing where the bytes are not one JSON object in UTF-8.
+    init?(_ json: [UInt8]) {
+        // yajl lets overlong forms and halves of surrogate pairs pass.
+        guard (try? UTF8Span(validating: json.span)) != nil,
+            let nodes = json.withUnsafeBufferPointer(JSONParsing.nodes)
+        else { return nil }
+        self.nodes = nodes
+        self.json = json
+    }
+
+    /// Where the value of an object's member stands; of several with one name, the first counts.
+    func member(_ name: StaticString, of object: Int) -> Int? {
+        let end = Int(nodes[object].next)
+        return json.withUnsafeBytes { json in
+            var place = object + 1
+            while place < end {
+                if isName(nodes[place], at: place, name, in: json) { return place + 1 }
+                place = Int(nodes[place + 1].next)
+            }
+            return nil
+        }
+    }
+
+    /// The text of a string; nothing for what is none, for half a surrogate pair, and for text with a NUL in it, which
+    /// no database takes.
+    func string(at index: Int) -> String? {
+        let node = nodes[index]
+        switch node.kind {
+        case .text:
+            return json.withUnsafeBufferPointer {
+                String(decoding: UnsafeBufferPointer(rebasing: $0[node.range]), as: UTF8.self)
+            }
+        case .escapedText:
+            // yajl would put a question mark for half a surrogate pair: an id that Apple never gave.
+            let quoted = json[Int(node.start) - 1...Int(node.end)]
+            let text = try? JSONDecoder().decode(String.self, from: Data(quoted))
+            return text?.utf8.contains(0) == true ? nil : text
+        case .null, .no, .yes, .number, .list, .object: return nil
+        }
+    }
+
+    /// The digits of a number: of an integer all of them, however many.
+    func number(at index: Int) -> String? {
+        let digits = json[nodes[index].range]
+        let text = String(decoding: digits, as: UTF8.self)
+        guard digits.allSatisfy({ $0 <= UInt8(ascii: "9") && $0 != UInt8(ascii: ".") }) else {
+            return Decimal(string: text).map { "\($0)" }
+        }
+        return text == "-0" ? "0" : text
+    }
+
+    private func isName(_ node: Node, at index: Int, _ name: StaticString, in json: UnsafeRawBufferPointer) -> Bool {
+        guard node.kind == .text else { return string(at: index) == name.description }
+        guard node.range.count == name.utf8CodeUnitCount, let start = json.baseAddress else { return false }
+        return memcmp(start + node.range.lowerBound, name.utf8Start, name.utf8CodeUnitCount) == 0
+    }
+}
