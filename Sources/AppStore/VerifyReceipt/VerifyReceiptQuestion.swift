@@ -8,24 +8,50 @@ struct VerifyReceiptQuestion: Sendable {
     let number: Int
 
     init(receiptData: String, sharedSecret: String?, number: Int) {
-        let fields = Fields(receiptData: receiptData, password: sharedSecret)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        // Two strings and a Boolean always encode.
-        self.body = (try? encoder.encode(fields)) ?? Data()
+        self.body = Self.body(receiptData, password: sharedSecret)
         self.hasSecret = sharedSecret != nil
         self.number = number
     }
 
-    private struct Fields: Encodable {
-        enum CodingKeys: String, CodingKey {
-            case receiptData = "receipt-data"
-            case password
-            case excludeOldTransactions = "exclude-old-transactions"
+    private static func body(_ receiptData: String, password: String?) -> Data {
+        var body = Data(capacity: receiptData.utf8.count + 256)
+        body.append(contentsOf: #"{"receipt-data":"#.utf8)
+        body.append(json: receiptData)
+        if let password {
+            body.append(contentsOf: #","password":"#.utf8)
+            body.append(json: password)
         }
+        body.append(contentsOf: #","exclude-old-transactions":false}"#.utf8)
+        return body
+    }
+}
 
-        let receiptData: String
-        let password: String?
-        let excludeOldTransactions = false
+extension Data {
+    /// Appends a JSON string. A receipt, in base64, is copied as it is.
+    fileprivate mutating func append(json text: String) {
+        var text = text
+        append(UInt8(ascii: "\""))
+        text.withUTF8 { bytes in
+            var rest = bytes[...]
+            while let special = rest.firstIndex(where: Self.mustBeEscaped) {
+                append(contentsOf: rest[..<special])
+                append(escaped: rest[special])
+                rest = rest[(special + 1)...]
+            }
+            append(contentsOf: rest)
+        }
+        append(UInt8(ascii: "\""))
+    }
+
+    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func append(escaped byte: UInt8) {
+        append(UInt8(ascii: "\\"))
+        guard byte < 0x20 else { return append(byte) }
+        append(contentsOf: "u00".utf8)
+        append(byte < 0x10 ? UInt8(ascii: "0") : UInt8(ascii: "1"))
+        append(contentsOf: String(byte & 0xF, radix: 16).utf8)
     }
 }
