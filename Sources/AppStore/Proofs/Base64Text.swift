@@ -16,12 +16,13 @@ enum Base64Text {
         decoded.reserveCapacity(text.count / 4 * 3 + 3)
         var bits: UInt32 = 0
         var count = 0
-        var position = 0
+        var position = appendGroups(of: text, from: 0, to: &decoded)
         while position < text.count {
             let value = values[Int(text[position])]
             if value == 0xFF {
                 position = try skippedLineBreak(text, at: position)
                 if position < text.count, text[position] == UInt8(ascii: "=") { break }
+                if count % 4 == 0 { position = appendGroups(of: text, from: position, to: &decoded) }
                 continue
             }
             bits = bits << 6 | UInt32(value)
@@ -36,6 +37,22 @@ enum Base64Text {
         try endPadding(text, at: position)
         try appendRest(of: bits, count: count % 4, to: &decoded, end: position)
         return decoded
+    }
+
+    /// Appends what groups of four characters spell, as long as there is nothing else; the position behind them.
+    private static func appendGroups(of text: [UInt8], from start: Int, to decoded: inout [UInt8]) -> Int {
+        let values = values
+        var position = start
+        while position + 4 <= text.count {
+            let (first, second) = (values[Int(text[position])], values[Int(text[position + 1])])
+            let (third, fourth) = (values[Int(text[position + 2])], values[Int(text[position + 3])])
+            guard first | second | third | fourth != 0xFF else { break }
+            decoded.append(first << 2 | second >> 4)
+            decoded.append(second << 4 | third >> 2)
+            decoded.append(third << 6 | fourth)
+            position += 4
+        }
+        return position
     }
 
     /// The position behind white space that holds a line break, or the position itself at padding.

@@ -33,6 +33,15 @@ import Testing
         #expect(try ReceiptText(Self.container) == .appReceipt(Self.container))
     }
 
+    @Test func acceptsALineBreakAnywhereAndNoBlank() throws {
+        let characters = Array(Self.base64.utf8)
+        for position in 1..<characters.count {
+            let (head, tail) = (characters[..<position], characters[position...])
+            #expect(try ReceiptText(head + "\n".utf8 + tail) == .appReceipt(Self.container))
+            #expect(throws: ReceiptError.notBase64(position: position)) { try ReceiptText(head + " ".utf8 + tail) }
+        }
+    }
+
     @Test func acceptsAnyPadding() throws {
         for length in 15..<19 {
             let bytes = Array(Self.container.prefix(length))
