@@ -230,6 +230,8 @@ struct Life {
     ) {
         guard let upload = brought[number], events.purchases[number].refundedAt == nil else { return }
         guard events.purchases[number].isServed == (kind == .alreadyDelivered) else { return }
+        // What was delivered before the server was connected, it knows from its own books.
+        guard !events.purchases[number].isServedUnseen else { return }
         guard isTold(transaction(number).productType, at: moment) else {
             if kind == .delivered { events.purchases[number].isServedUnseen = true }
             return
