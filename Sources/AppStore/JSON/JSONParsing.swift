@@ -8,6 +8,9 @@ struct JSONParsing {
 
     private let json: UnsafeBufferPointer<UInt8>
     private var nodes: [JSONTree.Node] = []
+    /// What the names that are written with escapes mean, one after another. A name is compared often, so that it is
+    /// decoded once; yajl's question mark for half a surrogate pair stands in no name that is asked for.
+    private var decodedNames: [UInt8] = []
     /// The lists and objects that no bracket has closed yet.
     private var open: [Int] = []
     private var parser: yajl_handle?
@@ -16,14 +19,15 @@ struct JSONParsing {
 
     private init(_ json: UnsafeBufferPointer<UInt8>) { self.json = json }
 
-    /// The values of the text; nothing where it is not one object, or where it is nested too deeply.
-    static func nodes(of json: UnsafeBufferPointer<UInt8>) -> [JSONTree.Node]? {
-        guard UInt32(exactly: json.count) != nil else { return nil }
+    /// What is in the text; nothing where it is not one object, or where it is nested too deeply.
+    static func parsed(_ json: UnsafeBufferPointer<UInt8>) -> (nodes: [JSONTree.Node], decodedNames: [UInt8])? {
+        // With the names decoded behind it, half of what the places of nodes can tell.
+        guard Int32(exactly: json.count) != nil else { return nil }
         var parsing = JSONParsing(json)
         let isParsed = withUnsafeMutablePointer(to: &parsing) { parsing in
             withUnsafePointer(to: callbacks) { parse(json, into: parsing, $0) }
         }
-        return isParsed ? parsing.nodes : nil
+        return isParsed ? (parsing.nodes, parsing.decodedNames) : nil
     }
 
     private static func parse(
@@ -59,8 +63,9 @@ struct JSONParsing {
                 JSONParsing.note(parsing) { $0.addText(decodedLength: length, to: $1) }
             },
             yajl_start_map: { JSONParsing.note($0) { $0.begin(.object, at: $1) } },
-            yajl_map_key: { parsing, _, length in
-                JSONParsing.note(parsing) { $0.addText(decodedLength: length, to: $1) }
+            yajl_map_key: { parsing, name, length in
+                let name = UnsafeBufferPointer(start: name, count: length)
+                return JSONParsing.note(parsing) { $0.addName(name, to: $1) }
             },
             yajl_end_map: { JSONParsing.note($0) { parsing, _ in parsing.finish() } },
             yajl_start_array: { JSONParsing.note($0) { $0.begin(.list, at: $1) } },
@@ -105,6 +110,17 @@ extension JSONParsing {
         guard let quote = json[end..<closingQuote].firstIndex(of: Self.quote) else { return false }
         let kind: JSONTree.Node.Kind = closingQuote - 1 - (quote + 1) == decodedLength ? .text : .escapedText
         return add(kind, from: quote + 1, to: closingQuote - 1)
+    }
+
+    private mutating func addName(_ decoded: UnsafeBufferPointer<UInt8>, to closingQuote: Int) -> Bool {
+        guard addText(decodedLength: decoded.count, to: closingQuote) else { return false }
+        if nodes.last?.kind == .escapedText {
+            nodes.removeLast()
+            decodedNames += decoded
+            let end = json.count + decodedNames.count
+            append(.text, from: end - decoded.count, to: end)
+        }
+        return true
     }
 
     private mutating func append(_ kind: JSONTree.Node.Kind, from start: Int, to end: Int) {

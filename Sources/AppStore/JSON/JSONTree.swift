@@ -20,16 +20,17 @@ final class JSONTree: Sendable {
     }
 
     let nodes: [Node]
+    /// The text, and behind it the names that are written with escapes in it.
     private let json: [UInt8]
 
     /// Nothing where the bytes are not one JSON object in UTF-8.
     init?(_ json: [UInt8]) {
         // yajl lets overlong forms and halves of surrogate pairs pass.
         guard (try? UTF8Span(validating: json.span)) != nil,
-            let nodes = json.withUnsafeBufferPointer(JSONParsing.nodes)
+            let parsed = json.withUnsafeBufferPointer(JSONParsing.parsed)
         else { return nil }
-        self.nodes = nodes
-        self.json = json
+        self.nodes = parsed.nodes
+        self.json = parsed.decodedNames.isEmpty ? json : json + parsed.decodedNames
     }
 
     /// Where the value of an object's member stands; of several with one name, the first counts.
@@ -38,7 +39,7 @@ final class JSONTree: Sendable {
         return json.withUnsafeBytes { json in
             var place = object + 1
             while place < end {
-                if isName(nodes[place], at: place, name, in: json) { return place + 1 }
+                if Self.spells(name, json[nodes[place].range]) { return place + 1 }
                 place = Int(nodes[place + 1].next)
             }
             return nil
@@ -73,9 +74,9 @@ final class JSONTree: Sendable {
         return text == "-0" ? "0" : text
     }
 
-    private func isName(_ node: Node, at index: Int, _ name: StaticString, in json: UnsafeRawBufferPointer) -> Bool {
-        guard node.kind == .text else { return string(at: index) == name.description }
-        guard node.range.count == name.utf8CodeUnitCount, let start = json.baseAddress else { return false }
-        return memcmp(start + node.range.lowerBound, name.utf8Start, name.utf8CodeUnitCount) == 0
+    private static func spells(_ name: StaticString, _ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+        guard bytes.count == name.utf8CodeUnitCount else { return false }
+        guard let start = UnsafeRawBufferPointer(rebasing: bytes).baseAddress else { return true }
+        return memcmp(start, name.utf8Start, name.utf8CodeUnitCount) == 0
     }
 }

@@ -59,6 +59,16 @@ import Testing
         #expect(object.text("statu") == nil)
     }
 
+    @Test func findsAFieldBehindManyNamesWithEscapes() throws {
+        let names = (0..<10_000).map { #""\u0061\#($0)": {"\u0062\n": "\u0063"}, "# }.joined()
+        let object = try object(#"{\#(names)"\u0061": "\u0061", "a9": 9, "": 1}"#)
+        #expect(object.text("a") == "a")
+        #expect(object.integer("") == 1)
+        #expect(object.object("a9999")?.text("b\n") == "c")
+        #expect(object.object("a9")?.text("b\n") == "c")
+        #expect(object.object("a0")?.text("b") == nil)
+    }
+
     @Test func takesTheFirstOfFieldsWithOneName() throws {
         let object = try object(#"{"a": null, "b": "1", "b": "2", "a": "3"}"#)
         #expect(object.text("b") == "1")
