@@ -66,6 +66,28 @@ import Testing
         }
     }
 
+    /// A dry run judges the ledger as it is, also what its server has done with it since the last night.
+    @Test func aDryRunHoldsOnALedgerThatWasClaimedFrom() async throws {
+        try await withPlay { play in
+            let early = play.buy("2000000000000001", hoursAgo: 90)
+            let late = play.buy("2000000000000002", hoursAgo: 80)
+            try await play.upload(play.receipt([early, late]), for: late)
+            _ = try await play.night()
+            #expect(try await play.claim(early) == "delivered")
+            let next = play.buy("2000000000000003", hoursAgo: 2)
+            try await play.admit(next)
+            #expect(try await play.claim(next) == "delivered")
+            var findings = Collector()
+            let report = try await NightlyJob(
+                settings: play.settings, programVersion: "test", log: { _ in }, progress: { _ in }
+            ).run(
+                RunOptions(isDryRun: true, now: play.began + 90_000), stop: StopSignal(), findings: &findings)
+            #expect(findings.cases.map(\.key.id.text) == [late.id])
+            #expect(report.totals.imbalances == [])
+            #expect(report.totals.claimed.transactions == 2)
+        }
+    }
+
     @Test func leavesNoTraceOfADryRunThatReportsTheSame() async throws {
         try await withStage { stage in
             let tables = [
