@@ -82,7 +82,7 @@ public struct ImportJob: Sendable {
 
     private func connect(_ kind: ImportKind) async throws(LedgerError) -> LedgerSession {
         let session = try await LedgerSession.connectToCurrentSchema(ledger)
-        try await session.prepareImport(of: kind)
+        try await patiently { () async throws(LedgerError) in try await session.prepareImport(of: kind) }
         return session
     }
 

@@ -64,7 +64,10 @@ public struct SalesJob: Sendable {
             let session = try await LedgerSession.connectToCurrentSchema(
                 LedgerSettings(database: settings.database, statementTimeout: settings.statementTimeout))
             defer { session.close() }
-            try await session.prepareSales()
+            // Many sessions that make their tables at once wait for each other in PostgreSQL's catalogue.
+            try await patiently(for: Self.patience) { () async throws(LedgerError) in
+                try await session.prepareSales()
+            }
             var read: [SalesFile] = []
             for file in files { read.append(try await self.read(file, session, stop: stop, refused: receive)) }
             return try await compare(read, session)

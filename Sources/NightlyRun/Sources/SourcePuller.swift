@@ -49,7 +49,7 @@ struct SourcePuller {
             rows: SourceRows(kind: source.kind, apps: Set(settings.apps.map(\.app.bundleID)), present: present))
         var problem: String?
         do {
-            try await session.prepareImport(of: source.kind)
+            try await patiently { () async throws(LedgerError) in try await session.prepareImport(of: source.kind) }
             switch source.origin {
             case .query(let query): try await pull.pull(query)
             case .folder(let path): try await pull.pull(folder: path)
