@@ -52,7 +52,7 @@ extension LedgerSession {
                             PARTITION BY receipts.payload_sha256, receipts.bundle_id
                             ORDER BY receipts.receipt_id) = 1 AS is_first
                     FROM chosen
-                    -- By the primary key, however small the inbox is: a scan would read every payload of it.
+                    -- By the primary key, however small the inbox is: for each batch a scan reads all of it.
                     CROSS JOIN LATERAL (
                         SELECT * FROM iap.receipts AS found
                         WHERE found.bucket = chosen.bucket AND found.receipt_id = chosen.receipt_id

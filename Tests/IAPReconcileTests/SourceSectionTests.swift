@@ -49,6 +49,18 @@ import Testing
         #expect(found.map(\.origin) == [.query(expected)])
     }
 
+    /// Nobody writes into it: whoever opened it to read would wait for ever.
+    @Test func aPipeIsNoQuery() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "pipe-\(UUID().uuidString)")
+            .path(percentEncoded: false)
+        #expect(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        let error = try #require(throws: ConfigurationError.self) {
+            _ = try sources("[source orders]\nconninfo = x\nquery_file = \(path)")
+        }
+        #expect(error.text.contains("is no regular file"))
+    }
+
     @Test(
         arguments: [
             ("[source deliverd]\nquery = x", "delivered"), ("[source]\nquery = x", "such as [source delivered]"),

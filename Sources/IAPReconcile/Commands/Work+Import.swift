@@ -42,22 +42,11 @@ enum ImportText {
         return "\(options.kind.rawValue) from \(options.file)\n" + table.joined()
     }
 
-    /// Why a file can't be imported, and what to do.
+    /// Why a file can't be imported, and what to do: where a column is unknown, the one that was meant.
     static func text(_ error: ImportError) -> String {
-        switch error {
-        case .unreadable(let file, let why): "\(file) can't be read: \(why)"
-        case .noHeader(let file): "\(file) is empty: a CSV file begins with a header that names its columns"
-        case .badHeader(let file, let why): "the header of \(file) \(why)"
-        case .unknownColumn(let name, let kind, let known):
-            "\(kind.rawValue) have no column “\(name.prefix(100))”\(meant(by: name, among: known))"
-        case .repeatedColumn(let name): "the header names the column “\(name)” twice"
-        case .missingColumns(let names, let kind):
-            "\(kind.rawValue) need the column\(names.count == 1 ? "" : "s") \(names.joined(separator: ", "))"
-        }
-    }
-
-    private static func meant(by name: String, among known: [String]) -> String {
-        let suggestion = NearestName.suggestion(for: String(name.prefix(100)), in: known)
-        return suggestion.isEmpty ? "; they may have \(known.joined(separator: ", "))" : suggestion
+        guard case .unknownColumn(let column, let kind, let known) = error else { return error.description }
+        let name = String(column.prefix(100))
+        let suggestion = NearestName.suggestion(for: name, in: known)
+        return suggestion.isEmpty ? error.description : "\(kind.rawValue) have no column “\(name)”\(suggestion)"
     }
 }

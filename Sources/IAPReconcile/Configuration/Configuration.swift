@@ -24,23 +24,20 @@ struct Configuration {
 extension Configuration {
     /// Reads the file.
     static func read(_ path: String, secrets: Secrets) throws(ConfigurationError) -> Configuration {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            let reason = String(cString: strerror(errno))
+        let file: RegularFile
+        let data: Data
+        do {
+            file = try RegularFile(path)
+            data = try file.read()
+        } catch {
             throw ConfigurationError(
-                file: path, line: nil,
-                text: "the configuration can't be read: \(reason); name another with --config FILE")
+                file: path, line: nil, text: "the configuration \(error); name another with --config FILE")
         }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            let data = try? file.readToEnd() ?? Data()
-        else { throw ConfigurationError(file: path, line: nil, text: "the configuration is no regular file") }
         guard let text = String(data: data, encoding: .utf8), !text.contains("\0") else {
             throw ConfigurationError(file: path, line: nil, text: "the configuration is not text in UTF-8")
         }
         return try parse(
-            text, file: path, isReadableByOthers: status.st_mode & 0o004 != 0, secrets: secrets)
+            text, file: path, isReadableByOthers: file.permissions & 0o004 != 0, secrets: secrets)
     }
 
     /// Parses what a file of this name holds.

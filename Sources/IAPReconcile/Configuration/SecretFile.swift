@@ -26,22 +26,18 @@ enum SecretFile {
     private static func read(
         _ path: String, forbidden: mode_t, _ setting: Setting
     ) throws(ConfigurationError) -> Secret {
-        // Opened first and looked at through the descriptor, so that the file looked at is the file read. Without
-        // waiting, for a pipe would keep the job waiting.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            throw setting.error("the secret “\(path)” can't be read: \(String(cString: strerror(errno)))")
+        let file: RegularFile
+        let data: Data
+        do throws(RegularFile.Problem) {
+            file = try RegularFile(path)
+            data = try file.read(upTo: 65_536)
+        } catch {
+            throw setting.error("the secret “\(path)” \(error)")
         }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw setting.error("the secret “\(path)” is no regular file")
-        }
-        guard status.st_mode & forbidden == 0 else {
-            let mode = String(status.st_mode & 0o777, radix: 8)
+        guard file.permissions & forbidden == 0 else {
+            let mode = String(file.permissions, radix: 8)
             throw setting.error("the secret “\(path)” may be read by others (mode \(mode)); run: chmod 600 \(path)")
         }
-        let data = (try? file.read(upToCount: 65_536)) ?? Data()
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else { throw setting.error("the secret “\(path)” is empty") }
         return Secret(text)

@@ -81,8 +81,11 @@ struct Setting {
     /// - Parameter longest: bytes.
     func text(ofFile longest: Int) throws(ConfigurationError) -> String {
         let path = try nonEmpty()
-        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: longest + 1) else {
-            throw error("“\(path)” can't be read: \(String(cString: strerror(errno)))")
+        let data: Data
+        do {
+            data = try RegularFile(path).read(upTo: longest + 1)
+        } catch {
+            throw self.error("“\(path)” \(error)")
         }
         guard data.count <= longest, let text = String(data: data, encoding: .utf8),
             text.contains(where: { !$0.isWhitespace }), !text.contains("\0")

@@ -12,3 +12,19 @@ public enum ImportError: Error, Sendable {
     case repeatedColumn(String)
     case missingColumns([String], kind: ImportKind)
 }
+
+extension ImportError: CustomStringConvertible {
+    /// Why the file can't be imported, and what to do.
+    public var description: String {
+        switch self {
+        case .unreadable(let file, let why): "\(file) can't be read: \(why)"
+        case .noHeader(let file): "\(file) is empty: a CSV file begins with a header that names its columns"
+        case .badHeader(let file, let why): "the header of \(file) \(why)"
+        case .unknownColumn(let name, let kind, let known):
+            "\(kind.rawValue) have no column “\(name.prefix(100))”; they may have \(known.joined(separator: ", "))"
+        case .repeatedColumn(let name): "the column “\(name)” is there twice"
+        case .missingColumns(let names, let kind):
+            "\(kind.rawValue) need the column\(names.count == 1 ? "" : "s") \(names.joined(separator: ", "))"
+        }
+    }
+}

@@ -38,8 +38,9 @@ extension Doctor {
             case .folder(let path): return try await finding(onFolder: path, of: source, rows)
             }
         } catch {
-            let text = (error as? ImportError).map(SourceRows.text) ?? String(describing: error)
-            return Finding(Self.name(of: source), .wrong, text, remedy: "Mend the section [source \(source.name)].")
+            return Finding(
+                Self.name(of: source), .wrong, String(describing: error),
+                remedy: "Mend the section [source \(source.name)].")
         }
     }
 

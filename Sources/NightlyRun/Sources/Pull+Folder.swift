@@ -17,7 +17,7 @@ extension Pull {
             } catch let error as LedgerError {
                 throw error
             } catch let error as ImportError {
-                problems.append(SourceRows.text(error))
+                problems.append(error.description)
             } catch is GunzipSource.Damaged {
                 problems.append("\(file.name) is damaged: it is no whole gzip file")
             }
@@ -27,7 +27,9 @@ extension Pull {
 
     private func pull(_ file: SourceFile, in folder: String) async throws {
         let reader = try Self.reader(of: file, in: folder, kind: source.kind, stop: stop)
-        try await session.forgetRefusedRows(of: source.name, file: file.name)
+        try await session.importLastingly(source.kind, log: log) { () async throws(LedgerError) in
+            try await session.forgetRefusedRows(of: source.name, file: file.name)
+        }
         while let lines = try await reader.next() {
             var judged = SourceRows.Judged()
             judged.refused = lines.refused.map { Self.refused($0, in: file) }

@@ -23,7 +23,7 @@ struct SourceRows {
         do {
             return try kind.fields(inColumns: names)
         } catch {
-            throw SourceError(Self.text(error))
+            throw SourceError(error.description)
         }
     }
 
@@ -58,19 +58,6 @@ struct SourceRows {
             return judged.refused.append(RefusedRow(problem, id: line.name))
         }
         judged.lines.append(line)
-    }
-
-    static func text(_ error: ImportError) -> String {
-        switch error {
-        case .unreadable(let file, let why): "\(file) can't be read: \(why)"
-        case .noHeader(let file): "\(file) is empty: a CSV file begins with a header that names its columns"
-        case .badHeader(let file, let why): "the header of \(file) \(why)"
-        case .unknownColumn(let name, let kind, let known):
-            "\(kind.rawValue) have no column “\(name.prefix(100))”; they may have \(known.joined(separator: ", "))"
-        case .repeatedColumn(let name): "the column “\(name)” is there twice"
-        case .missingColumns(let names, let kind):
-            "\(kind.rawValue) need the column\(names.count == 1 ? "" : "s") \(names.joined(separator: ", "))"
-        }
     }
 }
 
