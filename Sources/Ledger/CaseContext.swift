@@ -102,12 +102,18 @@ extension LedgerSession {
 
 // MARK: Neighbours
 
-/// Which transactions each receipt holds, for which it was uploaded, and to whom those that were delivered went.
+/// For which of its transactions each receipt was uploaded, and to whom those that were delivered went.
 private struct DeliveredNeighbours {
-    var held: [Int64: [TransactionKey]] = [:]
-    /// For which of them each receipt was uploaded.
-    var named: [Int64: Set<TransactionKey>] = [:]
-    var users: [TransactionKey: String] = [:]
+    private var named: [Int64: Set<TransactionKey>] = [:]
+    private var delivered: [Int64: [(key: TransactionKey, userID: String)]] = [:]
+
+    mutating func add(_ row: Row) throws {
+        let (receiptID, key) = (try row.decode("receipt_id", as: Int64.self), try TransactionKey(row))
+        if try row.decode("is_named", as: Bool.self) { named[receiptID, default: []].insert(key) }
+        if let userID = try row.decode("user_id", as: String?.self) {
+            delivered[receiptID, default: []].append((key, userID))
+        }
+    }
 
     /// Whether each receipt that held it was uploaded for another purchase.
     func onlyCameWithOthers(_ facts: CaseFacts) -> Bool {
@@ -121,8 +127,8 @@ private struct DeliveredNeighbours {
 
     /// To whom other purchases of a case's receipts were delivered; at most ten.
     func users(beside facts: CaseFacts) -> [String] {
-        let neighbours = facts.sightings.filter(\.isInReceipt).flatMap { held[$0.receiptID] ?? [] }
-        return Array(neighbours.filter { $0 != facts.key }.compactMap { users[$0] }.unique.prefix(10))
+        let neighbours = facts.sightings.filter(\.isInReceipt).flatMap { delivered[$0.receiptID] ?? [] }
+        return Array(neighbours.filter { $0.key != facts.key }.map(\.userID).unique.prefix(10))
     }
 }
 
@@ -131,26 +137,22 @@ extension LedgerSession {
         let receiptIDs = Set(page.flatMap { $0.sightings.filter(\.isInReceipt).map(\.receiptID) }).sorted()
         var found = DeliveredNeighbours()
         guard !receiptIDs.isEmpty else { return found }
-        let held = try await connection.query(
+        // What was neither named nor delivered tells nothing: of a receipt with years of purchases, that is most.
+        let told = try await connection.query(
             """
-            SELECT receipt_id, transaction_id, bundle_id, environment, is_named
+            SELECT receipt_id, transaction_id, bundle_id, environment, is_named, delivered.user_id
             FROM sightings
-            WHERE receipt_id = ANY (\(receiptIDs)) AND in_receipt
+            LEFT JOIN LATERAL (
+                SELECT user_id
+                FROM iap.black
+                WHERE black.transaction_id = sightings.transaction_id AND black.bundle_id = sightings.bundle_id
+                    AND black.environment = sightings.environment
+                OFFSET 0
+            ) AS delivered ON true
+            WHERE receipt_id = ANY (\(receiptIDs)) AND in_receipt AND (is_named OR delivered.user_id IS NOT NULL)
             ORDER BY receipt_id, transaction_id
             """)
-        for row in held {
-            let (receiptID, key) = (try row.decode("receipt_id", as: Int64.self), try TransactionKey(row))
-            found.held[receiptID, default: []].append(key)
-            if try row.decode("is_named", as: Bool.self) { found.named[receiptID, default: []].insert(key) }
-        }
-        let ids = Set(found.held.values.joined().map(\.id.text)).sorted()
-        let delivered = try await connection.query(
-            """
-            SELECT transaction_id, bundle_id, environment, user_id
-            FROM iap.black
-            WHERE transaction_id = ANY (\(ids)) AND user_id IS NOT NULL
-            """)
-        for row in delivered { found.users[try TransactionKey(row)] = try row.decode("user_id", as: String.self) }
+        for row in told { try found.add(row) }
         return found
     }
 }

@@ -69,7 +69,15 @@ public final class LedgerSession {
                     settings.database, applicationName: "iap-reconcile",
                     statementTimeout: settings.statementTimeout, lockTimeout: lockTimeout,
                     idleInTransactionTimeout: idleInTransactionTimeout, searchPath: "iap, pg_temp",
-                    furtherParameters: settings.present.map { ["iap.present": $0.formatted(.iso8601)] } ?? [:])))
+                    furtherParameters: parameters(settings))))
+    }
+
+    /// Statements are many and short, or few and only as long as the night's news: to compile them takes longer than it
+    /// saves, which was a seventh of a night.
+    private static func parameters(_ settings: LedgerSettings) -> [String: String] {
+        var parameters = ["jit": "off"]
+        parameters["iap.present"] = settings.present.map { $0.formatted(.iso8601) }
+        return parameters
     }
 
     /// Opens the connection again after it was lost. Its locks are gone; the caller takes them anew. Where the network

@@ -154,15 +154,17 @@ extension LedgerSession {
                                 assessed.likelihood, assessed.reasons, assessed.action, assessed.owner_user_ids,
                                 assessed.candidates, assessed.order_ids, assessed.periods)
                 ), held AS MATERIALIZED (
-                    -- Whoever would claim it now waits for this to commit; what somebody claims now is left out.
-                    SELECT news.*
+                    -- Whoever would claim it now waits for this to commit; what somebody claims now is left out. By
+                    -- the primary key: the planner takes white for as small as it was before this night.
+                    SELECT news.*, found.place
                     FROM news
-                    CROSS JOIN LATERAL (
-                        SELECT FROM transactions AS found
-                        WHERE found.transaction_id = news.transaction_id AND found.bundle_id = news.bundle_id
-                            AND found.environment = news.environment AND found.place = 'white'
+                    LEFT JOIN LATERAL (
+                        SELECT place FROM transactions AS t
+                        WHERE t.transaction_id = news.transaction_id AND t.bundle_id = news.bundle_id
+                            AND t.environment = news.environment
+                        OFFSET 0
                         FOR KEY SHARE SKIP LOCKED
-                    ) AS owed
+                    ) AS found ON true
                 ), stored AS (
                     INSERT INTO cases AS known (
                         transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
@@ -171,6 +173,7 @@ extension LedgerSession {
                         transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
                         candidates, order_ids, periods, \(now), \(runID), \(now), \(runID)
                     FROM held
+                    WHERE place = 'white'
                     ORDER BY transaction_id, bundle_id, environment
                     ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
                     SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL,
@@ -200,16 +203,15 @@ extension LedgerSession {
                         ORDER BY transaction_id, bundle_id, environment
                     ) AS event
                 )
-                SELECT news.transaction_id
-                FROM news
-                WHERE NOT EXISTS (
-                    SELECT FROM held
-                    WHERE held.transaction_id = news.transaction_id AND held.bundle_id = news.bundle_id
-                        AND held.environment = news.environment)
-                    AND EXISTS (
-                        SELECT FROM transactions AS found
-                        WHERE found.transaction_id = news.transaction_id AND found.bundle_id = news.bundle_id
-                            AND found.environment = news.environment AND found.place = 'white')
+                SELECT held.transaction_id
+                FROM held
+                CROSS JOIN LATERAL (
+                    SELECT place FROM transactions AS t
+                    WHERE t.transaction_id = held.transaction_id AND t.bundle_id = held.bundle_id
+                        AND t.environment = held.environment
+                    OFFSET 0
+                ) AS found
+                WHERE held.place IS NULL AND found.place = 'white'
                 """)
             return try rows.map { try $0.id("transaction_id") }
         }

@@ -204,7 +204,7 @@ private struct Crowd {
     static let late: TimeInterval = 86_400
     /// So many deliveries are compared with each case, between a least and a most that takes a few seconds.
     private static let deliveriesOfCase = 100
-    private static let deliveries = 20_000...100_000
+    private static let deliveries = 20_000...50_000
     /// Among so many of the latest deliveries is the one of the latest purchase: not all are made at once.
     static let latest = 1000
 
