@@ -35,10 +35,10 @@ fuzz:
 	@FUZZ="$(FUZZ)" RUNS="$(RUNS)" SEED="$(SEED)" INPUT="$(INPUT)" .ci/fuzz
 
 # The benchmarks, each beside a limit taken in the same run: a table, and .build/bench/results.json.
-# BENCH=name runs one of them.
+# BENCH=name runs one of them; BENCH=peers PEERS=FILE plays nights beside other programs by a script.
 bench:
 	@.ci/install-packages bench
-	@.ci/bench $(BENCH)
+	@PEERS="$(PEERS)" PEERS_OPTIONS="$(PEERS_OPTIONS)" .ci/bench $(BENCH)
 
 lint:
 	@.ci/with-swift swift format lint --strict -r Sources Tests Package.swift

@@ -14,7 +14,7 @@ enum Benchmark: String, CaseIterable {
         case .report: try await ReportStage.measure(bench)
         case .page: try await ReportStage.page(bench)
         case .emptyNight: try await Nights.empty(bench)
-        case .night: try await Nights.growing(bench)
+        case .night: try await NightCost.measure(bench) + Nights.growing(bench)
         case .workers: try await Nights.sharedByWorkers(bench)
         case .rough: try await Nights.onRoughDay(bench)
         case .black: try await BlackTable.nights(bench)

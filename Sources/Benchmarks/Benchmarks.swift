@@ -37,6 +37,11 @@ enum Benchmarks {
         let file = "\(bench.scratch)/results.json"
         try Results(measurements: found).write(to: file)
         print("\n\(Machine.current.text)\n\(file)")
+        if let dearer = found.first(where: { $0.isGuard && $0.isMet == false }) {
+            throw BenchmarkError(
+                "\(dearer.what) is \(Decimals.text(dearer.ratio)) times what it was: a profile says why, and "
+                    + "Sources/Benchmarks/NightCost.swift holds the figure if it has to be so")
+        }
     }
 
     private static func parse(_ arguments: [String]) -> (Bench, names: [Benchmark])? {

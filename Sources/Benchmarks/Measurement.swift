@@ -37,6 +37,8 @@ struct Measurement: Encodable {
     /// What the limit is.
     let against: String
     let aim: Aim?
+    /// Whether a run that misses the aim fails.
+    var isGuard = false
 
     var ratio: Double { value / limit }
     var isMet: Bool? { aim.map { $0.isMet(by: ratio) } }

@@ -10,6 +10,8 @@ final class Program: Sendable {
         let seconds: Double
         /// The most memory that was resident, in megabytes.
         let peakMemory: Double
+        /// Seconds of processors that it and its threads took.
+        let processor: Double
     }
 
     /// Starts a program whose standard output and error go to a file.
@@ -44,13 +46,15 @@ final class Program: Sendable {
         let start = ContinuousClock.now
         var peak = 0.0
         var status: Int32 = 0
-        while waitpid(identifier, &status, WNOHANG) == 0 {
+        var usage = rusage()
+        while wait4(identifier, &status, WNOHANG, &usage) == 0 {
             peak = max(peak, memory)
             try await Task.sleep(for: .milliseconds(2))
         }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         guard status == 0 else { throw BenchmarkError("\(name) ended with \(status >> 8): \(said() ?? "")") }
-        return Ended(seconds: seconds, peakMemory: peak)
+        let processor = [usage.ru_utime, usage.ru_stime].map { Double($0.tv_sec) + Double($0.tv_usec) / 1e6 }
+        return Ended(seconds: seconds, peakMemory: peak, processor: processor.reduce(0, +))
     }
 
     /// Ends it and waits until it has.

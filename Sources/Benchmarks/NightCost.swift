@@ -1,0 +1,72 @@
+import Foundation
+import PostgreSQL
+
+/// What a night costs processors, and a guard that nobody makes it dearer without a word: beside what a fixed piece of
+/// work costs on the same machine in the same minute.
+enum NightCost {
+    /// What each cost when it was measured last, in seconds of the fixed work for a night of 10,000 receipts of 10
+    /// transactions each, all new: on two cores of a Xeon.
+    private static let job = 14.5
+    private static let server = 28.5
+
+    /// More than so many times as much, and the run fails.
+    private static let tolerated = 1.25
+    private static let transactions = 10
+
+    static func measure(_ bench: Bench) async throws -> [Measurement] {
+        let source = try await bench.filledDatabase(receipts: Nights.fewReceipts)
+        var unit = Double.infinity
+        var job = Double.infinity
+        var server = Double.infinity
+        for _ in 0..<3 {
+            unit = min(unit, fixedWork())
+            let before = try await serverProcessor(bench)
+            job = min(job, try await Nights.night(bench, on: source, grace: "30d").processor)
+            server = min(server, try await serverProcessor(bench) - before)
+        }
+        return figures("the job's processor", job, unit, limit: Self.job)
+            + figures("PostgreSQL's processor", server, unit, limit: Self.server)
+    }
+
+    private static func figures(_ what: String, _ seconds: Double, _ unit: Double, limit: Double) -> [Measurement] {
+        let receipts = Double(Nights.fewReceipts)
+        func cost(_ things: String, _ count: Double) -> Measurement {
+            Measurement(
+                benchmark: "night", what: "\(what), a \(things)", value: seconds / count * 1e6, unit: "µs",
+                limit: limit * unit / count * 1e6, against: "what it cost when it was measured last",
+                aim: .atMost(tolerated), isGuard: true)
+        }
+        return [cost("receipt of 10", receipts), cost("transaction", receipts * Double(transactions))]
+    }
+
+    /// Seconds of a processor that a fixed piece of work takes: it hashes, sorts and walks memory, as a night does.
+    private static func fixedWork() -> Double {
+        Timing.processor {
+            var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+            var numbers = (0..<1_000_000).map { _ in
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                return state
+            }
+            numbers.sort()
+            var found: [UInt64: Int] = [:]
+            for (index, number) in numbers.enumerated() { found[number &* 0x2545_F491_4F6C_DD1D] = index }
+            precondition(found.count == numbers.count)
+        }
+    }
+
+    /// Seconds of processors that the server's sessions took which have ended.
+    private static func serverProcessor(_ bench: Bench) async throws -> Double {
+        let connection = try await Connection.connect(ConnectionSettings(bench.conninfo("postgres")))
+        let rows = try await connection.query("SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1) AS pid")
+        connection.close()
+        // The sessions of the night end a moment after it.
+        try await Task.sleep(for: .milliseconds(500))
+        guard let pid = try rows.first?.decode("pid", as: String.self),
+            let line = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+            let ticks = line.split(separator: ")").last?.split(separator: " ").dropFirst(13).prefix(2)
+        else { throw BenchmarkError("the time of PostgreSQL's sessions can't be read") }
+        return ticks.compactMap { Double($0) }.reduce(0, +) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+}
