@@ -123,7 +123,7 @@ enum RecordStage {
         for bucket in 0..<64 {
             var end = Data()
             while true {
-                let batch = try await session.nextBatch(bucket: bucket, after: end, limit: 500, now: Date())
+                let batch = try await session.nextBatch(buckets: [bucket], after: end, limit: 500, now: Date())
                 end = batch.end
                 batches.append(batch)
                 if batch.isLast { break }
@@ -139,8 +139,7 @@ enum RecordStage {
         defer { session.close() }
         for batch in night.batches {
             let record = BatchRecord(
-                runID: runID, bucket: batch.bucket, now: night.now, sightings: batch.sightings,
-                receipts: batch.receipts)
+                runID: runID, now: night.now, sightings: batch.sightings, receipts: batch.receipts)
             _ = try await session.record(record)
         }
     }
@@ -153,7 +152,7 @@ enum RecordStage {
 
         init(_ batch: InboxBatch) throws {
             let waiting = batch.groups.flatMap(\.receipts)
-            bucket = batch.bucket
+            bucket = batch.buckets.first ?? 0
             sightings = try waiting.flatMap { try RecordStage.sightings($0) }
             receipts = waiting.map { TriedReceipt(id: $0.id, outcome: .verified) }
         }

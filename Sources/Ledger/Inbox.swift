@@ -2,13 +2,13 @@ public import Foundation
 import PostgreSQL
 public import Reconciliation
 
-/// One bucket's due receipts, as far as a batch holds them.
+/// Due receipts of some buckets, as far as a batch holds them.
 public struct InboxBatch: Sendable {
-    public let bucket: Int
+    public let buckets: [Int]
     public let groups: [PayloadGroup]
-    /// Where the next batch of this bucket begins.
+    /// Where the next batch of these buckets begins.
     public let end: Data
-    /// Whether the bucket holds nothing due after it.
+    /// Whether the buckets hold nothing due after it.
     public let isLast: Bool
 
     public var receiptCount: Int { groups.reduce(0) { $0 + $1.receipts.count } }
@@ -29,18 +29,25 @@ extension LedgerSession {
         }
     }
 
-    /// The next due receipts of a bucket, in the order of their payloads. Receipts of one payload stay together,
+    /// The next due receipts of some buckets, in the order of their payloads. Receipts of one payload stay together,
     /// and the payload comes once for all of them; `payloadBytes` bounds what the batch holds in memory.
     public func nextBatch(
-        bucket: Int, after: Data, limit: Int, payloadBytes: Int = 16 * 1024 * 1024, now: Date
+        buckets: [Int], after: Data, limit: Int, payloadBytes: Int = 16 * 1024 * 1024, now: Date
     ) async throws(LedgerError) -> InboxBatch {
         try await translating {
+            // Of one bucket, which may be large, the index gives them in order.
+            let isAmongThem: SQL =
+                if let only = buckets.first, buckets.count == 1 {
+                    "bucket = \(Int16(only))"
+                } else {
+                    "bucket = ANY (\(buckets.map(Int16.init)))"
+                }
             let rows = try await connection.query(
                 """
                 WITH chosen AS (
                     SELECT bucket, receipt_id, payload_sha256
                     FROM iap.receipts
-                    WHERE bucket = \(Int16(bucket)) AND next_attempt_at IS NOT NULL AND next_attempt_at <= \(now)
+                    WHERE \(isAmongThem) AND next_attempt_at IS NOT NULL AND next_attempt_at <= \(now)
                         AND payload_sha256 > \(after)
                     ORDER BY payload_sha256
                     FETCH FIRST (\(limit)) ROWS WITH TIES
@@ -81,7 +88,7 @@ extension LedgerSession {
                 WHERE bytes <= \(payloadBytes) OR place = 1
                 ORDER BY payload_sha256, bundle_id, receipt_id
                 """)
-            return try InboxBatch(bucket: bucket, rows: rows, after: after, limit: limit)
+            return try InboxBatch(buckets: buckets, rows: rows, after: after, limit: limit)
         }
     }
 
@@ -101,7 +108,7 @@ extension LedgerSession {
 }
 
 extension InboxBatch {
-    fileprivate init(bucket: Int, rows: [Row], after: Data, limit: Int) throws {
+    fileprivate init(buckets: [Int], rows: [Row], after: Data, limit: Int) throws {
         var groups: [(bundleID: String, payload: String, receipts: [InboxReceipt])] = []
         for row in rows {
             if let payload = try row.decode("payload", as: String?.self) {
@@ -111,7 +118,7 @@ extension InboxBatch {
         }
         let chosen = try rows.first?.decode("chosen", as: Int.self) ?? 0
         self.init(
-            bucket: bucket,
+            buckets: buckets,
             groups: groups.map { PayloadGroup(bundleID: $0.bundleID, payload: $0.payload, receipts: $0.receipts) },
             end: try rows.last?.decode("payload_sha256") ?? after, isLast: chosen < limit && rows.count == chosen)
     }

@@ -2,57 +2,57 @@ import Foundation
 import Ledger
 import Reconciliation
 
-/// Gives one worker its batches: takes a bucket, owns it, reads it to its end, takes the next.
+/// Gives one worker its batches: takes some buckets that fill a batch, or one that fills several, owns them, reads them
+/// to their end, takes the next.
 struct BatchSource {
     let night: Night
-    private var bucket: Int?
+    /// Those in hand.
+    private var buckets: [Int] = []
     private var end = Data()
 
     init(night: Night) {
         self.night = night
     }
 
-    /// The next batch; nothing when no bucket is left or the night is ending. A bucket is freed by whoever records
-    /// its last batch.
+    /// The next batch; nothing when no bucket is left or the night is ending. Buckets are freed by whoever records
+    /// their last batch.
     mutating func next(_ session: LedgerSession) async throws(LedgerError) -> InboxBatch? {
-        while !night.isEnding {
-            guard let bucket = try await current(session) else { return nil }
-            checkpoint(.bucketOwned)
-            let limit = night.reserve(night.settings.batchSize)
-            guard limit > 0 else { return nil }
-            let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
-                [end, night] () async throws(LedgerError) in
-                try await patiently(for: night.settings.patience) { () async throws(LedgerError) in
-                    try await session.nextBatch(bucket: bucket, after: end, limit: limit, now: night.now)
-                }
+        guard !night.isEnding else { return nil }
+        let buckets = try await current(session)
+        guard !buckets.isEmpty else { return nil }
+        checkpoint(.bucketOwned)
+        let limit = night.reserve(night.settings.batchSize)
+        guard limit > 0 else { return nil }
+        let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
+            [end, night] () async throws(LedgerError) in
+            try await patiently(for: night.settings.patience) { () async throws(LedgerError) in
+                try await session.nextBatch(buckets: buckets, after: end, limit: limit, now: night.now)
             }
-            night.giveBack(limit - min(limit, batch.receiptCount))
-            checkpoint(.batchFetched)
-            end = batch.end
-            if batch.isLast { self.bucket = nil }
-            if batch.receiptCount > 0 { return batch }
-            // Empty, and so its last: there is nothing to record that would free it.
-            if !night.isDryRun { try await session.unlock(.bucket(bucket)) }
-            self.bucket = nil
         }
-        return nil
+        night.giveBack(limit - min(limit, batch.receiptCount))
+        checkpoint(.batchFetched)
+        end = batch.end
+        // An empty one is the last, too, and handed on as the others are: what was fetched before it is not recorded yet.
+        if batch.isLast { self.buckets = [] }
+        return batch
     }
 
-    /// The bucket in hand, else the next one that this worker comes to own. A dry run writes nothing and owns none.
-    private mutating func current(_ session: LedgerSession) async throws(LedgerError) -> Int? {
-        if let bucket { return bucket }
-        while let candidate = night.takeBucket() {
-            if night.isDryRun {
-                bucket = candidate
-            } else if try await session.tryLock(.bucket(candidate)) {
-                bucket = candidate
-            } else {
-                night.leave(bucket: candidate)
-                continue
+    /// The buckets in hand, else the next that this worker comes to own. A dry run writes nothing and owns none.
+    private mutating func current(_ session: LedgerSession) async throws(LedgerError) -> [Int] {
+        while buckets.isEmpty {
+            let candidates = night.takeBuckets()
+            guard !candidates.isEmpty else { break }
+            for candidate in candidates {
+                if night.isDryRun {
+                    buckets.append(candidate)
+                } else if try await session.tryLock(.bucket(candidate)) {
+                    buckets.append(candidate)
+                } else {
+                    night.leave(bucket: candidate)
+                }
             }
             end = Data()
-            return candidate
         }
-        return nil
+        return buckets
     }
 }

@@ -26,8 +26,8 @@ final class Night: Sendable {
         /// What other sessions' locks were in the way of, in this pass over the buckets.
         var leftOut = LeftOut()
         var troubles = Troubles()
-        /// Buckets that no worker of this run has taken yet.
-        var buckets: [Int] = []
+        /// Buckets that no worker of this run has taken yet, and how many receipts are due in each: the last first.
+        var buckets: [(number: Int, due: Int)] = []
     }
 
     init(
@@ -52,17 +52,33 @@ final class Night: Sendable {
     /// Whether no further batch should be taken.
     var isEnding: Bool { stop.isRequested || verifier.isAppleDown || state.withLock { $0.budget <= 0 } }
 
-    /// Lays out the buckets that workers may take.
-    func offer(_ buckets: [Int]) {
+    /// Lays out the buckets that workers may take, with how many receipts are due in each.
+    func offer(_ due: [Int: Int]) {
         state.withLock { state in
-            state.buckets = buckets.reversed()
+            state.buckets = due.sorted { $0.key > $1.key }.map { (number: $0.key, due: $0.value) }
             state.leftOut = LeftOut()
         }
     }
 
-    /// The next bucket that no worker of this run has taken.
-    func takeBucket() -> Int? {
-        state.withLock { $0.buckets.popLast() }
+    /// The next buckets that no worker of this run has taken: as many as together fill a batch, for in a small night
+    /// each holds a few receipts.
+    func takeBuckets() -> [Int] {
+        state.withLock { state in
+            var taken: [Int] = []
+            var due = 0
+            while let next = state.buckets.last, taken.isEmpty || due + next.due <= settings.batchSize {
+                taken.append(next.number)
+                due += next.due
+                state.buckets.removeLast()
+            }
+            return taken
+        }
+    }
+
+    /// Frees the buckets of which a batch is the last. A dry run owns none.
+    func free(_ batch: InboxBatch, _ session: LedgerSession) async throws(LedgerError) {
+        guard batch.isLast, !isDryRun else { return }
+        for bucket in batch.buckets { try await session.unlock(.bucket(bucket)) }
     }
 
     /// How many receipts the next batch may hold, taken off the run's limit; `returning` gives back what it did not

@@ -69,8 +69,8 @@ struct Run {
     }
 
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
-        try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due.keys.sorted()) {
-            try await step { try await session.dueReceipts(at: night.now).keys.sorted() }
+        try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due) {
+            try await step { try await session.dueReceipts(at: night.now) }
         }
         checkpoint(.inboxDone)
         var leftOut = try await step { try await self.leftOut() }

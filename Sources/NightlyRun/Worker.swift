@@ -68,11 +68,9 @@ struct Worker {
             night.log(
                 LogEntry(
                     .warning, "another session's lock stays in the way of a batch, which stays in the inbox",
-                    fields: ["bucket": String(verified.batch.bucket), "error": why], runID: night.runID))
+                    fields: ["buckets": verified.batch.bucketNames, "error": why], runID: night.runID))
         }
-        if verified.batch.isLast, !night.isDryRun {
-            try await session.unlock(.bucket(verified.batch.bucket))
-        }
+        try await night.free(verified.batch, session)
     }
 
     private func record(_ receipts: [TriedReceipt], of verified: Verified) async throws(LedgerError) {
@@ -80,8 +78,7 @@ struct Worker {
             () async throws(LedgerError) -> BatchTotals in
             let sightings = try await screen(verified.groups)
             let record = BatchRecord(
-                runID: night.runID, bucket: verified.batch.bucket, now: night.now, sightings: sightings,
-                receipts: receipts)
+                runID: night.runID, now: night.now, sightings: sightings, receipts: receipts)
             return try await patiently(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
                 try await session.record(record)
             }
@@ -95,7 +92,7 @@ struct Worker {
                 LogEntry(
                     .warning, "another session holds transactions, which stay as they are",
                     fields: [
-                        "bucket": String(verified.batch.bucket), "receipts": String(totals.receiptsHeld),
+                        "buckets": verified.batch.bucketNames, "receipts": String(totals.receiptsHeld),
                         "transactions": totals.locked.map(\.text).joined(separator: " "),
                     ], runID: night.runID))
         }
@@ -121,4 +118,8 @@ struct Worker {
             }
         }
     }
+}
+
+extension InboxBatch {
+    fileprivate var bucketNames: String { buckets.map(String.init).joined(separator: " ") }
 }

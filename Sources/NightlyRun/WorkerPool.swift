@@ -8,8 +8,10 @@ struct WorkerPool {
     let ledger: LedgerSettings
 
     /// Runs the workers over the buckets, and once more over what was left, for as long as that brings anything: a
-    /// run that was killed meanwhile leaves its buckets free. `due` says which buckets hold due receipts.
-    func work(_ session: LedgerSession, buckets: [Int], due: () async throws -> [Int]) async throws {
+    /// run that was killed meanwhile leaves its buckets free. `due` says how many receipts are due in each bucket.
+    func work(
+        _ session: LedgerSession, buckets: [Int: Int], due: () async throws -> [Int: Int]
+    ) async throws {
         var remaining = buckets
         while !remaining.isEmpty, !night.isEnding {
             let before = night.receipts.left

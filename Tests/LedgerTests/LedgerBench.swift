@@ -63,10 +63,9 @@ struct LedgerBench {
     func record(
         _ sightings: [SightedTransaction], receipts: [Int64], run: Int64 = 1, at now: Date, _ session: LedgerSession
     ) async throws -> BatchTotals {
-        let bucket = Int(try #require(receipts.first) & 63)
-        return try await session.record(
+        try await session.record(
             BatchRecord(
-                runID: run, bucket: bucket, now: now, sightings: sightings,
+                runID: run, now: now, sightings: sightings,
                 receipts: receipts.map { TriedReceipt(id: $0, outcome: .verified) }))
     }
 

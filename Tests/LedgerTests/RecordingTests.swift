@@ -18,13 +18,13 @@ import Testing
             let bucket = Int(first & 63)
             #expect(try await session.dueReceipts(at: began + 3600) == [bucket: 2])
             #expect(try await session.dueReceipts(at: began - 86_400).isEmpty)
-            let batch = try await session.nextBatch(bucket: bucket, after: Data(), limit: 10, now: began + 3600)
+            let batch = try await session.nextBatch(buckets: [bucket], after: Data(), limit: 10, now: began + 3600)
             #expect(batch.isLast && batch.receiptCount == 2)
             let group = try #require(batch.groups.first)
             #expect(group.payload == "one payload" && group.receipts.map(\.id) == [first, second].sorted())
             let ann = try #require(group.receipts.first { $0.userID == "ann" })
             #expect(ann.purposes.contains(.init(transactionID: "1", orderID: nil)))
-            let after = try await session.nextBatch(bucket: bucket, after: batch.end, limit: 10, now: began + 3600)
+            let after = try await session.nextBatch(buckets: [bucket], after: batch.end, limit: 10, now: began + 3600)
             #expect(after.groups.isEmpty && after.isLast)
         }
     }
@@ -134,7 +134,7 @@ import Testing
             let run = try await ledger.begin(at: began, session)
             let tried = TriedReceipt(id: receipt, outcome: .tryAgain(.appleUnreachable, "no answer"))
             _ = try await session.record(
-                BatchRecord(runID: run, bucket: Int(receipt & 63), now: began, sightings: [], receipts: [tried]))
+                BatchRecord(runID: run, now: began, sightings: [], receipts: [tried]))
             #expect(try await session.dueReceipts(at: began + 3600).isEmpty)
             var notices: [ReceiptNotice] = []
             try await session.forEachUnverifiedReceipt { notices.append($0) }
@@ -154,7 +154,7 @@ import Testing
             let run = try await ledger.begin(at: began, session)
             let tried = TriedReceipt(id: receipt, outcome: .unusable(.empty, "it is empty"))
             _ = try await session.record(
-                BatchRecord(runID: run, bucket: Int(receipt & 63), now: began, sightings: [], receipts: [tried]))
+                BatchRecord(runID: run, now: began, sightings: [], receipts: [tried]))
             for (now, count) in [(began, 1), (began + 31 * 86_400, 0)] {
                 var notices: [ReceiptNotice] = []
                 try await session.forEachUnusableReceipt(now: now) { notices.append($0) }

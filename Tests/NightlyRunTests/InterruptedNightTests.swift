@@ -49,11 +49,14 @@ import Testing
         }
     }
 
-    @Test func sharesTheBucketsAmongRuns() async throws {
+    /// Small batches are often the last of their buckets and full: only the next, empty one tells that nothing is left.
+    @Test(arguments: [128, 2])
+    func sharesTheBucketsAmongRuns(batchSize: Int) async throws {
         let undisturbed = try await undisturbedLedger()
         try await withStage { stage in
             var shared = stage
             shared.settings.workers = .shared
+            shared.settings.batchSize = batchSize
             async let one = shared.run()
             async let other = shared.run()
             let reports = try await [one.report, other.report]

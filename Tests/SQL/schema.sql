@@ -2027,7 +2027,7 @@ $$;
 
 COMMENT ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) IS 'Takes away the payloads of receipts of a bucket that were last tried before a moment and on which nothing is open, the oldest first, and so many at most; those of erased users whenever they were tried. Gives how many. The hash stays, by which the same upload is known again.';
 
-CREATE FUNCTION iap.record(run bigint, at timestamp with time zone, slice smallint) RETURNS iap.recorded
+CREATE FUNCTION iap.record(run bigint, at timestamp with time zone) RETURNS iap.recorded
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
@@ -2056,9 +2056,9 @@ BEGIN
     PERFORM set_config('lock_timeout', patience, true);
 
     -- What is new has not been seen in any receipt yet.
-    INSERT INTO sightings SELECT * FROM iap.sightings_of(entered, run, slice);
+    INSERT INTO sightings SELECT * FROM iap.sightings_of(entered, run);
     IF known <> '{}' THEN
-        PERFORM iap.sight_again(ARRAY(SELECT number FROM unnest(known)), run, slice);
+        PERFORM iap.sight_again(ARRAY(SELECT number FROM unnest(known)), run);
     END IF;
 
     FOR total IN
@@ -2093,7 +2093,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.record(run bigint, at timestamp with time zone, slice smallint) IS 'Takes the batch that is staged in the session''s tables heard and seen into the ledger. What another session has locked is left out, one by one.';
+COMMENT ON FUNCTION iap.record(run bigint, at timestamp with time zone) IS 'Takes the batch that is staged in the session''s tables heard and seen into the ledger. What another session has locked is left out, one by one.';
 
 CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -2503,12 +2503,12 @@ $$;
 
 COMMENT ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) IS 'Remembers that a transaction was seen in a receipt that was uploaded for it, and the order that it was uploaded with.';
 
-CREATE FUNCTION iap.sight_again(numbers integer[], run bigint, slice smallint) RETURNS void
+CREATE FUNCTION iap.sight_again(numbers integer[], run bigint) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
     INSERT INTO sightings AS known
-    SELECT * FROM iap.sightings_of(numbers, run, slice)
+    SELECT * FROM iap.sightings_of(numbers, run)
     ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
     SET is_named = known.is_named OR EXCLUDED.is_named,
         in_receipt = known.in_receipt OR EXCLUDED.in_receipt,
@@ -2525,9 +2525,9 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.sight_again(numbers integer[], run bigint, slice smallint) IS 'Remembers in which receipts known transactions were seen, and who handed them in.';
+COMMENT ON FUNCTION iap.sight_again(numbers integer[], run bigint) IS 'Remembers in which receipts known transactions were seen, and who handed them in.';
 
-CREATE FUNCTION iap.sightings_of(numbers integer[], run bigint, slice smallint) RETURNS SETOF iap.sightings
+CREATE FUNCTION iap.sightings_of(numbers integer[], run bigint) RETURNS SETOF iap.sightings
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
@@ -2536,8 +2536,8 @@ BEGIN
     SELECT sighting.*, audit.seal(ROW(sighting.*, NULL)::iap.sightings)
     FROM (
         SELECT
-            heard.transaction_id, heard.bundle_id, heard.environment, slice, seen.receipt_id, seen.user_id,
-            seen.order_id, seen.is_named, seen.in_receipt, seen.uploaded_at, run
+            heard.transaction_id, heard.bundle_id, heard.environment, (seen.receipt_id & 63)::smallint, seen.receipt_id,
+            seen.user_id, seen.order_id, seen.is_named, seen.in_receipt, seen.uploaded_at, run
         FROM seen
         JOIN heard USING (number)
         WHERE number = ANY (numbers)
@@ -2545,7 +2545,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.sightings_of(numbers integer[], run bigint, slice smallint) IS 'In which receipts of the batch the transactions of these numbers were seen.';
+COMMENT ON FUNCTION iap.sightings_of(numbers integer[], run bigint) IS 'In which receipts of the batch the transactions of these numbers were seen.';
 
 CREATE FUNCTION iap.standing(t iap.transactions) RETURNS text
     LANGUAGE plpgsql STABLE
@@ -4660,7 +4660,7 @@ REVOKE ALL ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with 
 
 REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.record(run bigint, at timestamp with time zone, slice smallint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.record(run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) FROM PUBLIC;
 
@@ -4684,9 +4684,9 @@ REVOKE ALL ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transacti
 
 REVOKE ALL ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.sight_again(numbers integer[], run bigint, slice smallint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.sight_again(numbers integer[], run bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.sightings_of(numbers integer[], run bigint, slice smallint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.sightings_of(numbers integer[], run bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.standing(t iap.transactions) FROM PUBLIC;
 

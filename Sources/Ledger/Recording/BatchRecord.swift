@@ -4,7 +4,6 @@ public import Reconciliation
 /// What a batch's verification gave, ready to be recorded in one database transaction.
 public struct BatchRecord: Sendable {
     public let runID: Int64
-    public let bucket: Int
     /// The moment that the run takes for the present.
     public let now: Date
     public let sightings: [SightedTransaction]
@@ -14,10 +13,9 @@ public struct BatchRecord: Sendable {
     let best: [Int]
 
     public init(
-        runID: Int64, bucket: Int, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt]
+        runID: Int64, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt]
     ) {
         self.runID = runID
-        self.bucket = bucket
         self.now = now
         self.sightings = sightings
         self.receipts = receipts
@@ -26,6 +24,9 @@ public struct BatchRecord: Sendable {
 
     /// A night lasts twenty hours: a cron job that starts somewhat early still finds last night's receipts due.
     static let night: TimeInterval = 20 * 3600
+
+    /// Of each of these receipts, in which bucket of the inbox it lies.
+    static func buckets(of receipts: [Int64]) -> [Int16] { receipts.map { Int16($0 & 63) } }
 
     var nextNight: Date { now.addingTimeInterval(Self.night) }
 }

@@ -34,7 +34,7 @@ extension LedgerSession {
             try await connection.only(
                 """
                 SELECT newly_white, already_white, already_black, excluded, watched, held, locked
-                FROM iap.record(\(record.runID), \(record.now), \(Int16(record.bucket)))
+                FROM iap.record(\(record.runID), \(record.now))
                 """),
             staged: record.best.count)
     }

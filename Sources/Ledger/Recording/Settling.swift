@@ -47,12 +47,12 @@ extension LedgerSession {
                     ELSE receipts.seal
                 END
             FROM unnest(
-                \(tried.map(\.id)), \(tried.map(\.state)), \(tried.map(\.attempts)), \(tried.map(\.isVerified)),
+                \(BatchRecord.buckets(of: tried.map(\.id))), \(tried.map(\.id)), \(tried.map(\.state)), \(tried.map(\.attempts)), \(tried.map(\.isVerified)),
                 \(tried.map(\.problem?.rawValue)), \(tried.map(\.detail)), \(tried.map(\.signature?.rawValue)),
                 \(tried.map(\.madeAt))
             ) AS settled (
-                receipt_id, state, attempts, is_verified, error_code, error_text, signature, made_at)
-            WHERE receipts.bucket = \(Int16(record.bucket)) AND receipts.receipt_id = settled.receipt_id
+                bucket, receipt_id, state, attempts, is_verified, error_code, error_text, signature, made_at)
+            WHERE receipts.bucket = settled.bucket AND receipts.receipt_id = settled.receipt_id
             """)
         return counts
     }
@@ -60,11 +60,12 @@ extension LedgerSession {
     /// Locks the batch's receipts, and gives the nights on which each was tried in vain. What another session has in hand
     /// is not among them.
     private func hold(_ record: BatchRecord) async throws -> [Int64: Int32] {
-        try await connection.query(
+        let ids = record.receipts.map(\.id)
+        return try await connection.query(
             """
             SELECT receipt_id, attempts
             FROM receipts
-            WHERE bucket = \(Int16(record.bucket)) AND receipt_id = ANY (\(record.receipts.map(\.id)))
+            WHERE bucket = ANY (\(Set(BatchRecord.buckets(of: ids)).sorted())) AND receipt_id = ANY (\(ids))
             ORDER BY receipt_id
             FOR UPDATE SKIP LOCKED
             """
@@ -78,8 +79,10 @@ extension LedgerSession {
         return try await connection.query(
             """
             SELECT named.receipt_id, min(named.transaction_id) AS transaction_id
-            FROM unnest(\(missing.map(\.0)), \(missing.map(\.1))) AS named (receipt_id, transaction_id)
-            JOIN receipts ON receipts.bucket = \(Int16(record.bucket)) AND receipts.receipt_id = named.receipt_id
+            FROM unnest(
+                \(BatchRecord.buckets(of: missing.map(\.0))), \(missing.map(\.0)), \(missing.map(\.1))
+            ) AS named (bucket, receipt_id, transaction_id)
+            JOIN receipts ON receipts.bucket = named.bucket AND receipts.receipt_id = named.receipt_id
             WHERE NOT EXISTS (
                 SELECT FROM transactions
                 WHERE transactions.transaction_id = named.transaction_id

@@ -21,6 +21,8 @@ public struct Migration: Sendable, Hashable {
             number: 3, name: "sources", sql: String(decoding: PackageResources._003_sources_sql, as: UTF8.self)),
         Migration(number: 4, name: "hear", sql: String(decoding: PackageResources._004_hear_sql, as: UTF8.self)),
         Migration(number: 5, name: "sight", sql: String(decoding: PackageResources._005_sight_sql, as: UTF8.self)),
+        Migration(
+            number: 6, name: "buckets", sql: String(decoding: PackageResources._006_buckets_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

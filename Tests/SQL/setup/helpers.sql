@@ -158,7 +158,7 @@ BEGIN
     CREATE TEMPORARY TABLE seen OF iap.sighted;
     INSERT INTO heard SELECT * FROM unnest(purchases);
     INSERT INTO seen SELECT * FROM unnest(sightings);
-    SELECT * INTO recorded FROM iap.record(run, at, 0::smallint);
+    SELECT * INTO recorded FROM iap.record(run, at);
     DROP TABLE heard, seen;
     RESET ROLE;
     RETURN recorded;
