@@ -35,4 +35,5 @@ WHERE (pronamespace = 'audit'::regnamespace AND proname ~ 'seal$')
 
 -- These stay on the coordinator:
 --     iap.migrations, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space, iap.sales_reports, iap.sales,
---     iap.connections, iap.sources, iap.source_files, iap.refused_rows, audit.frontier, audit.links, audit.erasures
+--     iap.connections, iap.sources, iap.source_files, iap.refused_rows, iap.rehearsal, audit.frontier, audit.links,
+--     audit.erasures

@@ -55,7 +55,7 @@ GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
     iap.journal_lines, iap.delivered_originals, iap.lock_space, iap.entitlements, iap.connections,
-    iap.sources, iap.refused_rows
+    iap.sources, iap.refused_rows, iap.rehearsal
     TO iap_job;
 GRANT UPDATE (
     state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at, seal)

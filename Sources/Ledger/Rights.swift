@@ -32,7 +32,7 @@ extension LedgerSession {
                             'iap.black', 'iap.excluded', 'iap.transactions', 'iap.moves', 'iap.entries',
                             'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events', 'iap.lock_space',
                             'iap.sales_reports', 'iap.sold_against_seen', 'iap.entitlements', 'iap.connections',
-                            'iap.sources', 'iap.refused_rows',
+                            'iap.sources', 'iap.refused_rows', 'iap.rehearsal',
                             'audit.frontier', 'audit.links']),
                     (
                         'INSERT',

@@ -171,12 +171,12 @@ public struct RunOptions: Sendable {
     public var isDryRun: Bool
     /// How many receipts to try; those that hold the last one's payload are tried with it.
     public var limit: Int?
-    /// The moment to take for the present; for replays.
-    public var now: Date?
+    /// The moment to take for the present.
+    public var asOf: AsOf
 
-    public init(isDryRun: Bool = false, limit: Int? = nil, now: Date? = nil) {
+    public init(isDryRun: Bool = false, limit: Int? = nil, asOf: AsOf = .clock) {
         self.isDryRun = isDryRun
         self.limit = limit
-        self.now = now
+        self.asOf = asOf
     }
 }

@@ -25,10 +25,10 @@ public struct NightlyJob: Sendable {
         LedgerSettings(database: settings.database, statementTimeout: settings.statementTimeout)
     }
 
-    /// As of a replay's moment, if it is one.
+    /// As of the moment that was named, if one was.
     func ledger(_ options: RunOptions) -> LedgerSettings {
         var ledger = ledger
-        ledger.present = options.now
+        ledger.present = options.asOf.named
         return ledger
     }
 
@@ -59,28 +59,30 @@ public struct NightlyJob: Sendable {
             try await session.comeBack(within: settings.patience)
         } _: {
             checkpoint(.connected)
-            try await prepare(session, options)
+            let present = try await prepare(session, options)
             checkpoint(.nightTaken)
             try await services.checkAccess()
             let stopwatch = Stopwatch()
-            try await pullSources(options, stop: stop, stopwatch: stopwatch)
+            try await pullSources(options, present, stop: stop, stopwatch: stopwatch)
             return try await Run.begin(
-                self, options, session: session, services: services, stop: stop, stopwatch: stopwatch)
+                self, options, present, session: session, services: services, stop: stop, stopwatch: stopwatch)
         }
     }
 
     /// A dry run leaves no trace, and so takes nothing over: it goes by what was pulled before.
     private func pullSources(
-        _ options: RunOptions, stop: StopSignal, stopwatch: Stopwatch
+        _ options: RunOptions, _ present: Present, stop: StopSignal, stopwatch: Stopwatch
     ) async throws(LedgerError) {
         guard !options.isDryRun, !settings.sources.isEmpty else { return }
-        let puller = SourcePuller(settings: settings, stop: stop, present: options.now ?? Date(), log: log)
+        let puller = SourcePuller(settings: settings, stop: stop, present: present.moment, log: log)
         try await stopwatch.time(.pull) { () async throws(LedgerError) in try await puller.pull() }
     }
 
-    /// Hands over the findings of a run again: of the latest, or of the one named.
+    /// Hands over the findings of the latest run that closed its books again.
     ///
-    /// - Throws: as `run`; `JobError.notFound` where there is no such run.
+    /// - Parameter runID: that run, if it is named.
+    /// - Throws: as `run`; `JobError.notFound` where there is none, or the one that is named is not the latest: which
+    ///   cases were open then is not kept, and today's would stand beside that run's figures.
     public func report(run runID: Int64?, findings: inout some FindingsReceiver) async throws -> RunReport {
         do {
             return try await writeAgain(runID, findings: &findings)
@@ -94,10 +96,13 @@ public struct NightlyJob: Sendable {
     ) async throws -> RunReport {
         let session = try await LedgerSession.connectToCurrentSchema(ledger)
         defer { session.close() }
-        guard let kept = try await session.run(runID) else {
+        guard let kept = try await session.latestRun() else {
+            throw JobError.notFound("No run has closed its books yet; run “iap-reconcile run” first.")
+        }
+        if let runID, runID != kept.runID {
             throw JobError.notFound(
-                runID.map { "There is no run \($0) that closed its books; see iap.runs." }
-                    ?? "No run has closed its books yet; run “iap-reconcile run” first.")
+                "The latest run that closed its books is run \(kept.runID), and only its report can be written again: "
+                    + "which cases were open at run \(runID) is not kept. What was written then is in its own folder.")
         }
         var head = RunReport(kept, timeZone: settings.timeZone)
         head.history = try await session.history(upTo: kept.runID)
@@ -113,19 +118,25 @@ public struct NightlyJob: Sendable {
         return head
     }
 
-    /// Checks the schema, takes the night's lock, and ends the rows of runs that were killed. A dry run takes no
-    /// lock, for it writes nothing: it puts its shadows in front.
-    private func prepare(_ session: LedgerSession, _ options: RunOptions) async throws {
+    /// Checks the schema and the clocks, takes the night's lock, and ends the rows of runs that were killed. A dry run
+    /// takes no lock, for it writes nothing: it puts its shadows in front.
+    private func prepare(_ session: LedgerSession, _ options: RunOptions) async throws -> Present {
         try await session.checkSchema()
         try await session.checkRights()
-        if options.isDryRun { return try await session.shadowTables() }
+        let present = try Present(options.asOf, try await session.time())
+        if options.isDryRun {
+            try await session.shadowTables()
+            return present
+        }
         guard try await session.tryLock(.night(isShared: settings.workers == .shared)) else {
             throw JobError.anotherRun(
                 "Another run holds the night's lock. Wait for it, or set “workers = shared” in [run] for both.")
         }
-        for runID in try await session.abandonDeadRuns(at: Date()) {
+        if let warning = present.warning { log(LogEntry(.warning, warning)) }
+        for runID in try await session.abandonDeadRuns(at: present.clock) {
             log(LogEntry(.warning, "run \(runID) was killed before it ended; its receipts are due again"))
         }
+        return present
     }
 }
 

@@ -9,16 +9,17 @@ struct Run {
     let night: Night
     let session: LedgerSession
     let startedAt: Date
+    let present: Present
     let due: [Int: Int]
     /// How the workers reach the database.
     let ledger: LedgerSettings
 
     static func begin(
-        _ job: NightlyJob, _ options: RunOptions, session: LedgerSession, services: AppleServices,
-        stop: StopSignal, stopwatch: Stopwatch
+        _ job: NightlyJob, _ options: RunOptions, _ present: Present, session: LedgerSession,
+        services: AppleServices, stop: StopSignal, stopwatch: Stopwatch
     ) async throws -> Run {
-        let startedAt = Date()
-        let now = options.now ?? startedAt
+        let startedAt = present.clock
+        let now = present.moment
         if !options.isDryRun { try await reconsider(job, session, at: now) }
         let due = try await session.dueReceipts(at: now)
         let count = min(due.values.reduce(0, +), options.limit ?? .max)
@@ -35,7 +36,8 @@ struct Run {
             stop: stop, stopwatch: stopwatch, due: count, log: job.log, progress: job.progress)
         job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
         return Run(
-            job: job, night: night, session: session, startedAt: startedAt, due: due, ledger: job.ledger(options))
+            job: job, night: night, session: session, startedAt: startedAt, present: present, due: due,
+            ledger: job.ledger(options))
     }
 
     /// What earlier settings excluded is verified again where those of today let it through, and so is what the apps'
@@ -96,7 +98,7 @@ struct Run {
         checkpoint(.booksClosed)
         let purged = await purge()
         var head = RunReport(
-            runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: Date(), now: night.now,
+            runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
             timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut, sources), receipts: receipts,
             totals: totals,
             cases: try await step { try await session.caseCounts(runID: night.runID) }, pending: swept.pending,
@@ -202,7 +204,7 @@ struct Run {
             case .endedEarly(let why): .endedEarly(exitCode: isNothingProcessed ? 69 : 75, why)
             }
         checkpoint(.runEnding)
-        try await step { try await session.end(night.runID, as: end, at: Date()) }
+        try await step { try await session.end(night.runID, as: end, at: present.clock) }
         checkpoint(.runEnded)
         var fields = ["state": "complete", "cases": String(report.cases.total)]
         if case .endedEarly(let why) = report.outcome {
@@ -228,6 +230,6 @@ struct Run {
         let end = RunEnd.failed(
             exitCode: cause?.exitCode ?? 70, cause?.description ?? "an internal error, of which the job's log says more"
         )
-        try? await session.end(night.runID, as: end, at: Date())
+        try? await session.end(night.runID, as: end, at: present.clock)
     }
 }

@@ -14,6 +14,7 @@ public final class ReportWriter: FindingsReceiver {
     private let folder: ReportFolder
     private let language: ReportLanguage
     private let programVersion: String
+    private let isWrittenAgain: Bool
     private var writing: Writing?
 
     private struct Writing {
@@ -24,14 +25,17 @@ public final class ReportWriter: FindingsReceiver {
 
     /// Prepares a report in that directory, which is made if it is missing.
     ///
-    /// - Parameter language: in which the page opens, and in which the spreadsheet is written.
+    /// - Parameters:
+    ///   - language: in which the page opens, and in which the spreadsheet is written.
+    ///   - isWrittenAgain: for a run that wrote it before: a later one may have written its own meanwhile.
     /// - Throws: `ReportError.notWritable` where nothing can be written, before any work is done.
     public init(
-        directory: String, language: ReportLanguage = .english, programVersion: String
+        directory: String, language: ReportLanguage = .english, programVersion: String, isWrittenAgain: Bool = false
     ) throws(ReportError) {
         folder = try ReportFolder(directory: directory)
         self.language = language
         self.programVersion = programVersion
+        self.isWrittenAgain = isWrittenAgain
     }
 
     deinit { folder.discard() }
@@ -71,11 +75,15 @@ public final class ReportWriter: FindingsReceiver {
     public func finish() throws {
         guard let writing else { return }
         for part in writing.parts { try part.finish() }
-        location = try folder.publish(as: writing.context.name, isLatest: !writing.context.run.isDryRun)
+        location = try folder.publish(as: writing.context.name, standing: standing(of: writing.context.run))
         summary = writing.summary.text
         try Overview(of: folder.directory, language: language, timeZone: writing.context.run.timeZone)
             .write(to: folder.directory)
         self.writing = nil
+    }
+
+    private func standing(of run: RunReport) -> ReportFolder.Standing {
+        run.isDryRun ? .aside : isWrittenAgain ? .latestUnlessLater : .latest
     }
 
     private var parts: [any ReportPart] { writing?.parts ?? [] }

@@ -28,7 +28,7 @@ import Testing
             ("", "- is empty: a CSV file begins with a header that names its columns"),
             ("order_idd\n", "orders have no column “order_idd”; did you mean “order_id”?"),
             ("xyzzy_plugh\n", "orders have no column “xyzzy_plugh”; they may have app_account_token, bundle_id"),
-            ("order_id,order_id\n", "the header names the column “order_id” twice"),
+            ("order_id,order_id\n", "the column “order_id” is there twice"),
             ("order_id,user_id,bundle_id\n", "orders need the column product_id"),
             ("\"order_id\n", "the header of - is no line of CSV as RFC 4180 has it"),
         ])
@@ -39,6 +39,55 @@ import Testing
             #expect(ended.status == 65)
             #expect(ended.output == "")
             #expect(ended.errors.contains(message), "\(ended.errors)")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func theFileThatIsReadIsNotWritten(isStandardInput: Bool) async throws {
+        try await withConfiguration("host=/nonexistent dbname=x") { configuration, folder in
+            let file = folder.appending(path: "orders.csv").path(percentEncoded: false)
+            let link = folder.appending(path: "link.csv").path(percentEncoded: false)
+            let text = "bundle_id,order_id,user_id,product_id\na,1,u,g\n"
+            try write(text, to: file)
+            try FileManager.default.linkItem(atPath: file, toPath: link)
+            let command =
+                isStandardInput
+                ? ["sh", "-c", "exec \"$0\" \"$@\" <\(file)", program, "import", "orders", "-", "--format", "csv"]
+                : ["env", program, "import", "orders", file]
+            let ended = try await ChildProcess.run(
+                "/usr/bin/env", command + ["--refused", link, "--config", configuration])
+            #expect(ended.status == 77)
+            #expect(ended.errors.contains("it is what is read"), "\(ended.errors)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+        }
+    }
+
+    @Test func anAccountOfEarlierStaysWhereNothingCouldBeRead() async throws {
+        try await withConfiguration("host=/nonexistent dbname=x") { configuration, folder in
+            let refused = folder.appending(path: "refused.csv").path(percentEncoded: false)
+            try write("earlier", to: refused)
+            let ended = try await ChildProcess.run(
+                program, ["import", "orders", "/nonexistent.csv", "--refused", refused, "--config", configuration])
+            #expect(ended.status == 65)
+            #expect(try String(contentsOfFile: refused, encoding: .utf8) == "earlier")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    func anImportWithoutAnEndEndsAtASignal(isPipe: Bool) async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, folder in
+                let pipe = folder.appending(path: "pipe.csv").path(percentEncoded: false)
+                #expect(mkfifo(pipe, 0o600) == 0)
+                let ended = try await ChildProcess.run(
+                    "/usr/bin/env",
+                    [
+                        "timeout", "--signal=TERM", "2", program, "import", "orders", isPipe ? pipe : "/dev/zero",
+                        "--format", "csv", "--config", configuration,
+                    ])
+                // What timeout says of a program that it had to end; had that not ended, its --kill-after would be missed.
+                #expect([75, 124, 65].contains(ended.status), "\(ended.status) \(ended.errors)")
+            }
         }
     }
 

@@ -13,13 +13,13 @@ import Testing
             Issue.record("not a run")
             return
         }
-        #expect(!options.isDryRun && options.limit == nil && options.now == nil && directory == nil)
+        #expect(!options.isDryRun && options.limit == nil && options.asOf == .clock && directory == nil)
     }
 
     @Test func everyOptionOfARunIsRead() throws {
         let invocation = try Invocation(arguments: [
             "--config=a.conf", "run", "--dry-run", "--limit", "7", "--report-dir", "out", "--now",
-            "2026-11-21T03:00:00Z", "--log-format", "json", "--quiet",
+            "2026-11-21T03:00:00Z", "--replay", "--log-format", "json", "--quiet",
         ])
         #expect(invocation.configuration == "a.conf")
         #expect(invocation.logFormat == .json)
@@ -30,7 +30,7 @@ import Testing
         }
         #expect(options.isDryRun)
         #expect(options.limit == 7)
-        #expect(options.now == Date(timeIntervalSince1970: 1_795_230_000))
+        #expect(options.asOf == .replay(Date(timeIntervalSince1970: 1_795_230_000)))
         #expect(directory == "out")
     }
 
@@ -54,9 +54,12 @@ import Testing
             (["run", "--limit", "0"], "--limit is a whole number from 1 on, not “0”"),
             (
                 ["run", "--r", "x"],
-                "--r may be --refunded or --refused or --reopen or --report-dir or --run; write it out"
+                "--r may be --refunded or --refused or --rehearsal or --reopen or --replay or --report-dir or --run; write it "
+                    + "out"
             ),
             (["run", "--dry-run=yes"], "--dry-run takes no value"),
+            (["run", "--replay"], "--replay needs --now, the moment that is replayed"),
+            (["migrate", "--print", "--rehearsal"], "--print and --rehearsal exclude each other"),
             (["run", "--now", "today"], "--now is a moment such as 2026-11-21T03:00:00Z, not “today”"),
             (["run", "--report-dir="], "--report-dir needs a value"),
             (["products"], "products needs --suggest"),

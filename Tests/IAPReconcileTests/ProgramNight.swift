@@ -22,7 +22,7 @@ struct ProgramNight {
 
     /// The arguments of a run at the world's end.
     var run: [String] {
-        ["run", "--config", configuration, "--now", Self.now.formatted(.iso8601)]
+        ["run", "--config", configuration, "--now", Self.now.formatted(.iso8601), "--replay"]
     }
 
     /// Every row of the ledger as text, without what tells of the hour and the run.

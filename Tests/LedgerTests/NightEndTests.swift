@@ -120,14 +120,14 @@ import Testing
             let session = try await ledger.session()
             defer { session.close() }
             let run = try await ledger.begin(at: began, session)
-            #expect(try await session.run(run) == nil)
+            #expect(try await session.latestRun() == nil)
             _ = try await session.closeBooks(of: run)
             let cases = CaseCounts(byLikelihood: [.high: 2], new: 1)
             try await session.keep(
                 cases: cases, pending: 7, stages: [StageTime(name: "record", seconds: 1, items: 3)], of: run)
             try await session.end(run, as: .endedEarly(exitCode: 75, "a lock"), at: began + 60)
             try await session.end(run, as: .complete, at: began + 90)
-            let kept = try #require(try await session.run(nil))
+            let kept = try #require(try await session.latestRun())
             #expect(kept.runID == run && kept.reason == "a lock" && kept.pending == 7)
             #expect(kept.cases.total == 2 && kept.stages.map(\.name) == ["record"])
             #expect(try await session.history(upTo: run).map(\.cases) == [2])

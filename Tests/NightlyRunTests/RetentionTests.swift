@@ -58,14 +58,14 @@ import Testing
     @Test func aPurgeByHandTakesTheRestAndCountsItBefore() async throws {
         try await withStage(customers: 30) { stage in
             _ = try await stage.run()
-            let desk = RetentionDesk(settings: stage.settings, now: Self.later)
-            let counted = try await desk.purge(isDryRun: true, stop: StopSignal())
+            let desk = RetentionDesk(settings: stage.settings)
+            let counted = try await desk.purge(isDryRun: true, asOf: .replay(Self.later), stop: StopSignal())
             #expect(counted.payloads == 0 && counted.devices > 0)
             let stopped = StopSignal()
             stopped.request("enough")
-            #expect(try await desk.purge(isDryRun: false, stop: stopped) == Purged())
-            #expect(try await desk.purge(isDryRun: false, stop: StopSignal()) == counted)
-            #expect(try await desk.purge(isDryRun: true, stop: StopSignal()) == Purged())
+            #expect(try await desk.purge(isDryRun: false, asOf: .replay(Self.later), stop: stopped) == Purged())
+            #expect(try await desk.purge(isDryRun: false, asOf: .replay(Self.later), stop: StopSignal()) == counted)
+            #expect(try await desk.purge(isDryRun: true, asOf: .replay(Self.later), stop: StopSignal()) == Purged())
         }
     }
 

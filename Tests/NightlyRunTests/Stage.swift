@@ -6,6 +6,13 @@ import Reconciliation
 import TestSupport
 import Testing
 
+extension RunOptions {
+    /// A replay as of a moment: scratch databases are made for that.
+    init(isDryRun: Bool = false, limit: Int? = nil, now: Date) {
+        self.init(isDryRun: isDryRun, limit: limit, asOf: .replay(now))
+    }
+}
+
 /// A database, a simulated App Store and a world that was played against both: what a run finds when it begins.
 struct Stage {
     static let now = Date(timeIntervalSince1970: 1_790_000_000)

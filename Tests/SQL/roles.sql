@@ -54,7 +54,7 @@ SELECT results_eq(
         ('iap.entries', 'select'), ('iap.events', 'insert,select'), ('iap.excluded', 'select'),
         ('iap.journal_lines', 'select'), ('iap.lock_space', 'select'), ('iap.migrations', 'select'),
         ('iap.moves', 'insert,select'), ('iap.orders', 'select'), ('iap.products', 'select'),
-        ('iap.receipts', 'select'), ('iap.refused_rows', 'select'), ('iap.runs', 'insert,select,update'),
+        ('iap.receipts', 'select'), ('iap.refused_rows', 'select'), ('iap.rehearsal', 'select'), ('iap.runs', 'insert,select,update'),
         ('iap.sales', 'insert,select'),
         ('iap.sales_reports', 'insert,select'), ('iap.sightings', 'insert,select,update'),
         ('iap.sold_against_seen', 'select'), ('iap.sources', 'select'), ('iap.trail', 'usage'), ('iap.transactions', 'insert,select,update'),

@@ -4343,6 +4343,14 @@ CREATE TABLE iap.refused_rows (
 
 COMMENT ON TABLE iap.refused_rows IS 'Rows of a source that could not be taken, and why; a row goes once it was taken after all.';
 
+CREATE TABLE iap.rehearsal (
+    is_only boolean DEFAULT true NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT rehearsal_is_only_check CHECK (is_only)
+);
+
+COMMENT ON TABLE iap.rehearsal IS 'One row where the database was made for replays, by iap-reconcile migrate --rehearsal: no customer''s purchase belongs there. Empty everywhere else.';
+
 ALTER TABLE iap.runs ALTER COLUMN run_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME iap.runs_run_id_seq
     START WITH 1
@@ -4446,6 +4454,9 @@ ALTER TABLE ONLY iap.receipts
 
 ALTER TABLE ONLY iap.refused_rows
     ADD CONSTRAINT refused_rows_pkey PRIMARY KEY (source, row_id);
+
+ALTER TABLE ONLY iap.rehearsal
+    ADD CONSTRAINT rehearsal_pkey PRIMARY KEY (is_only);
 
 ALTER TABLE ONLY iap.runs
     ADD CONSTRAINT runs_closing_number_key UNIQUE (closing_number);

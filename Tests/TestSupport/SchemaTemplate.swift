@@ -21,6 +21,7 @@ struct SchemaTemplate: Sendable {
         let session = try await LedgerSession.connect(LedgerSettings(database: database.conninfo))
         defer { session.close() }
         _ = try await session.migrate()
+        _ = try await session.markAsRehearsal()
         let roles = sqlFolder.appending(path: "roles.sql")
         if FileManager.default.fileExists(atPath: roles.path) { try await apply(roles, to: database) }
         return SchemaTemplate(logins: try await makeLogins(admin))

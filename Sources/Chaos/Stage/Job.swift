@@ -32,7 +32,7 @@ struct Job: Sendable {
 
     func arguments(configuration: String) -> [String] {
         let isRun = command.first == "run"
-        return command + ["--config", configuration] + (isRun ? ["--now", now.formatted(.iso8601)] : [])
+        return command + ["--config", configuration] + (isRun ? ["--now", now.formatted(.iso8601), "--replay"] : [])
     }
 
     /// The text of its configuration file. The shared secrets lie in files of that folder.

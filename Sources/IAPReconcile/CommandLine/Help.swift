@@ -12,9 +12,10 @@ enum Help {
               --dry-run          verify and report, write nothing to the database
               --limit N          try N receipts, and those with the last one's payload
               --report-dir DIR   write the report below DIR
-              --now TIMESTAMP    take this moment for the present, such as 2026-11-21T03:00:00Z
+              --now TIMESTAMP    take this earlier moment for the present, such as 2026-11-21T03:00:00Z
+              --replay           or any, in a database for replays
           report                 write the latest run's report again
-              --run N            of run N
+              --run N            if that is run N
               --report-dir DIR   below DIR
           check ID               say what is known of a transaction id, an invoice's order id (M…), an own order id
                                  or a user id, the verdict last
@@ -38,6 +39,7 @@ enum Help {
               --dry-run          do everything and roll it back
           migrate                bring the database's schema up to date
               --print            show the SQL instead
+              --rehearsal        make a database for replays of it, in which no customer's purchase belongs
           import KIND FILE       take over a company's own history: receipts, orders, delivered, entitlements or
                                  products, as CSV or JSON Lines; - is standard input; best as role iap_import
               --format FORMAT    csv or jsonl, where neither the file's name nor its first byte tells

@@ -16,7 +16,7 @@ struct Invocation: Sendable {
 enum Command: Sendable {
     case run(RunOptions, reportDirectory: String?)
     case report(run: Int64?, reportDirectory: String?)
-    case migrate(isPrintOnly: Bool)
+    case migrate(isPrintOnly: Bool, isRehearsal: Bool)
     case importFile(ImportOptions, refusedFile: String?)
     /// `-` among the files is standard input.
     case sales(files: [String], refusedFile: String?)
@@ -59,9 +59,12 @@ extension Invocation {
         "run": [
             LongOption(name: "dry-run", takesValue: false), LongOption(name: "limit", takesValue: true),
             LongOption(name: "report-dir", takesValue: true), LongOption(name: "now", takesValue: true),
+            LongOption(name: "replay", takesValue: false),
         ],
         "report": [LongOption(name: "run", takesValue: true), LongOption(name: "report-dir", takesValue: true)],
-        "migrate": [LongOption(name: "print", takesValue: false)],
+        "migrate": [
+            LongOption(name: "print", takesValue: false), LongOption(name: "rehearsal", takesValue: false),
+        ],
         "import": Command.importOptions,
         "sales": [LongOption(name: "refused", takesValue: true)],
         "doctor": [LongOption(name: "tell", takesValue: false)],
@@ -117,6 +120,13 @@ extension Invocation {
         return try command(name, operands, options)
     }
 
+    private static func asOf(_ options: OptionValues) throws(UsageError) -> AsOf {
+        let moment = try options.moment("now")
+        guard options.has("replay") else { return moment.map(AsOf.moment) ?? .clock }
+        guard let moment else { throw UsageError("--replay needs --now, the moment that is replayed") }
+        return .replay(moment)
+    }
+
     private static func command(
         _ name: String, _ operands: [String], _ options: OptionValues
     ) throws(UsageError) -> Command {
@@ -125,12 +135,15 @@ extension Invocation {
         case "run":
             let run = RunOptions(
                 isDryRun: options.has("dry-run"), limit: try options.number("limit"),
-                now: try options.moment("now"))
+                asOf: try asOf(options))
             return .run(run, reportDirectory: directory)
         case "report":
             return .report(run: try options.number("run"), reportDirectory: directory)
         case "migrate":
-            return .migrate(isPrintOnly: options.has("print"))
+            if options.has("print"), options.has("rehearsal") {
+                throw UsageError("--print and --rehearsal exclude each other")
+            }
+            return .migrate(isPrintOnly: options.has("print"), isRehearsal: options.has("rehearsal"))
         case "products":
             guard options.has("suggest") else { throw UsageError("products needs --suggest") }
             return .suggestProducts

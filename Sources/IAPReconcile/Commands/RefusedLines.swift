@@ -8,40 +8,59 @@ struct RefusedLines {
     private let handle: FileHandle?
     private let log: @Sendable (LogEntry) -> Void
     private var count = 0
+    private var isBegun = false
     /// Without a file, so many are named; the others are only counted.
     private static let named = 20
 
-    /// Begins the file anew: an import that is started again tells of every line again.
-    init(file: String?, log: @escaping @Sendable (LogEntry) -> Void) throws(UnwritableFile) {
+    /// Opens the file and leaves what it holds: it is begun anew by the first line that is refused, or in the end. An
+    /// import that is started again tells of every line again.
+    ///
+    /// - Parameter inputs: what is read meanwhile, none of which it may be; `-` is standard input.
+    init(
+        file: String?, inputs: [String], log: @escaping @Sendable (LogEntry) -> Void
+    ) throws(UnwritableFile) {
         self.file = file
         self.log = log
         guard let file else {
             handle = nil
             return
         }
-        do {
-            try Data(CSV.line(["line", "reason", "id", "what"]).utf8).write(to: URL(filePath: file))
-            let handle = try FileHandle(forWritingTo: URL(filePath: file))
-            try handle.seekToEnd()
-            self.handle = handle
-        } catch {
-            throw UnwritableFile(file, error)
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
+        guard descriptor >= 0 else { throw UnwritableFile(file, String(cString: strerror(errno))) }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        if let input = inputs.first(where: { Self.isFile(descriptor, $0) }) {
+            throw UnwritableFile(file, "it is what is read\(input == "-" ? " on standard input" : ""); name another")
         }
+    }
+
+    private static func isFile(_ descriptor: Int32, _ input: String) -> Bool {
+        var (ours, theirs) = (stat(), stat())
+        guard fstat(descriptor, &ours) == 0, ours.st_mode & S_IFMT == S_IFREG else { return false }
+        guard (input == "-" ? fstat(STDIN_FILENO, &theirs) : stat(input, &theirs)) == 0 else { return false }
+        return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino
     }
 
     mutating func take(_ lines: [RefusedLine]) throws(UnwritableFile) {
         defer { count += lines.count }
-        guard let handle, let file else { return name(lines) }
-        let text = lines.map { CSV.line([String($0.line), $0.reason.rawValue, $0.id ?? "", $0.text]) }.joined()
+        guard handle != nil else { return name(lines) }
+        try write(lines.map { CSV.line([String($0.line), $0.reason.rawValue, $0.id ?? "", $0.text]) }.joined())
+    }
+
+    private mutating func write(_ text: String) throws(UnwritableFile) {
+        guard let handle, let file else { return }
+        let head = isBegun ? "" : CSV.line(["line", "reason", "id", "what"])
         do {
-            try handle.write(contentsOf: Data(text.utf8))
+            if !isBegun { try? handle.truncate(atOffset: 0) }
+            isBegun = true
+            try handle.write(contentsOf: Data((head + text).utf8))
         } catch {
-            throw UnwritableFile(file, error)
+            throw UnwritableFile(file, error.localizedDescription)
         }
     }
 
-    /// Says how many were not named.
-    func finish() {
+    /// Says how many were not named, or that the file's account is complete.
+    mutating func finish() throws(UnwritableFile) {
+        if !isBegun { try write("") }
         guard handle == nil, count > Self.named else { return }
         log(LogEntry(.warning, "\(count - Self.named) more lines were refused; --refused FILE writes all"))
     }
@@ -59,7 +78,7 @@ struct RefusedLines {
 struct UnwritableFile: Error, CustomStringConvertible {
     let description: String
 
-    init(_ file: String, _ error: any Error) {
-        description = "\(file) can't be written: \(error.localizedDescription)"
+    init(_ file: String, _ why: String) {
+        description = "\(file) can't be written: \(why)"
     }
 }

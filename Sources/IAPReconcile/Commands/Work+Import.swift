@@ -7,12 +7,12 @@ extension Work {
     func importFile(_ options: ImportOptions, refusedFile: String?) async throws -> ExitCode {
         let stop = StopSignal()
         let signals = Signals(stop)
-        var refused = try RefusedLines(file: refusedFile, log: console.log)
+        var refused = try RefusedLines(file: refusedFile, inputs: [options.file], log: console.log)
         let job = ImportJob(settings: configuration.settings, log: console.log, progress: console.show)
         defer { withExtendedLifetime(signals) { console.clear() } }
         let summary = try await job.run(options, stop: stop) { try refused.take($0) }
         console.clear()
-        refused.finish()
+        try refused.finish()
         StandardOutput.write(ImportText.summary(summary, of: options))
         guard summary.isComplete else {
             console.log(LogEntry(.warning, "stopped before the file's end; import it again to take the rest"))

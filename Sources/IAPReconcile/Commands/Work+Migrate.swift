@@ -3,13 +3,13 @@ import NightlyRun
 
 extension Work {
     /// Brings the schema up to date, or shows the SQL that would.
-    func migrate(isPrintOnly: Bool) async throws -> ExitCode {
+    func migrate(isPrintOnly: Bool, isRehearsal: Bool) async throws -> ExitCode {
         let database = configuration.settings.database
         if isPrintOnly {
             StandardOutput.write(try await SchemaUpdate.pendingSQL(database: database))
             return .done
         }
-        let applied = try await SchemaUpdate.migrate(database: database)
+        let applied = try await SchemaUpdate.migrate(database: database, isRehearsal: isRehearsal)
         StandardOutput.write(
             applied.isEmpty
                 ? "The schema is up to date.\n"

@@ -47,9 +47,9 @@ extension Work {
         }
     }
 
-    /// Writes a run's report again.
+    /// Writes the latest run's report again.
     func report(run: Int64?, reportDirectory: String?) async throws -> ExitCode {
-        var writer = try reportWriter(reportDirectory)
+        var writer = try reportWriter(reportDirectory, isWrittenAgain: true)
         let job = NightlyJob(
             settings: configuration.settings, programVersion: Help.version, log: console.log, progress: console.show)
         _ = try await job.report(run: run, findings: &writer)
@@ -57,10 +57,10 @@ extension Work {
         return .done
     }
 
-    private func reportWriter(_ directory: String?) throws -> ReportWriter {
+    private func reportWriter(_ directory: String?, isWrittenAgain: Bool = false) throws -> ReportWriter {
         try ReportWriter(
             directory: directory ?? configuration.reportDirectory, language: configuration.reportLanguage,
-            programVersion: Help.version)
+            programVersion: Help.version, isWrittenAgain: isWrittenAgain)
     }
 
     private func finish(_ writer: ReportWriter) {

@@ -7,7 +7,7 @@ extension Work {
         let stop = StopSignal()
         let signals = Signals(stop)
         defer { withExtendedLifetime(signals) {} }
-        var refused = try RefusedLines(file: refusedFile, log: console.log)
+        var refused = try RefusedLines(file: refusedFile, inputs: files, log: console.log)
         let job = SalesJob(settings: configuration.settings)
         let result: SalesResult
         do {
@@ -18,7 +18,7 @@ extension Work {
             console.log(LogEntry(.warning, "stopped before all reports were read; read them again"))
             return .tryLater
         }
-        refused.finish()
+        try refused.finish()
         for file in result.files { tell(file) }
         StandardOutput.write(SalesText.text(result))
         let areGood = result.files.allSatisfy { $0.problem == nil && $0.refusedCount == 0 }

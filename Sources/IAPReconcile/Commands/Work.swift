@@ -26,7 +26,8 @@ struct Work {
         switch invocation.command {
         case .run(let options, let directory): try await run(options, reportDirectory: directory)
         case .report(let run, let directory): try await report(run: run, reportDirectory: directory)
-        case .migrate(let isPrintOnly): try await migrate(isPrintOnly: isPrintOnly)
+        case .migrate(let isPrintOnly, let isRehearsal):
+            try await migrate(isPrintOnly: isPrintOnly, isRehearsal: isRehearsal)
         case .importFile(let options, let refused): try await importFile(options, refusedFile: refused)
         case .sales(let files, let refused): try await readSales(files, refusedFile: refused)
         case .doctor(let isTelling): await doctor(isTelling: isTelling)

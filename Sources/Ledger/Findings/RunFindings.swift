@@ -17,10 +17,9 @@ public struct KeptRun: Sendable {
 }
 
 extension LedgerSession {
-    /// The run of that number, or the latest that closed its books; nothing where there is none.
-    public func run(_ runID: Int64?) async throws(LedgerError) -> KeptRun? {
-        let chosen: SQL = if let runID { "\(runID)" } else { "run_id" }
-        return try await translating {
+    /// The latest run that closed its books; nothing where there is none.
+    public func latestRun() async throws(LedgerError) -> KeptRun? {
+        try await translating {
             let rows = try await connection.query(
                 """
                 SELECT
@@ -29,7 +28,6 @@ extension LedgerSession {
                     stages::text AS stages
                 FROM runs
                 WHERE closing_number IS NOT NULL AND finished_at IS NOT NULL
-                    AND run_id = \(chosen)
                 ORDER BY run_id DESC
                 LIMIT 1
                 """)

@@ -23,6 +23,8 @@ public struct Migration: Sendable, Hashable {
         Migration(number: 5, name: "sight", sql: String(decoding: PackageResources._005_sight_sql, as: UTF8.self)),
         Migration(
             number: 6, name: "buckets", sql: String(decoding: PackageResources._006_buckets_sql, as: UTF8.self)),
+        Migration(
+            number: 7, name: "rehearsal", sql: String(decoding: PackageResources._007_rehearsal_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

@@ -21,7 +21,8 @@ final class FileSource: ByteSource {
     init(_ name: String, stop: StopSignal) throws(ImportError) {
         self.name = name
         self.stop = stop
-        descriptor = name == "-" ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC)
+        // Without waiting: a pipe that nobody writes into would keep a signal waiting.
+        descriptor = name == "-" ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.unreadable(name) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(name) }
@@ -31,12 +32,14 @@ final class FileSource: ByteSource {
     deinit { close(descriptor) }
 
     func read(into buffer: inout [UInt8]) throws -> Bool {
-        try waitUntilReadable()
         var count = -1
-        buffer += [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { bytes, used in
-            count = Foundation.read(descriptor, bytes.baseAddress, bytes.count)
-            used = max(0, count)
-        }
+        repeat {
+            try waitUntilReadable()
+            buffer += [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { bytes, used in
+                count = Foundation.read(descriptor, bytes.baseAddress, bytes.count)
+                used = max(0, count)
+            }
+        } while count < 0 && errno == EAGAIN
         guard count >= 0 else { throw Self.unreadable(name) }
         return count > 0
     }

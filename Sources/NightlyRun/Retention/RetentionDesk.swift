@@ -1,22 +1,26 @@
-public import Foundation
+import Foundation
 import Ledger
 public import Reconciliation
 
 /// What is taken away outside of any run.
 public struct RetentionDesk: Sendable {
     private let settings: JobSettings
-    private let now: Date
 
     /// - Parameter settings: its database is the one that the command may use.
-    public init(settings: JobSettings, now: Date = Date()) {
+    public init(settings: JobSettings) {
         self.settings = settings
-        self.now = now
     }
 
     /// Takes away all that need not be kept any longer, or only counts it. A purge that is stopped is simply begun
     /// again.
-    public func purge(isDryRun: Bool, stop: StopSignal) async throws(JobError) -> Purged {
-        try await connected { session async throws(LedgerError) in
+    ///
+    /// - Throws: `JobError.configuration` where this host's clock and PostgreSQL's are hours apart: one of them would
+    ///   have it purge what is to be kept.
+    public func purge(
+        isDryRun: Bool, asOf: AsOf = .clock, stop: StopSignal
+    ) async throws(JobError) -> Purged {
+        let now = try await present(asOf)
+        return try await connected { session async throws(LedgerError) in
             if isDryRun { return try await session.countPurgeable(settings.retention, now: now) }
             let purged = try await Purger(
                 session: session, retention: settings.retention, now: now, stop: stop
@@ -38,6 +42,13 @@ public struct RetentionDesk: Sendable {
             throw .databaseRefuses(
                 "\(text); role iap_privacy may erase: name its login with “privacy_conninfo” in [database]")
         }
+    }
+
+    private func present(_ asOf: AsOf) async throws(JobError) -> Date {
+        var time = try await connected { session async throws(LedgerError) in try await session.time() }
+        // What runs were as of is nothing to a purge.
+        time.latest = nil
+        return try Present(asOf, time).moment
     }
 
     private func connected<Value>(

@@ -53,8 +53,16 @@ struct ReportFolder {
     /// Where a file of the report lies until the report is put in its place.
     func path(of name: String) -> String { "\(temporary)/\(name)" }
 
+    /// Whether `latest` shows a report from now on.
+    enum Standing {
+        case latest
+        /// Unless it shows a later one's.
+        case latestUnlessLater
+        case aside
+    }
+
     /// Puts the report in its place, in place of an earlier one of the same name. Gives where it lies.
-    func publish(as name: String, isLatest: Bool) throws(ReportError) -> String {
+    func publish(as name: String, standing: Standing) throws(ReportError) -> String {
         let turn = FolderLock(directory, isWaiting: true)
         defer { withExtendedLifetime(turn) {} }
         let place = "\(directory)/\(name)"
@@ -64,8 +72,20 @@ struct ReportFolder {
             throw .failed(path: place, reason: ReportFile.lastError())
         }
         if hadOld { try? FileManager.default.removeItem(atPath: old) }
-        if isLatest { try pointLatest(at: name) }
+        switch standing {
+        case .latest: try pointLatest(at: name)
+        case .latestUnlessLater: if !isLater(than: name) { try pointLatest(at: name) }
+        case .aside: break
+        }
         return place
+    }
+
+    /// Whether `latest` shows a later report: the names begin with the day and end with the run.
+    private func isLater(than name: String) -> Bool {
+        guard let shown = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/latest") else {
+            return false
+        }
+        return name.compare(shown, options: .numeric) == .orderedAscending
     }
 
     private func pointLatest(at name: String) throws(ReportError) {

@@ -1,0 +1,66 @@
+public import Foundation
+import PostgreSQL
+
+/// What the database knows of the time.
+public struct LedgerTime: Sendable {
+    /// PostgreSQL's clock, and this host's at the same moment.
+    public var server: Date
+    public var host: Date
+    /// The latest moment that a run took for the present, and which run.
+    public var latest: (runID: Int64, asOf: Date)?
+    /// Whether the database was made for replays.
+    public var isRehearsal: Bool
+
+    public init(server: Date, host: Date, latest: (runID: Int64, asOf: Date)? = nil, isRehearsal: Bool = false) {
+        self.server = server
+        self.host = host
+        self.latest = latest
+        self.isRehearsal = isRehearsal
+    }
+}
+
+extension LedgerSession {
+    /// What the database knows of the time. The schema must be up to date.
+    public func time() async throws(LedgerError) -> LedgerTime {
+        try await translating {
+            let before = Date()
+            let row = try await connection.only(
+                """
+                SELECT
+                    clock_timestamp() AS server, latest.run_id, latest.as_of,
+                    EXISTS (SELECT FROM iap.rehearsal) AS is_rehearsal
+                FROM (VALUES (true)) AS always (is_there)
+                LEFT JOIN (SELECT run_id, as_of FROM iap.runs ORDER BY as_of DESC, run_id DESC LIMIT 1) AS latest
+                    ON true
+                """)
+            let host = before.addingTimeInterval(Date().timeIntervalSince(before) / 2)
+            let asOf = try row.decode("as_of", as: Date?.self)
+            let runID = try row.decode("run_id", as: Int64?.self)
+            return LedgerTime(
+                server: try row.decode("server"), host: host,
+                latest: asOf.flatMap { moment in runID.map { ($0, moment) } },
+                isRehearsal: try row.decode("is_rehearsal"))
+        }
+    }
+
+    /// Marks the database as made for replays; one that is marked stays so.
+    ///
+    /// - Returns: false where the ledger holds something already, and nothing was changed.
+    public func markAsRehearsal() async throws(LedgerError) -> Bool {
+        try await translating {
+            try await connection.only(
+                """
+                WITH marked AS (
+                    INSERT INTO iap.rehearsal
+                    SELECT
+                    WHERE NOT EXISTS (SELECT FROM iap.runs) AND NOT EXISTS (SELECT FROM iap.receipts)
+                        AND NOT EXISTS (SELECT FROM iap.transactions) AND NOT EXISTS (SELECT FROM iap.orders)
+                    ON CONFLICT DO NOTHING
+                    RETURNING is_only
+                )
+                SELECT EXISTS (SELECT FROM marked) OR EXISTS (SELECT FROM iap.rehearsal) AS is_rehearsal
+                """
+            ).decode("is_rehearsal", as: Bool.self)
+        }
+    }
+}
