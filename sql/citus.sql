@@ -25,6 +25,7 @@ SELECT create_distributed_table('iap.moves', 'transaction_id', colocate_with => 
 SELECT create_distributed_table('iap.sightings', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.claims', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.delivered_originals', 'original_transaction_id', shard_count => 64);
+SELECT create_distributed_table('iap.delivered_orders', 'order_id', shard_count => 64);
 SELECT create_distributed_table('iap.entitlements', 'original_transaction_id', shard_count => 64);
 
 -- The functions by which rows are sealed and compared are wanted where the rows are.

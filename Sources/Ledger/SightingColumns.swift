@@ -3,7 +3,8 @@ import PostgreSQL
 import Reconciliation
 
 /// The columns by which a query over `white` tells in which receipts a transaction was seen, and which claims of it
-/// failed. One receipt passed around among thousands would fill a page: the first hundred sightings tell enough.
+/// failed. One receipt passed around among thousands would fill a page: the first hundred sightings tell enough, and the latest
+/// hundred claims.
 enum SightingColumns {
     static let select: SQL =
         """
@@ -33,9 +34,14 @@ enum SightingColumns {
                 array_agg(outcome ORDER BY claim_id) AS outcomes, array_agg(user_id ORDER BY claim_id) AS claim_user_ids,
                 array_agg(order_id ORDER BY claim_id) AS claim_order_ids,
                 array_agg(attempted_at ORDER BY claim_id) AS attempted
-            FROM claims
-            WHERE claims.transaction_id = white.transaction_id AND claims.bundle_id = white.bundle_id
-                AND claims.outcome <> 'delivered'
+            FROM (
+                SELECT claim_id, outcome, user_id, order_id, attempted_at
+                FROM claims
+                WHERE claims.transaction_id = white.transaction_id AND claims.bundle_id = white.bundle_id
+                    AND claims.outcome <> 'delivered'
+                ORDER BY claim_id DESC
+                LIMIT 100
+            ) AS latest
         ) AS claimed ON true
         """
 

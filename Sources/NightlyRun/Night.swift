@@ -110,7 +110,11 @@ final class Night: Sendable {
     /// Remembers why receipts of a batch must be tried again, and logs a setting that must be mended when it is first met.
     func note(_ groups: [Verifier.Verified]) {
         for item in groups {
-            guard case .problem(let problem, let text) = item.verdict else { continue }
+            guard case .problem(let problem, let text) = item.verdict else {
+                if case .notTried = item.verdict { continue }
+                state.withLock { $0.troubles.judge(item.group.bundleID) }
+                continue
+            }
             let outcomes = item.group.receipts.map { Patience.outcome(of: item.verdict, attempts: $0.attempts) }
             let waiting = outcomes.count { if case .tryAgain = $0 { true } else { false } }
             guard waiting > 0 else { continue }
@@ -142,6 +146,9 @@ final class Night: Sendable {
 
     /// What other sessions' locks were in the way of to the end.
     var leftOut: LeftOut { state.withLock { $0.leftOut } }
+
+    /// Why nothing of some app could be verified.
+    var unverifiable: String? { state.withLock { $0.troubles.unverifiable } }
 
     /// What became of the receipts so far.
     var receipts: ReceiptCounts {

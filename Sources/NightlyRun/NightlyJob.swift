@@ -110,6 +110,7 @@ public struct NightlyJob: Sendable {
         head.sources = try await session.sourcePulls(settings.sources.map(\.name))
         head.patterns = Pattern.all(in: try await session.patternFacts(now: kept.asOf))
         head.unpriced = try await session.unpricedProducts(isOwedOnly: true)
+        head.toMend = try await session.settingsToMend(settings.apps.map(\.app.bundleID))
         head.unjudged = try await session.unjudged(
             try await session.expectedDeliveries(of: settings.apps.map(\.app)))
         try await FindingsStage(

@@ -106,6 +106,7 @@ struct Run {
         head.purged = purged
         head.leftOut = leftOut
         head.unjudged = swept.unjudged
+        head.toMend = try await step { try await session.settingsToMend(job.settings.apps.map(\.app.bundleID)) }
         head.sources = sources
         head.patterns = Pattern.all(in: try await step { try await session.patternFacts(now: night.now) })
         head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }
@@ -185,6 +186,7 @@ struct Run {
             let why = night.greatestTrouble.map { "; \($0)" } ?? ""
             return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again\(why)")
         }
+        if let why = night.unverifiable { return .endedEarly(why) }
         if let why = leftOut.text { return .endedEarly(why) }
         if let source = sources.first(where: { $0.problem != nil }), let problem = source.problem {
             return .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")

@@ -8,6 +8,17 @@ struct Troubles {
     }
 
     private var met: [Kind: (receipts: Int, text: String)] = [:]
+    /// The apps of which some receipt was judged.
+    private var judged: Set<String> = []
+
+    mutating func judge(_ bundleID: String) { judged.insert(bundleID) }
+
+    /// Of which app nothing could be verified until a setting is mended: a sentence with the first one's words.
+    var unverifiable: String? {
+        met.filter { $0.key.problem.needsAnOperator && !judged.contains($0.key.bundleID) }
+            .min { $0.key.bundleID < $1.key.bundleID }
+            .map { "nothing of \($0.key.bundleID) could be verified: \($0.value.text)" }
+    }
 
     /// Takes in receipts of an app that must be tried again.
     ///

@@ -49,9 +49,11 @@ import Testing
             #expect(open.output.contains("Transaction \(id) of "))
             #expect(open.output.split(separator: "\n").last?.hasPrefix("paid, not delivered: ") == true)
 
-            let resolved = try await desk([
-                "resolve", id, "--delivered", "--by", "sue", "--note", "ticket 1", "--user", "anna",
-            ])
+            let decision = ["resolve", id, "--delivered", "--by", "sue", "--note", "ticket 1", "--user", "anna"]
+            let mistyped = try await desk(decision)
+            #expect(mistyped.status == 65)
+            #expect(mistyped.errors.contains("nobody has heard of the user “anna”"), "\(mistyped.errors)")
+            let resolved = try await desk(decision + ["--unknown-user"])
             #expect(resolved.status == 0)
             #expect(resolved.output == "\(id) is delivered\n")
             let delivered = try await desk(["check", id, "--json"])

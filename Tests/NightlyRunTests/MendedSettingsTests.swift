@@ -1,7 +1,9 @@
 import AppStoreSimulator
 import Foundation
 import NightlyRun
+import PostgreSQL
 import Reconciliation
+import TestSupport
 import Testing
 
 /// A setting that was wrong for a night costs nobody a purchase.
@@ -27,6 +29,36 @@ import Testing
             for view in ["finance.differences", "finance.unexplained"] {
                 #expect(try await stage.rows(of: view) == [])
             }
+        }
+    }
+
+    /// Nobody would see otherwise that an app's purchases are not looked at.
+    @Test func anAppWithoutASectionIsToldOf() async throws {
+        try await withStage { stage in
+            _ = try await stage.run()
+            var without = stage
+            let removed = try #require(without.settings.apps.first { $0.app.bundleID.text == "com.example.game" })
+            without.settings.apps.removeAll { $0.app.bundleID == removed.app.bundleID }
+            let connection = try await stage.database.connect()
+            defer { connection.close() }
+            _ = try await connection.query(
+                "SELECT iap.submit_receipt(\(removed.app.bundleID.text), 'ann', 'a receipt', NULL, NULL, NULL)")
+            try await connection.execute(
+                "DELETE FROM iap.products WHERE bundle_id <> \(removed.app.bundleID.text)")
+            without.settings.tryAgainShare = 1
+            let (report, _) = try await without.run(RunOptions(now: Stage.now + 100 * 86_400))
+            let sectionless = try #require(report.toMend.first { $0.cause == .noSection })
+            #expect(sectionless.bundleID == removed.app.bundleID.text)
+            #expect(sectionless.receipts > 0 && sectionless.transactions > 0)
+            guard case .endedEarly(let why) = report.outcome else {
+                Issue.record("the night counts as done")
+                return
+            }
+            #expect(why.contains("nothing of com.example.game could be verified"), "\(why)")
+            let priceless = report.toMend.filter { $0.cause == .noProducts }.map(\.bundleID)
+            #expect(!priceless.contains("com.example.game"))
+            let again = try await without.reportAgain()
+            #expect(again.toMend == report.toMend)
         }
     }
 

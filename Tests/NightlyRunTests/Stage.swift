@@ -37,6 +37,13 @@ struct Stage {
         return (report, findings)
     }
 
+    /// The latest run's report, written again.
+    func reportAgain() async throws -> RunReport {
+        var findings = Collector()
+        let job = NightlyJob(settings: settings, programVersion: "test", log: { _ in }, progress: { _ in })
+        return try await job.report(run: nil, findings: &findings)
+    }
+
     /// The same stage before a store of the same world that answers everything.
     func withWellStore<Value>(_ body: (Stage) async throws -> Value) async throws -> Value {
         let well = SimulatedAppStore(seed: world.settings.seed, records: world.records, now: { Stage.now })

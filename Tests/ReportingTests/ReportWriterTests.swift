@@ -39,6 +39,36 @@ import Testing
         }
     }
 
+    @Test func whatASettingKeepsFromBeingLookedAtStandsInEveryForm() throws {
+        try withFolder { folder in
+            var run = Sample.run()
+            run.toMend = [
+                SettingToMend(
+                    cause: .refused, bundleID: "com.example.a", receipts: 3, transactions: 0,
+                    detail: "Apple says <21004>"),
+                SettingToMend(cause: .noSection, bundleID: "com.example.b", receipts: 1, transactions: 22),
+                SettingToMend(cause: .noProducts, bundleID: "com.example.c", receipts: 0, transactions: 5),
+            ]
+            let writer = try ReportWriter(directory: folder, programVersion: "1.0")
+            try writer.begin(run)
+            try writer.finish()
+            func text(_ name: String) throws -> String {
+                try String(contentsOfFile: "\(writer.location)/\(name)", encoding: .utf8)
+            }
+            let summary = try text("summary.txt")
+            let lines = summary.split(separator: "\n").filter { $0.hasPrefix("to mend") }
+            #expect(lines.count == 3)
+            #expect(lines[0].contains("Apple says <21004>"))
+            #expect(lines[1].contains("[app com.example.b]") && lines[1].contains("22"))
+            let page = try text("index.html")
+            #expect(page.contains("Apple says &lt;21004&gt;") && !page.contains("<21004>"))
+            #expect(page.contains("com.example.b") && page.contains("com.example.c"))
+            let json = try text("report.json")
+            #expect(
+                json.contains(#"{"bundle_id":"com.example.b","cause":"no_section","receipts":1,"transactions":22}"#))
+        }
+    }
+
     @Test func writesTheSameFindingsAsTheSameBytes() throws {
         try withFolder { folder in
             let (writer, _) = try write(to: folder)

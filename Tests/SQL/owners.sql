@@ -20,8 +20,8 @@ LANGUAGE sql AS $$
         'SELECT iap.register_order(%L, %L, %L, %L, 1, %L)', app, order_id, user_id, 'gems', token))
 $$;
 
-SELECT test.ordered('order-of-ann', 'ann', 'token-of-ann'), test.ordered('order-of-bob', 'bob', 'token-of-bob'),
-    test.ordered('order-of-carol', 'carol');
+SELECT test.ordered('order-of-ann', 'ann', 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906'),
+    test.ordered('order-of-bob', 'bob', '62496054-a220-5c31-b232-92450941abac'), test.ordered('order-of-carol', 'carol');
 
 -- Nobody known.
 SELECT test.uploaded('1', NULL);
@@ -44,15 +44,15 @@ SELECT is(test.claim('4', 'bob'), 'delivered', 'the receipt with the lower numbe
 
 -- A token that an order came with.
 SELECT test.uploaded('10', 'bob');
-SELECT test.hear(test.heard('10', app_account_token => 'token-of-ann'));
+SELECT test.hear(test.heard('10', app_account_token => 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906'));
 SELECT is(test.claim('10', 'bob'), 'wrong_user', 'a token goes before who uploaded it first');
 SELECT is(test.claim('10', 'ann'), 'delivered', 'its user may claim');
 SELECT test.uploaded('11', 'bob');
 SELECT test.hear(test.heard('11', app_account_token => 'token of nobody'));
 SELECT is(test.claim('11', 'bob'), 'delivered', 'a token that no order came with says nothing');
-SELECT test.ordered('order-elsewhere', 'ann', 'token-elsewhere', 'com.example.b');
+SELECT test.ordered('order-elsewhere', 'ann', 'df6707ae-777a-53db-bce5-1351955eeee0', 'com.example.b');
 SELECT test.uploaded('12', 'bob');
-SELECT test.hear(test.heard('12', app_account_token => 'token-elsewhere'));
+SELECT test.hear(test.heard('12', app_account_token => 'df6707ae-777a-53db-bce5-1351955eeee0'));
 SELECT is(test.claim('12', 'bob'), 'delivered', 'nor does one of another app');
 
 -- The order with which it was uploaded.
@@ -84,7 +84,7 @@ SELECT is(test.claim('31', 'ann'), 'delivered', 'decide');
 
 -- Evidence that contradicts itself is for the support desk.
 SELECT test.admit('40', user_id => 'ann');
-SELECT test.hear(test.heard('40', app_account_token => 'token-of-bob'));
+SELECT test.hear(test.heard('40', app_account_token => '62496054-a220-5c31-b232-92450941abac'));
 SELECT is(test.claim('40', user_id), 'undecided', user_id || ' does not get what token and admission give to two')
 FROM unnest(ARRAY['ann', 'bob', 'zoe']) AS user_id;
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '40'), 'white', 'it stays owed');
@@ -95,10 +95,11 @@ SELECT is(test.resolve('40', 'delivered'), 'delivered', 'the support desk decide
 SELECT test.admit('41', user_id => 'ann', receipt_id => test.submit('another receipt', 'ann', '41', 'order-of-bob'));
 SELECT is(test.claim('41', 'ann'), 'undecided', 'order against admission');
 SELECT test.record(
-    ARRAY[test.heard('42', app_account_token => 'token-of-ann')], ARRAY[test.seen(64, 'ann', 'order-of-bob')]);
+    ARRAY[test.heard('42', app_account_token => 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906')],
+    ARRAY[test.seen(64, 'ann', 'order-of-bob')]);
 SELECT is(test.claim('42', 'ann'), 'undecided', 'order against token');
-SELECT test.ordered('order-of-dave', 'dave', 'token-of-ann');
-SELECT test.hear(test.heard('43', app_account_token => 'token-of-ann'));
+SELECT test.ordered('order-of-dave', 'dave', 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906');
+SELECT test.hear(test.heard('43', app_account_token => 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906'));
 SELECT is(test.claim('43', 'ann'), 'undecided', 'a token of two users''');
 
 -- The order that a claim names must be the claimant's, if anybody's.

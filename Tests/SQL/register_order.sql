@@ -12,9 +12,10 @@ SELECT test.register($$'com.example.a', 'o1', 'ann', 'gems'$$);
 SELECT results_eq(
     $$SELECT user_id, product_id, quantity, app_account_token, created_at = now() FROM iap.orders$$,
     $$VALUES ('ann', 'gems' COLLATE "C", 1, NULL, true)$$, 'an order that is registered twice is one');
-SELECT test.register($$'com.example.a', 'o1', 'ann', 'gems', app_account_token => 'token-1'$$);
-SELECT test.register($$'com.example.a', 'o1', 'ann', 'gems', app_account_token => 'token-2'$$);
-SELECT is((SELECT app_account_token FROM iap.orders), 'token-1', 'a token is added, and then kept');
+SELECT test.register($$'com.example.a', 'o1', 'ann', 'gems', 1, '11111111-1111-4111-8111-111111111111'$$);
+SELECT test.register($$'com.example.a', 'o1', 'ann', 'gems', 1, '22222222-2222-4222-8222-222222222222'$$);
+SELECT is(
+    (SELECT app_account_token FROM iap.orders), '11111111-1111-4111-8111-111111111111', 'a token is added, and then kept');
 SELECT test.register($$'com.example.b', 'o1', 'bob', 'coins', 3, NULL, '2026-01-02T03:04:05Z'$$);
 SELECT results_eq(
     $$SELECT quantity, created_at FROM iap.orders WHERE bundle_id = 'com.example.b'$$,

@@ -12,13 +12,21 @@ SELECT results_eq(
     $$SELECT user_id, delivered_by FROM iap.black WHERE transaction_id = '1'$$, $$VALUES ('ann', 'resolved')$$,
     'to the case''s only owner');
 SELECT is(test.claim('1'), 'already_delivered', 'a client that claims after all gets nothing more');
-SELECT is(test.resolve('2', 'delivered'), 'delivered', 'a case with two owners');
-SELECT results_eq(
-    $$SELECT user_id FROM iap.black WHERE transaction_id = '2'$$, $$VALUES (NULL::text)$$,
-    'was delivered to neither for certain');
+SELECT is(test.resolve('2', 'delivered'), 'several_owners', 'of a case with two owners support says to whom');
 SELECT is(
     test.run_as('iap_support', $$
-        SELECT iap.resolve('5', 'delivered', 'sue', 'by mail', user_id => 'bob', order_id => 'o')$$),
+        SELECT iap.resolve('2', 'delivered', 'sue', 'checked with Apple', user_id => 'bobb')$$),
+    'unknown_user', 'and mistypes the name');
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve('2', 'delivered', 'sue', 'checked with Apple', user_id => 'bob')$$),
+    'delivered', 'and then does not');
+SELECT results_eq(
+    $$SELECT user_id FROM iap.black WHERE transaction_id = '2'$$, $$VALUES ('bob')$$, 'to one of the two');
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve(
+            '5', 'delivered', 'sue', 'by mail', user_id => 'bob', order_id => 'o', is_unknown_user => true)$$),
     'delivered', 'support may say to whom, before there is a case');
 SELECT results_eq(
     $$SELECT user_id, order_id FROM iap.black WHERE transaction_id = '5'$$, $$VALUES ('bob', 'o')$$,

@@ -107,7 +107,7 @@ $$;
 
 -- Carl bought three: one is delivered, one was resolved, and one is open; he ordered, and tried too often.
 SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-c', 'carl', 'gems',
-    app_account_token => 'token-of-carl')$$);
+    app_account_token => '2d330651-d661-56d9-9949-5889155c610e')$$);
 CREATE TABLE test.carls (name text, id bigint);
 INSERT INTO test.carls
 SELECT name, test.submit('proof ' || name, 'carl', device => '{"model": "iPhone15,3"}')
@@ -116,7 +116,8 @@ SELECT test.tried(id, name, 1) FROM test.carls;
 SELECT test.admit('c1', user_id => 'carl', receipt_id => (SELECT id FROM test.carls WHERE name = 'settled')),
     test.admit('c2', user_id => 'carl'), test.admit('c4', user_id => 'carl');
 SELECT test.admit('c3', user_id => 'carl', receipt_id => (SELECT id FROM test.carls WHERE name = 'watched'));
-SELECT test.hear(test.heard(id, app_account_token => 'token-of-carl')) FROM unnest(ARRAY['c2', 'c3']) AS id;
+SELECT test.hear(test.heard(id, app_account_token => '2d330651-d661-56d9-9949-5889155c610e'))
+FROM unnest(ARRAY['c2', 'c3']) AS id;
 SELECT test.open_case('c2', '{carl}'), test.open_case('c3', '{bob,carl}'), test.open_case('c4', '{carl}');
 UPDATE iap.cases
 SET candidates = '[{"userID": "bob", "evidence": ["upload"]}, {"userID": "carl", "evidence": ["order"]}]'
@@ -153,7 +154,7 @@ SELECT is(
     'with the rows that were changed');
 SELECT is_empty($$SELECT test.naming('carl')$$, 'no row names the user');
 SELECT is_empty($$SELECT test.naming('claim:carl')$$, 'nor by a claim');
-SELECT is_empty($$SELECT test.naming('token-of-carl')$$, 'nor the token of the account');
+SELECT is_empty($$SELECT test.naming('2d330651-d661-56d9-9949-5889155c610e')$$, 'nor the token of the account');
 SELECT isnt_empty($$SELECT test.naming('carl-2')$$, 'another user stays');
 SELECT matches(
     (SELECT note FROM iap.cases WHERE transaction_id = 'c2'),

@@ -309,7 +309,7 @@ CREATE TABLE iap.claims (
     outcome text NOT NULL,
     attempted_at timestamp with time zone DEFAULT now() NOT NULL,
     seal bigint,
-    CONSTRAINT claims_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'already_delivered'::text, 'not_verified'::text, 'wrong_user'::text, 'excluded'::text, 'undecided'::text])))
+    CONSTRAINT claims_outcome_check CHECK ((outcome = ANY (ARRAY['delivered'::text, 'already_delivered'::text, 'not_verified'::text, 'wrong_user'::text, 'order_used'::text, 'excluded'::text, 'undecided'::text])))
 );
 
 COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was committed, and its outcome.';
@@ -551,13 +551,14 @@ DECLARE
     is_new   boolean := false;
     known    iap.transactions;
     change   iap.change;
+    whose    text := nullif(admit.user_id, '');
 BEGIN
     PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
     PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
     PERFORM iap.require_id('product_id', admit.product_id, 255);
-    IF admit.user_id IS NOT NULL THEN
-        PERFORM iap.require_text('user_id', admit.user_id, 1000);
+    IF whose IS NOT NULL THEN
+        PERFORM iap.require_text('user_id', whose, 1000);
     END IF;
     IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
         RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
@@ -565,7 +566,15 @@ BEGIN
         RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
     ELSIF admit.purchased_at IS NULL OR NOT isfinite(admit.purchased_at) THEN
         RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF EXISTS (
+        SELECT FROM iap.products
+        WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id
+            AND list_price_milliunits::numeric * admit.quantity > 9223372036854775807)
+    THEN
+        RAISE EXCEPTION 'nobody paid for % of %', admit.quantity, admit.product_id USING
+            ERRCODE = 'invalid_parameter_value', HINT = 'The quantity is how many were bought at once, 1 to 10.';
     END IF;
+    PERFORM iap.require_moment('purchased_at', admit.purchased_at);
 
     purchase.transaction_id := admit.transaction_id;
     purchase.bundle_id := admit.bundle_id;
@@ -577,7 +586,7 @@ BEGIN
     purchase.is_trial := false;
     purchase.source := 'app_server';
     purchase.verified_at := iap.present();
-    purchase.user_id := admit.user_id;
+    purchase.user_id := whose;
     purchase.receipt_id := admit.receipt_id;
     known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
     IF known.transaction_id IS NULL THEN
@@ -602,7 +611,7 @@ BEGIN
     END IF;
     IF admit.receipt_id IS NOT NULL THEN
         PERFORM iap.sight(
-            admit.bundle_id, admit.environment, admit.transaction_id, admit.user_id, admit.receipt_id);
+            admit.bundle_id, admit.environment, admit.transaction_id, whose, admit.receipt_id);
     END IF;
     IF is_new THEN
         RETURN 'white';
@@ -612,11 +621,11 @@ BEGIN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
-    ELSIF (known.admitted_user_id IS NULL AND admit.user_id IS NOT NULL)
+    ELSIF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
         OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
     THEN
         change.was := known;
-        known.admitted_user_id := coalesce(known.admitted_user_id, admit.user_id);
+        known.admitted_user_id := coalesce(known.admitted_user_id, whose);
         known.admitted_receipt_id := coalesce(known.admitted_receipt_id, admit.receipt_id);
         change.became := known;
         PERFORM iap.move(ARRAY[change], 'corrected', session_user, NULL, iap.present());
@@ -630,14 +639,40 @@ COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id t
 CREATE FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) RETURNS iap.amount
     LANGUAGE sql IMMUTABLE
     AS $_$
-    SELECT ROW(
-        CASE WHEN $1 IS NOT NULL THEN $1 WHEN $3 THEN 0 ELSE $5 * $4 END,
-        CASE WHEN $1 IS NOT NULL THEN $2 ELSE $6 END,
-        CASE WHEN $1 IS NOT NULL THEN 'apple' WHEN $3 THEN 'trial' WHEN $5 IS NOT NULL THEN 'list' ELSE 'unknown' END
-    )::iap.amount
+    SELECT CASE
+        WHEN $1 IS NOT NULL THEN ROW($1, $2, 'apple')::iap.amount
+        WHEN $3 THEN ROW(0, $6, 'trial')::iap.amount
+        WHEN $5 IS NULL OR $5::numeric * $4 > 9223372036854775807 THEN ROW(NULL, $6, 'unknown')::iap.amount
+        ELSE ROW($5 * $4, $6, 'list')::iap.amount
+    END
 $_$;
 
-COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) IS 'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times the quantity.';
+COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) IS 'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times the quantity, unless nobody can have paid that much.';
+
+CREATE FUNCTION iap.bounded(device jsonb) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    bytes integer := octet_length(device::text);
+BEGIN
+    IF bytes IS NULL OR bytes <= 16384 THEN
+        RETURN device;
+    END IF;
+    RETURN coalesce((
+        SELECT jsonb_object_agg(key, value)
+        FROM (
+            SELECT key, value
+            FROM jsonb_each(CASE jsonb_typeof(device) WHEN 'object' THEN device END)
+            WHERE octet_length(key) <= 100 AND octet_length(value::text) <= 200
+            ORDER BY key
+            LIMIT 50
+        ) AS short
+    ), '{}') || jsonb_build_object('cut', true, 'bytes', bytes);
+END
+$$;
+
+COMMENT ON FUNCTION iap.bounded(device jsonb) IS 'What a client said of its device, of at most 16 KiB: of more the short fields, and a mark.';
 
 CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -652,12 +687,15 @@ DECLARE
     at      timestamptz := iap.present();
     who     text := 'claim:' || claim.user_id;
     attempt iap.claims;
+    wanted  text := nullif(claim.order_id, '');
+    is_ours boolean := true;
+    is_new  boolean := false;
 BEGIN
     PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
     PERFORM iap.require_text('user_id', claim.user_id, 1000);
-    IF claim.order_id IS NOT NULL THEN
-        PERFORM iap.require_text('order_id', claim.order_id, 1000);
+    IF wanted IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', wanted, 1000);
     END IF;
 
     -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
@@ -672,7 +710,13 @@ BEGIN
             t := held;
         END IF;
     END LOOP;
-    outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, claim.order_id);
+    outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, wanted);
+    IF outcome IS NULL AND wanted IS NOT NULL THEN
+        SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
+        IF NOT is_ours THEN
+            outcome := 'order_used';
+        END IF;
+    END IF;
     IF outcome IS NULL THEN
         outcome := iap.why_not_delivered(t, iap.type_of(t));
         IF outcome = 'already_delivered' THEN
@@ -685,7 +729,7 @@ BEGIN
     attempt.transaction_id := claim.transaction_id;
     attempt.bundle_id := claim.bundle_id;
     attempt.user_id := claim.user_id;
-    attempt.order_id := claim.order_id;
+    attempt.order_id := wanted;
     attempt.attempted_at := now();
     attempt.outcome := coalesce(outcome, 'delivered');
     LOOP
@@ -701,10 +745,13 @@ BEGIN
             AND environment = t.environment AND transaction_id = t.transaction_id;
         attempt.outcome := 'undecided';
     END LOOP;
+    IF is_new AND attempt.outcome <> 'delivered' THEN
+        DELETE FROM iap.delivered_orders WHERE order_id = wanted AND bundle_id = t.bundle_id;
+    END IF;
     IF attempt.outcome = 'delivered' THEN
         PERFORM iap.move(
-            ARRAY[ROW(t, iap.delivered(t, claim.user_id, claim.order_id, 'claim', at))::iap.change], 'claimed',
-            session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id), who);
+            ARRAY[ROW(t, iap.delivered(t, claim.user_id, wanted, 'claim', at))::iap.change], 'claimed',
+            session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', wanted), who);
         IF iap.type_of(t) = 'non_consumable' THEN
             PERFORM iap.withdraw_restored(t, session_user, at, who);
         END IF;
@@ -713,7 +760,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) IS 'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or why not: already_delivered, not_verified, wrong_user, excluded, or undecided, which is for the support desk. Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
+COMMENT ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) IS 'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which is for the support desk. Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
 
 CREATE FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text) RETURNS text
     LANGUAGE plpgsql
@@ -733,6 +780,12 @@ BEGIN
         OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
     THEN
         RETURN 'wrong_user';
+    ELSIF EXISTS (
+        SELECT FROM transactions AS served
+        WHERE served.order_id = claim_outcome.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
+            AND served.original_transaction_id <> t.original_transaction_id)
+    THEN
+        RETURN 'order_used';
     ELSIF cardinality(owners) > 1 OR is_delivered_elsewhere THEN
         RETURN 'undecided';
     END IF;
@@ -1601,6 +1654,20 @@ $$;
 
 COMMENT ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
+CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (SELECT FROM iap.receipts WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.orders WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.transactions WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.entitlements WHERE user_id = is_known_user.user_id);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_known_user(user_id text) IS 'Whether a user ever handed anything in, ordered, was delivered to or is entitled to anything.';
+
 CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -2126,10 +2193,11 @@ COMMENT ON FUNCTION iap.refunded(t iap.transactions, refunded_at timestamp with 
 CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1, app_account_token text DEFAULT NULL::text, created_at timestamp with time zone DEFAULT now()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
     is_ours boolean;
+    token   text := nullif(register_order.app_account_token, '');
 BEGIN
     PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
     PERFORM iap.require_id('product_id', register_order.product_id, 255);
@@ -2139,11 +2207,18 @@ BEGIN
         RAISE EXCEPTION 'an order''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
+    PERFORM iap.require_moment('created_at', register_order.created_at);
+    IF token !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+        RAISE EXCEPTION 'app_account_token is no UUID' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is the UUID that the client handed to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
+    END IF;
+
     INSERT INTO iap.orders AS known (
         bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
     VALUES (
         register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
-        register_order.quantity, register_order.app_account_token, coalesce(register_order.created_at, now()))
+        register_order.quantity, token, coalesce(register_order.created_at, now()))
     ON CONFLICT (bundle_id, order_id) DO UPDATE
     SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token)
     WHERE (known.user_id, known.product_id, known.quantity)
@@ -2157,7 +2232,7 @@ BEGIN
             ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
     END IF;
 END
-$$;
+$_$;
 
 COMMENT ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) IS 'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering the same order again does nothing; the same id for another user, product or quantity is refused.';
 
@@ -2336,6 +2411,23 @@ $$;
 
 COMMENT ON FUNCTION iap.require_id(name text, value text, longest integer) IS 'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
 
+CREATE FUNCTION iap.require_moment(name text, value timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF value < '2008-07-10 00:00:00+00'
+        OR (value > greatest(iap.present(), now()) + interval '1 day' AND NOT EXISTS (SELECT FROM iap.rehearsal))
+    THEN
+        RAISE EXCEPTION '% can''t be %', name, value USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It lies after the App Store opened, on 2008-07-10, and not after tomorrow.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.require_moment(name text, value timestamp with time zone) IS 'Refuses a moment at which nothing can have been bought. Where nights are replayed, the future may be.';
+
 CREATE FUNCTION iap.require_text(name text, value text, longest integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2352,7 +2444,7 @@ $$;
 
 COMMENT ON FUNCTION iap.require_text(name text, value text, longest integer) IS 'Refuses a text that is missing, or longer in bytes than an index can hold.';
 
-CREATE FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text, user_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text) RETURNS text
+CREATE FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text, user_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, is_unknown_user boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $$
@@ -2361,7 +2453,8 @@ DECLARE
     place   record;
     t       iap.transactions;
     outcome text;
-    owner   text;
+    owners  text[];
+    whose   text;
     at      timestamptz := iap.present();
     details jsonb;
 BEGIN
@@ -2388,6 +2481,17 @@ BEGIN
             details);
         RETURN resolve.how;
     END IF;
+    SELECT owner_user_ids INTO owners
+    FROM iap.cases
+    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment;
+    IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
+        RETURN 'several_owners';
+    ELSIF NOT (
+        resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners)
+        OR iap.is_known_user(resolve.user_id))
+    THEN
+        RETURN 'unknown_user';
+    END IF;
     -- What nobody knows the type of is for the support desk to decide, and this is its decision.
     outcome := iap.why_not_delivered(t, iap.type_of(t));
     IF outcome = 'already_delivered' THEN
@@ -2395,14 +2499,10 @@ BEGIN
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', resolve.who, NULL, at);
         RETURN outcome;
     END IF;
-    SELECT owner_user_ids[1] INTO owner
-    FROM iap.cases
-    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
-        AND cardinality(owner_user_ids) = 1;
-    owner := coalesce(resolve.user_id, owner, t.admitted_user_id);
+    whose := coalesce(resolve.user_id, owners[1], t.admitted_user_id);
     PERFORM iap.move(
-        ARRAY[ROW(t, iap.delivered(t, owner, resolve.order_id, 'resolved', at))::iap.change], 'resolved', resolve.who,
-        NULL, at, details || jsonb_build_object('user_id', owner));
+        ARRAY[ROW(t, iap.delivered(t, whose, resolve.order_id, 'resolved', at))::iap.change], 'resolved', resolve.who,
+        NULL, at, details || jsonb_build_object('user_id', whose));
     IF iap.type_of(t) = 'non_consumable' THEN
         PERFORM iap.withdraw_restored(t, resolve.who, at, resolve.who);
     END IF;
@@ -2410,7 +2510,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified.';
+COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
 
 CREATE FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2573,6 +2673,12 @@ CREATE FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, t
 #variable_conflict use_column
 DECLARE
     body   text     := coalesce(submit_receipt.payload, '');
+    bytes  integer  := octet_length(body);
+    whose  text     := nullif(submit_receipt.user_id, '');
+    bought text     := nullif(submit_receipt.transaction_id, '');
+    wanted text     := nullif(submit_receipt.order_id, '');
+    told   jsonb    := iap.bounded(submit_receipt.device);
+    ends   boolean  := bytes > 16777216;
     digest bytea    := sha256(convert_to(body, 'UTF8'));
     slice  smallint := get_byte(digest, 0) & 63;
     number bigint;
@@ -2582,30 +2688,32 @@ BEGIN
     PERFORM iap.require_text(name, value, 1000)
     FROM (
         VALUES
-            ('user_id', submit_receipt.user_id), ('transaction_id', submit_receipt.transaction_id),
-            ('order_id', submit_receipt.order_id)) AS given (name, value)
+            ('user_id', whose), ('transaction_id', bought),
+            ('order_id', wanted)) AS given (name, value)
     WHERE value IS NOT NULL;
 
     -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
     SELECT receipt_id INTO number
     FROM iap.receipts
     WHERE bucket = slice AND payload_sha256 = digest AND bundle_id = submit_receipt.bundle_id
-        AND user_id IS NOT DISTINCT FROM submit_receipt.user_id
-        AND (transaction_id IS NOT NULL OR submit_receipt.transaction_id IS NULL)
-        AND (order_id IS NOT NULL OR submit_receipt.order_id IS NULL)
-        AND (device IS NOT NULL OR submit_receipt.device IS NULL OR device_purged_at IS NOT NULL);
+        AND user_id IS NOT DISTINCT FROM whose
+        AND (transaction_id IS NOT NULL OR bought IS NULL)
+        AND (order_id IS NOT NULL OR wanted IS NULL)
+        AND (device IS NOT NULL OR told IS NULL OR device_purged_at IS NOT NULL);
 
     IF number IS NULL THEN
         number := nextval('iap.receipt_number') * 64 + slice;
         INSERT INTO iap.receipts AS known (
             bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
-            submitted_at, seal)
+            submitted_at, state, next_attempt_at, payload_purged_at, last_attempt_at, error_code, error_text, seal)
         VALUES (
-            slice, number, submit_receipt.bundle_id, submit_receipt.user_id, body, digest, submit_receipt.order_id,
-            submit_receipt.transaction_id, submit_receipt.device, now(),
+            slice, number, submit_receipt.bundle_id, whose, CASE WHEN NOT ends THEN body END, digest, wanted, bought,
+            told, now(), CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, CASE WHEN NOT ends THEN now() END,
+            CASE WHEN ends THEN now() END, CASE WHEN ends THEN now() END, CASE WHEN ends THEN 'too_large' END,
+            CASE WHEN ends THEN format('the client uploaded %s bytes', bytes) END,
             audit.receipt_seal(
-                slice, number, submit_receipt.bundle_id, submit_receipt.user_id, digest, submit_receipt.order_id,
-                submit_receipt.transaction_id, now(), 'waiting', false))
+                slice, number, submit_receipt.bundle_id, whose, digest, wanted, bought, now(),
+                CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, false))
         ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
         SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
             transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
@@ -2619,12 +2727,24 @@ BEGIN
 
     upload.bucket := slice;
     upload.receipt_id := number;
-    upload.transaction_id := submit_receipt.transaction_id;
-    upload.order_id := submit_receipt.order_id;
+    upload.transaction_id := bought;
+    upload.order_id := wanted;
     upload.first_uploaded_at := now();
+    -- Counted no further than a thousand; two uploads at once may bring one more.
+    IF (SELECT count(*) FROM (
+            SELECT FROM iap.uploads WHERE bucket = slice AND receipt_id = number LIMIT 1000) AS purposes) = 1000
+        AND NOT EXISTS (
+            SELECT FROM iap.uploads
+            WHERE bucket = slice AND receipt_id = number AND transaction_id IS NOT DISTINCT FROM bought
+                AND order_id IS NOT DISTINCT FROM wanted)
+    THEN
+        UPDATE iap.receipts SET uploads_left_out = uploads_left_out + 1
+        WHERE bucket = slice AND receipt_id = number AND uploads_left_out < 1000000;
+        RETURN number;
+    END IF;
     INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id, first_uploaded_at, seal)
     VALUES (
-        slice, number, submit_receipt.transaction_id, submit_receipt.order_id, upload.first_uploaded_at,
+        slice, number, bought, wanted, upload.first_uploaded_at,
         audit.seal(upload))
     ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
     SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
@@ -2632,7 +2752,25 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) IS 'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL where nobody is logged in.';
+COMMENT ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) IS 'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its size; of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
+
+CREATE FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO delivered_orders (order_id, bundle_id, original_transaction_id)
+    VALUES (take_order.order_id, t.bundle_id, t.original_transaction_id)
+    ON CONFLICT DO NOTHING;
+    is_new := FOUND;
+    is_ours := is_new OR EXISTS (
+        SELECT FROM delivered_orders AS taken
+        WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
+            AND taken.original_transaction_id = t.original_transaction_id);
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean) IS 'Takes an order for the delivery of a purchase: whether it is this purchase''s, and whether that is new.';
 
 CREATE FUNCTION iap.take_originals(delivered iap.transactions[]) RETURNS bigint
     LANGUAGE plpgsql
@@ -4178,6 +4316,14 @@ CREATE TABLE iap.connections (
 
 COMMENT ON TABLE iap.connections IS 'Since when an app delivers purchases of a type in a way that the job sees; filled each night. Before that nothing of the type is called lost. Of entitlements their own table tells.';
 
+CREATE TABLE iap.delivered_orders (
+    order_id text NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C"
+);
+
+COMMENT ON TABLE iap.delivered_orders IS 'The orders that claims were delivered for, and the original purchase of each.';
+
 CREATE TABLE iap.delivered_originals (
     original_transaction_id text NOT NULL COLLATE pg_catalog."C",
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -4266,6 +4412,7 @@ CREATE TABLE iap.receipts (
     device_purged_at timestamp with time zone,
     is_erased boolean DEFAULT false NOT NULL,
     seal bigint,
+    uploads_left_out integer DEFAULT 0 NOT NULL,
     CONSTRAINT device_unless_purged CHECK (((device IS NULL) OR (device_purged_at IS NULL))),
     CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
     CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
@@ -4310,6 +4457,8 @@ COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken aw
 COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether its user was erased (iap.erase_user): its payload goes as soon as nothing is open on it.';
 
 COMMENT ON COLUMN iap.receipts.seal IS 'Of who handed in what and when, and whether it still waits: see audit.seal.';
+
+COMMENT ON COLUMN iap.receipts.uploads_left_out IS 'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
 
 CREATE VIEW iap.purgeable AS
  SELECT receipts.bucket,
@@ -4412,6 +4561,9 @@ ALTER TABLE ONLY iap.claims
 
 ALTER TABLE ONLY iap.connections
     ADD CONSTRAINT connections_pkey PRIMARY KEY (bundle_id, product_type);
+
+ALTER TABLE ONLY iap.delivered_orders
+    ADD CONSTRAINT delivered_orders_pkey PRIMARY KEY (order_id, bundle_id);
 
 ALTER TABLE ONLY iap.delivered_originals
     ADD CONSTRAINT delivered_originals_pkey PRIMARY KEY (original_transaction_id, bundle_id, environment);
@@ -4517,6 +4669,8 @@ CREATE INDEX receipts_with_device ON iap.receipts USING btree (bucket, last_atte
 
 CREATE INDEX receipts_with_payload ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (payload_purged_at IS NULL));
 
+CREATE INDEX receipts_with_uploads_left_out ON iap.receipts USING btree (bucket, receipt_id) WHERE (uploads_left_out > 0);
+
 CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports USING btree (day, developer) WHERE (replaced_at IS NULL);
 
 CREATE INDEX sightings_by_receipt ON iap.sightings USING btree (receipt_id, bucket);
@@ -4585,6 +4739,8 @@ REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_i
 
 REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.bounded(device jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text) FROM PUBLIC;
@@ -4637,6 +4793,8 @@ REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) FR
 
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_known_user(user_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
@@ -4687,9 +4845,11 @@ REVOKE ALL ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bi
 
 REVOKE ALL ON FUNCTION iap.require_id(name text, value text, longest integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.require_moment(name text, value timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.require_text(name text, value text, longest integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) FROM PUBLIC;
 
@@ -4702,6 +4862,8 @@ REVOKE ALL ON FUNCTION iap.sightings_of(numbers integer[], run bigint) FROM PUBL
 REVOKE ALL ON FUNCTION iap.standing(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_originals(delivered iap.transactions[]) FROM PUBLIC;
 

@@ -140,7 +140,8 @@ SELECT set_eq(
 SELECT results_eq(
     $$SELECT relation, distribution_column FROM test.distribution ORDER BY relation$$,
     $$VALUES
-        ('claims', 'transaction_id'), ('delivered_originals', 'original_transaction_id'),
+        ('claims', 'transaction_id'), ('delivered_orders', 'order_id'),
+        ('delivered_originals', 'original_transaction_id'),
         ('entitlements', 'original_transaction_id'), ('moves', 'transaction_id'),
         ('orders', NULL), ('products', NULL), ('receipts', 'bucket'), ('sightings', 'transaction_id'),
         ('transactions', 'transaction_id'), ('uploads', 'bucket')$$, 'by its transaction or bucket');

@@ -16,6 +16,7 @@ import Testing
             "cases{likelihood=\"medium\"}": 0, "cases{likelihood=\"low\"}": 1, "cases_new": 2, "cases_unpriced": 0,
             "cases_money{currency=\"JPY\"}": 230, "cases_money{currency=\"USD\"}": 45.98,
             "oldest_case_timestamp_seconds": 1_789_910_000, "oldest_case_age_seconds": 90_000, "pending": 7,
+            "settings_to_mend": 0,
             "stage_seconds{stage=\"verify\"}": 1.5, "stage_seconds{stage=\"report\"}": 0.25,
             "stage_items{stage=\"verify\"}": 8, "stage_items{stage=\"report\"}": 3,
         ]

@@ -98,14 +98,26 @@ public struct NightsTally: Sendable {
     }
 
     private static func wrongDeliveries(_ deliveries: Deliveries, _ fates: [NightsFate]) -> [String] {
-        let delivered = fates.filter { $0.bookedAt != nil && $0.purchase.revokedAt == nil }
+        let untold = Set(fates.filter(isUntold).map(\.purchase.transactionID))
+        let delivered = fates.filter {
+            $0.bookedAt != nil && $0.purchase.revokedAt == nil && !untold.contains($0.purchase.transactionID)
+        }
         let expected = Dictionary(
             uniqueKeysWithValues: delivered.map { ($0.purchase.transactionID, $0.purchase.deliveredTo) })
         let lacking = expected.filter { deliveries.users[$0.key] != $0.value }.keys.map {
             "not delivered as it was: \($0)"
         }
-        let strange = deliveries.users.keys.filter { expected[$0] == nil }.map { "delivered, and was not: \($0)" }
+        let strange = deliveries.users.keys.filter { expected[$0] == nil && !untold.contains($0) }.map {
+            "delivered, and was not: \($0)"
+        }
         return lacking.sorted() + strange.sorted()
+    }
+
+    /// Whether nobody can tell if a period was granted: Apple took its money back, as for an upgrade, before a night could
+    /// see what the app's server granted, and by then the server grants the next period.
+    private static func isUntold(_ fate: NightsFate) -> Bool {
+        guard fate.purchase.isEntitled, let refundedAt = fate.purchase.refundedAt else { return false }
+        return fate.bookedAt.map { refundedAt <= $0 } ?? true
     }
 
     private mutating func count(_ judgement: NightsJudgement, of purchase: NightsPurchase) {

@@ -8,6 +8,7 @@ extension Command {
         LongOption(name: "by", takesValue: true), LongOption(name: "note", takesValue: true),
         LongOption(name: "user", takesValue: true), LongOption(name: "order", takesValue: true),
         LongOption(name: "app", takesValue: true), LongOption(name: "environment", takesValue: true),
+        LongOption(name: "unknown-user", takesValue: false),
     ]
 
     static func check(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
@@ -29,6 +30,10 @@ extension Command {
         resolution.orderID = try options.text("order")
         if resolution.decision != .delivered, resolution.userID != nil || resolution.orderID != nil {
             throw UsageError("--user and --order say to whom it was delivered; they go with --delivered")
+        }
+        resolution.isUnknownUser = options.has("unknown-user")
+        guard !resolution.isUnknownUser || resolution.userID != nil else {
+            throw UsageError("--unknown-user goes with --user")
         }
         resolution.bundleID = try options.text("app").map { text throws(UsageError) in
             guard let bundleID = BundleID(text) else { throw UsageError("“\(text)” can't be a bundle id") }

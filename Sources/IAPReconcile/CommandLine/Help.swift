@@ -22,6 +22,7 @@ enum Help {
               --json             as JSON
           resolve ID             end the case of transaction ID, or take that back
               --delivered        it was delivered by hand: --user USER, --order ORDER
+              --unknown-user     although nobody has heard of USER
               --dismissed        nothing is owed after all
               --refunded         the money went back
               --reopen           an earlier resolve was wrong: it is owed again

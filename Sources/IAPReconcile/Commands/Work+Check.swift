@@ -48,6 +48,10 @@ extension Work {
         return switch outcome {
         case .done: "\(id) is done"
         case .ambiguous: "\(id) is known in several apps or environments; say which with --app and --environment"
+        case .severalOwners(let users):
+            "evidence speaks for \(users.joined(separator: " and for ")); say with --user to whom it was delivered"
+        case .unchanged(.unknownUser):
+            "nobody has heard of the user “\(resolution.userID ?? "")”; if that is right, say so with --unknown-user"
         case .unchanged(.alreadyDelivered): "\(id) is delivered already; see iap-reconcile check \(id)"
         case .unchanged(.alreadyWhite): "\(id) is owed already"
         case .unchanged(.excluded): "\(id) is not owed; see iap-reconcile check \(id)"

@@ -17,6 +17,7 @@ extension LedgerSession {
             try await forEachMisdelivery(since: since, body)
             try await forEachUnexpectedStorefront(of: apps, since: since, body)
             try await forEachContradiction(since: since, body)
+            try await forEachOfManyPurposes(since: since, body)
         }
     }
 
@@ -97,14 +98,25 @@ extension LedgerSession {
             ORDER BY submitted_at, receipt_id
             """
         ) { row in
+            try body(try Suspicion(ofReceipt: row, .contradiction, detail: try row.decode("error_text")))
+        }
+    }
+
+    /// Receipts of which uploads are not kept.
+    private func forEachOfManyPurposes(since: Date, _ body: (Suspicion) throws -> Void) async throws {
+        try await connection.forEachRow(
+            """
+            SELECT receipt_id, bundle_id, transaction_id, user_id, submitted_at, uploads_left_out
+            FROM iap.receipts
+            WHERE uploads_left_out > 0 AND submitted_at >= \(since)
+            ORDER BY submitted_at, receipt_id
+            """
+        ) { row in
+            let count = try row.decode("uploads_left_out", as: Int32.self)
             try body(
-                Suspicion(
-                    kind: .contradiction,
-                    subject: .receipt(
-                        try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
-                        transactionID: try row.decode("transaction_id", as: String?.self)),
-                    userIDs: try row.decode("user_id", as: String?.self).map { [$0] } ?? [],
-                    firstSeenAt: try row.decode("submitted_at"), detail: try row.decode("error_text")))
+                try Suspicion(
+                    ofReceipt: row, .manyPurposes,
+                    detail: "uploaded for more than 1,000 purposes; \(count) more uploads are not kept"))
         }
     }
 
@@ -198,6 +210,16 @@ extension LedgerSession {
 }
 
 extension Suspicion {
+    fileprivate init(ofReceipt row: Row, _ kind: Kind, detail: String) throws {
+        self.init(
+            kind: kind,
+            subject: .receipt(
+                try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
+                transactionID: try row.decode("transaction_id", as: String?.self)),
+            userIDs: try row.decode("user_id", as: String?.self).map { [$0] } ?? [],
+            firstSeenAt: try row.decode("submitted_at"), detail: detail)
+    }
+
     fileprivate init(_ row: Row, _ kind: Kind, detail: String) throws {
         self.init(
             kind: kind, subject: .transaction(try TransactionKey(row), try row.id("product_id")),

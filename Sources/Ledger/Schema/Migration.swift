@@ -25,6 +25,7 @@ public struct Migration: Sendable, Hashable {
             number: 6, name: "buckets", sql: String(decoding: PackageResources._006_buckets_sql, as: UTF8.self)),
         Migration(
             number: 7, name: "rehearsal", sql: String(decoding: PackageResources._007_rehearsal_sql, as: UTF8.self)),
+        Migration(number: 8, name: "hands", sql: String(decoding: PackageResources._008_hands_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

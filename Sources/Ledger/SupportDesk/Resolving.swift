@@ -11,10 +11,10 @@ extension LedgerSession {
             do {
                 return try await connection.transaction {
                     let periods = try await otherPeriods(of: resolution)
-                    let outcome = try ResolutionOutcome(
-                        try await connection.only(statement(for: resolution, resolution.transactionID.text))
-                            .decode("outcome"),
-                        of: resolution.decision)
+                    let word = try await connection.only(statement(for: resolution, resolution.transactionID.text))
+                        .decode("outcome", as: String.self)
+                    if word == "several_owners" { return .severalOwners(try await owners(of: resolution)) }
+                    let outcome = try ResolutionOutcome(word, of: resolution.decision)
                     guard case .done = outcome else { return outcome }
                     for period in periods { _ = try await connection.query(statement(for: resolution, period)) }
                     return outcome
@@ -29,15 +29,23 @@ extension LedgerSession {
 
     /// What else the open case of a subscription tells of.
     private func otherPeriods(of resolution: Resolution) async throws -> [String] {
+        try await ofOpenCase("unnest(periods)", resolution).filter { $0 != resolution.transactionID.text }
+    }
+
+    private func owners(of resolution: Resolution) async throws -> [String] {
+        try await ofOpenCase("unnest(owner_user_ids)", resolution)
+    }
+
+    private func ofOpenCase(_ texts: SQL, _ resolution: Resolution) async throws -> [String] {
         try await connection.query(
             """
-            SELECT unnest(periods) AS period
+            SELECT \(texts) AS text
             FROM cases
             WHERE transaction_id = \(resolution.transactionID.text) AND state = 'open'
                 AND bundle_id = coalesce(\(resolution.bundleID?.text), bundle_id)
                 AND environment = coalesce(\(resolution.environment?.rawValue), environment)
             """
-        ).map { try $0.decode("period", as: String.self) }.filter { $0 != resolution.transactionID.text }
+        ).map { try $0.decode("text", as: String.self) }
     }
 
     private func statement(for resolution: Resolution, _ transactionID: String) -> SQL {
@@ -53,7 +61,7 @@ extension LedgerSession {
             SELECT resolve(
                 \(transactionID), \(resolution.decision.rawValue), \(resolution.by), \(resolution.note),
                 \(resolution.bundleID?.text), \(resolution.environment?.rawValue), \(resolution.userID),
-                \(resolution.orderID)) AS outcome
+                \(resolution.orderID), \(resolution.isUnknownUser)) AS outcome
             """
         }
     }

@@ -144,6 +144,8 @@ public enum ClaimOutcome: String, Hashable, Sendable, Codable, CaseIterable {
     case alreadyDelivered = "already_delivered"
     case notVerified = "not_verified"
     case wrongUser = "wrong_user"
+    /// Another purchase was delivered for the order.
+    case orderUsed = "order_used"
     case excluded
     /// The support desk has to say.
     case undecided

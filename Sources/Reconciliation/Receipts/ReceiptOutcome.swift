@@ -45,7 +45,7 @@ extension ReceiptProblem {
     /// On how many nights a receipt with this problem is tried before it is given up.
     fileprivate var nights: Int {
         switch self {
-        case .empty, .notGenuine, .accountGone: 1
+        case .empty, .tooLarge, .notGenuine, .accountGone: 1
         case .malformed, .contradicted: Patience.nightsOfMalformed
         case .transactionMissing: Patience.nightsWithoutNamed
         case .noTransactions: Patience.nightsWithoutTransactions

@@ -39,6 +39,7 @@ public struct ReceiptNotice: Hashable, Sendable {
 public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     // Could not be used.
     case empty
+    case tooLarge = "too_large"
     case malformed
     case notGenuine = "not_genuine"
     case noTransactions = "no_transactions"
@@ -57,7 +58,9 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
     /// Whether asking again may still make the receipt usable.
     public var mayPass: Bool {
         switch self {
-        case .empty, .malformed, .notGenuine, .noTransactions, .accountGone, .contradicted, .transactionMissing: false
+        case .empty, .tooLarge, .malformed, .notGenuine, .noTransactions, .accountGone, .contradicted,
+            .transactionMissing:
+            false
         case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp: true
         }
     }

@@ -35,6 +35,8 @@ public struct RunReport: Hashable, Sendable {
     public var patterns: [Pattern] = []
     /// What is paid and not looked at.
     public var unjudged: [Unjudged] = []
+    /// Because of which settings purchases are not looked at.
+    public var toMend: [SettingToMend] = []
     /// The products of what is owed whose price nobody knows.
     public var unpriced: [UnpricedProduct] = []
 

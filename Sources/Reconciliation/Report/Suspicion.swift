@@ -15,6 +15,8 @@ public struct Suspicion: Hashable, Sendable {
         case misdelivery
         /// It was delivered, and paid in a country where the app expects no sales.
         case unexpectedStorefront = "unexpected_storefront"
+        /// A receipt was uploaded for a thousand purposes and more.
+        case manyPurposes = "many_purposes"
     }
 
     /// What it is about.

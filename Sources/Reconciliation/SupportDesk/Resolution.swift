@@ -21,6 +21,8 @@ public struct Resolution: Hashable, Sendable {
     public var environment: Environment?
     /// To whom it was delivered, and for which order; nothing for the case's only owner.
     public var userID: String?
+    /// Whether it is right that nobody has heard of that user before.
+    public var isUnknownUser = false
     public var orderID: String?
 
     public init(transactionID: TransactionID, decision: Decision, by who: String, note: String) {
@@ -38,6 +40,8 @@ public enum ResolutionOutcome: Hashable, Sendable {
     case unchanged(Reason)
     /// The id is known in several places, and which is meant was not said.
     case ambiguous
+    /// Evidence speaks for each of these users, and to whom it was delivered was not said.
+    case severalOwners([String])
 
     public enum Reason: String, Hashable, Sendable, CaseIterable {
         case alreadyDelivered = "already_delivered"
@@ -45,5 +49,7 @@ public enum ResolutionOutcome: Hashable, Sendable {
         case excluded
         case notVerified = "not_verified"
         case refunded
+        /// Nobody has heard of the user to whom it is said to have been delivered.
+        case unknownUser = "unknown_user"
     }
 }

@@ -15,9 +15,17 @@ enum JSONReport {
         /// The last link of the trail's chain, in hexadecimal.
         let trailEnd: String?
         let leftOut: LeftOut?
+        let toMend: [ToMend]
         let notJudged: [NotJudged]
         let sources: [Source]
         let patterns: [CommonCause]
+    }
+
+    /// A setting because of which purchases are not looked at.
+    struct ToMend: Encodable {
+        let cause, bundleID: String
+        let receipts, transactions: Int
+        let detail: String?
     }
 
     /// What many cases have in common.
@@ -251,6 +259,11 @@ extension JSONReport.Run {
             ],
             stages: run.stages.map { JSONReport.Stage(name: $0.name, seconds: $0.seconds, items: $0.items) },
             trailEnd: run.trail?.end, leftOut: run.leftOut.isEmpty ? nil : JSONReport.LeftOut(run.leftOut),
+            toMend: run.toMend.map {
+                JSONReport.ToMend(
+                    cause: $0.cause.rawValue, bundleID: $0.bundleID, receipts: $0.receipts,
+                    transactions: $0.transactions, detail: $0.detail)
+            },
             notJudged: run.unjudged.map(JSONReport.NotJudged.init), sources: run.sources.map(JSONReport.Source.init),
             patterns: run.patterns.map(JSONReport.CommonCause.init))
     }

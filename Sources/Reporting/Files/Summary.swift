@@ -25,7 +25,7 @@ struct Summary {
             row("outcome", outcome),
             row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
         ]
-        lines += patterns + sources + unjudged + receipts + purged
+        lines += toMend + patterns + sources + unjudged + receipts + purged
         lines += [""] + cases + [""] + totals + trail + ["", row("report", location)]
         return lines.joined(separator: "\n") + "\n"
     }
@@ -37,6 +37,17 @@ struct Summary {
         case .complete: "complete: everything due was tried"
         case .endedEarly(let why): "ended early: \(Printable.text(why, longest: 500))"
         }
+    }
+
+    private static let shownSettings = 10
+
+    private var toMend: [String] {
+        let shown = run.toMend.prefix(Self.shownSettings).map { setting in
+            let text = MendText(setting)
+            return row("to mend", words(text.phrase, text.values.mapValues { Printable.text($0, longest: 300) }))
+        }
+        let more = run.toMend.count - shown.count
+        return shown + (more > 0 ? [row("", "… and \(more) more; report.json has them all")] : [])
     }
 
     private static let shownRefusedRows = 3

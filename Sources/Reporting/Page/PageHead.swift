@@ -29,7 +29,7 @@ struct PageHead {
 
     var figures: HTML {
         """
-        \(outcome)\(patterns)\(sources)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
+        \(outcome)\(toMend)\(patterns)\(sources)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
         <div class="card lost">\(lost)</div>
         <div class="card">\(money)</div>
         <div class="card facts"><h2>\(readers.text(.thisRun))</h2><dl>\(facts)</dl></div>
@@ -42,6 +42,15 @@ struct PageHead {
     private var outcome: HTML {
         guard case .endedEarly(let why) = run.outcome else { return "" }
         return "<p class=\"early\">\(readers.each { $0.words.html(.endedEarly, ["reason": "\(why)"]) })</p>\n"
+    }
+
+    private var toMend: HTML {
+        if run.toMend.isEmpty { return "" }
+        let lines = run.toMend.map { setting -> HTML in
+            let text = MendText(setting)
+            return "<li>\(readers.each { $0.words.html(text.phrase, text.values.mapValues(HTML.foreign)) })</li>"
+        }
+        return "<ul class=\"unjudged\">\(lines)</ul>\n"
     }
 
     /// Those that could not be read, and the rows of any that could not be taken.

@@ -52,7 +52,8 @@ struct English: Wording {
     func sentence(_ problem: ReceiptProblem) -> String {
         switch problem {
         case .empty: "The upload was empty."
-        case .malformed: "Apple could not read it, on several nights."
+        case .tooLarge: "The upload was too large to be a receipt, and was not kept."
+        case .malformed: "Apple could not read it."
         case .notGenuine: "Apple says it is not genuine."
         case .noTransactions: "It is genuine, but holds no purchase."
         case .transactionMissing: "It is genuine, but does not hold the purchase that it was uploaded for."
@@ -68,7 +69,7 @@ struct English: Wording {
 
     func action(_ problem: ReceiptProblem) -> String {
         switch problem {
-        case .empty, .malformed, .noTransactions, .transactionMissing:
+        case .empty, .tooLarge, .malformed, .noTransactions, .transactionMissing:
             "Ask the user to open the app and refresh the receipt."
         case .notGenuine, .contradicted: "Look out for fraud; ask the user for Apple's invoice."
         case .accountGone: "Nothing can be verified any more; ask the user for Apple's invoice."
@@ -86,6 +87,7 @@ struct English: Wording {
         case .contradiction: "Apple contradicts its signature"
         case .misdelivery: "Likely misdelivery"
         case .unexpectedStorefront: "Unexpected storefront"
+        case .manyPurposes: "Uploaded for a thousand purposes"
         }
     }
 
@@ -104,6 +106,7 @@ struct English: Wording {
         case .alreadyDelivered: "already delivered"
         case .notVerified: "not verified yet"
         case .wrongUser: "another user's"
+        case .orderUsed: "the order was delivered before"
         case .excluded: "excluded"
         case .undecided: "for support to decide"
         }
@@ -159,6 +162,11 @@ struct English: Wording {
         case .paidUntil: "Paid until"
         case .grantedUntil: "Access granted until"
         case .neverGranted: "Access was never granted."
+        case .appRefused: "{app} can't be verified, and receipts wait: {receipts}. {detail}"
+        case .appWithoutSection:
+            "The configuration has no section [app {app}]: receipts that wait: {receipts}, paid purchases that are not looked at: {transactions}."
+        case .appWithoutProducts:
+            "iap.products has no row of {app}: types and prices of its purchases are not known ({transactions}). “iap-reconcile products --suggest” prints the rows."
         case .sourceProblem: "The source {source} could not be pulled to its end: {problem}"
         case .sourceRefused: "{n} rows of the source {source} could not be taken"
         case .likelyLost: "likely lost orders"

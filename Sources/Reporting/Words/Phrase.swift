@@ -5,6 +5,8 @@ enum Phrase: String, CaseIterable {
     case title, titleOfDryRun, asOf, endedEarly, language, allReports, skipToCases
     // What a company's own tables gave
     case sourceProblem, sourceRefused
+    // Settings that somebody must mend
+    case appRefused, appWithoutSection, appWithoutProducts
     // What many cases have in common
     case patterns, pattern, anyPattern, showPattern, outage, deviceModel, deviceSystem, appVersion
     case patternOutage, patternProduct, patternDevice, patternHours

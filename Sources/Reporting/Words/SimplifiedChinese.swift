@@ -56,7 +56,8 @@ struct SimplifiedChinese: Wording {
     func sentence(_ problem: ReceiptProblem) -> String {
         switch problem {
         case .empty: "上传内容为空。"
-        case .malformed: "连续多晚 Apple 都无法读取。"
+        case .tooLarge: "上传内容过大，不可能是票据，未予保存。"
+        case .malformed: "Apple 无法读取。"
         case .notGenuine: "Apple 判定票据不是真的。"
         case .noTransactions: "票据是真的，但没有任何购买。"
         case .transactionMissing: "票据是真的，但没有上传时所指的那笔购买。"
@@ -72,7 +73,7 @@ struct SimplifiedChinese: Wording {
 
     func action(_ problem: ReceiptProblem) -> String {
         switch problem {
-        case .empty, .malformed, .noTransactions, .transactionMissing: "请用户打开应用并刷新票据。"
+        case .empty, .tooLarge, .malformed, .noTransactions, .transactionMissing: "请用户打开应用并刷新票据。"
         case .notGenuine, .contradicted: "留意欺诈；请用户提供 Apple 的收据邮件。"
         case .accountGone: "已无法再验证；请用户提供 Apple 的收据邮件。"
         case .tryAgain, .appleUnreachable, .unreadableAnswer: "等待：每晚会自动重试。"
@@ -88,6 +89,7 @@ struct SimplifiedChinese: Wording {
         case .manyUsers: "多个用户提交"
         case .contradiction: "Apple 的回答与其签名矛盾"
         case .misdelivery: "可能误充"
+        case .manyPurposes: "为上千个用途上传"
         case .unexpectedStorefront: "意外的商店地区"
         }
     }
@@ -107,6 +109,7 @@ struct SimplifiedChinese: Wording {
         case .alreadyDelivered: "之前已发货"
         case .notVerified: "尚未验证"
         case .wrongUser: "属于其他用户"
+        case .orderUsed: "该订单已交付过"
         case .excluded: "已排除"
         case .undecided: "需客服决定"
         }
@@ -159,6 +162,11 @@ struct SimplifiedChinese: Wording {
         case .paidUntil: "付费至"
         case .grantedUntil: "权益开通至"
         case .neverGranted: "从未开通权益。"
+        case .appRefused: "{app} 无法验证，等待中的票据：{receipts}。{detail}"
+        case .appWithoutSection:
+            "配置中没有 [app {app}] 一节：等待中的票据 {receipts}，已付款但未检查的购买 {transactions}。"
+        case .appWithoutProducts:
+            "iap.products 中没有 {app} 的任何一行：无法得知其购买（{transactions}）的类型与价格。“iap-reconcile products --suggest” 可列出所缺的行。"
         case .sourceProblem: "数据源 {source} 未能读完：{problem}"
         case .sourceRefused: "数据源 {source} 有 {n} 行未能接收"
         case .likelyLost: "笔疑似漏单"

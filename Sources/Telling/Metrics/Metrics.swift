@@ -69,6 +69,9 @@ struct Metrics {
             MetricFamily(
                 "oldest_case_age_seconds", "How old the oldest open case was at the latest run; 0 if none is open.",
                 Self.decimal(max(0, age ?? 0))),
+            MetricFamily(
+                "settings_to_mend", "Settings because of which purchases are not looked at, until they are mended.",
+                "\(found.toMend.count)"),
             MetricFamily("pending", "Paid transactions within their grace, which are no cases.", "\(found.pending)"),
         ]
     }

@@ -1,0 +1,54 @@
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// Because of which settings purchases are not looked at: those of what waits in the inbox and in white.
+    ///
+    /// - Parameter apps: which have a section in the configuration.
+    public func settingsToMend(_ apps: [BundleID]) async throws(LedgerError) -> [SettingToMend] {
+        let configured = apps.map(\.text)
+        return try await translating {
+            let rows = try await connection.query(
+                """
+                SELECT cause, bundle_id, sum(receipts)::bigint AS receipts, sum(transactions)::bigint AS transactions,
+                    min(detail) AS detail
+                FROM (
+                    SELECT
+                        CASE error_code WHEN \(ReceiptProblem.unknownApp.rawValue) THEN 'no_section' ELSE 'refused' END
+                            AS cause,
+                        bundle_id, count(*) AS receipts, 0 AS transactions,
+                        CASE WHEN error_code <> \(ReceiptProblem.unknownApp.rawValue) THEN min(error_text) END AS detail
+                    FROM receipts
+                    WHERE error_code IS NOT NULL AND next_attempt_at IS NOT NULL
+                        AND error_code IN (
+                            \(ReceiptProblem.unknownApp.rawValue), \(ReceiptProblem.needsConfiguration.rawValue))
+                    GROUP BY error_code, bundle_id
+                    UNION ALL
+                    SELECT 'no_section', bundle_id, 0, count(*), NULL
+                    FROM white
+                    WHERE bundle_id <> ALL (\(configured))
+                    GROUP BY bundle_id
+                    UNION ALL
+                    SELECT 'no_products', app.bundle_id, 0, paid.transactions, NULL
+                    FROM unnest(\(configured)) AS app (bundle_id)
+                    CROSS JOIN LATERAL (
+                        SELECT count(*) AS transactions FROM white WHERE white.bundle_id = app.bundle_id
+                    ) AS paid
+                    WHERE NOT EXISTS (SELECT FROM products WHERE products.bundle_id = app.bundle_id)
+                        AND paid.transactions > 0
+                ) AS found
+                GROUP BY cause, bundle_id
+                ORDER BY cause DESC, bundle_id
+                """)
+            return try rows.map { row in
+                let name = try row.decode("cause", as: String.self)
+                guard let cause = SettingToMend.Cause(rawValue: name) else {
+                    throw LedgerError.failed("no setting to mend is called \(name)")
+                }
+                return SettingToMend(
+                    cause: cause, bundleID: try row.decode("bundle_id"), receipts: try row.decode("receipts"),
+                    transactions: try row.decode("transactions"), detail: try row.decode("detail", as: String?.self))
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// A setting because of which purchases are not looked at, until somebody mends it.
+public struct SettingToMend: Hashable, Sendable {
+    public enum Cause: String, Hashable, Sendable, CaseIterable {
+        /// Apple refuses what the configuration says of the app: a shared secret, a key.
+        case refused
+        /// The configuration has no section for the app.
+        case noSection = "no_section"
+        /// `iap.products` has no row of the app: types and prices are not known.
+        case noProducts = "no_products"
+    }
+
+    public var cause: Cause
+    /// As the receipts say it, which may be no bundle id at all.
+    public var bundleID: String
+    /// Receipts that wait for it, and paid transactions that are not looked at.
+    public var receipts: Int
+    public var transactions: Int
+    /// What Apple says; nothing where it has not been asked.
+    public var detail: String?
+
+    public init(cause: Cause, bundleID: String, receipts: Int, transactions: Int, detail: String? = nil) {
+        self.cause = cause
+        self.bundleID = bundleID
+        self.receipts = receipts
+        self.transactions = transactions
+        self.detail = detail
+    }
+}

@@ -1,0 +1,20 @@
+import Reconciliation
+
+/// What is said of a setting that somebody must mend.
+struct MendText {
+    let phrase: Phrase
+    let values: [String: String]
+
+    init(_ setting: SettingToMend) {
+        phrase =
+            switch setting.cause {
+            case .refused: .appRefused
+            case .noSection: .appWithoutSection
+            case .noProducts: .appWithoutProducts
+            }
+        values = [
+            "app": setting.bundleID, "receipts": String(setting.receipts),
+            "transactions": String(setting.transactions), "detail": setting.detail ?? "",
+        ]
+    }
+}

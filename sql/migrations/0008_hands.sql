@@ -1,0 +1,557 @@
+-- What no hand can spoil: neither a client that uploads without an end, nor a server that hands in what can't be, nor a
+-- support desk that mistypes a name.
+
+CREATE FUNCTION iap.require_moment(name text, value timestamptz) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF value < '2008-07-10 00:00:00+00'
+        OR (value > greatest(iap.present(), now()) + interval '1 day' AND NOT EXISTS (SELECT FROM iap.rehearsal))
+    THEN
+        RAISE EXCEPTION '% can''t be %', name, value USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It lies after the App Store opened, on 2008-07-10, and not after tomorrow.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_moment IS
+    'Refuses a moment at which nothing can have been bought. Where nights are replayed, the future may be.';
+
+CREATE OR REPLACE FUNCTION iap.amount_of(
+    price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint,
+    list_currency text
+) RETURNS iap.amount
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN $1 IS NOT NULL THEN ROW($1, $2, 'apple')::iap.amount
+        WHEN $3 THEN ROW(0, $6, 'trial')::iap.amount
+        WHEN $5 IS NULL OR $5::numeric * $4 > 9223372036854775807 THEN ROW(NULL, $6, 'unknown')::iap.amount
+        ELSE ROW($5 * $4, $6, 'list')::iap.amount
+    END
+$$;
+COMMENT ON FUNCTION iap.amount_of IS
+    'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times '
+    'the quantity, unless nobody can have paid that much.';
+
+-- Receipts and orders ------------------------------------------------------------------------------------------------
+
+ALTER TABLE iap.receipts ADD COLUMN uploads_left_out integer NOT NULL DEFAULT 0;
+COMMENT ON COLUMN iap.receipts.uploads_left_out IS
+    'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
+CREATE INDEX receipts_with_uploads_left_out ON iap.receipts (bucket, receipt_id) WHERE uploads_left_out > 0;
+
+CREATE FUNCTION iap.bounded(device jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    bytes integer := octet_length(device::text);
+BEGIN
+    IF bytes IS NULL OR bytes <= 16384 THEN
+        RETURN device;
+    END IF;
+    RETURN coalesce((
+        SELECT jsonb_object_agg(key, value)
+        FROM (
+            SELECT key, value
+            FROM jsonb_each(CASE jsonb_typeof(device) WHEN 'object' THEN device END)
+            WHERE octet_length(key) <= 100 AND octet_length(value::text) <= 200
+            ORDER BY key
+            LIMIT 50
+        ) AS short
+    ), '{}') || jsonb_build_object('cut', true, 'bytes', bytes);
+END
+$$;
+COMMENT ON FUNCTION iap.bounded IS
+    'What a client said of its device, of at most 16 KiB: of more the short fields, and a mark.';
+
+CREATE OR REPLACE FUNCTION iap.submit_receipt(
+    bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL,
+    device jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    body   text     := coalesce(submit_receipt.payload, '');
+    bytes  integer  := octet_length(body);
+    whose  text     := nullif(submit_receipt.user_id, '');
+    bought text     := nullif(submit_receipt.transaction_id, '');
+    wanted text     := nullif(submit_receipt.order_id, '');
+    told   jsonb    := iap.bounded(submit_receipt.device);
+    ends   boolean  := bytes > 16777216;
+    digest bytea    := sha256(convert_to(body, 'UTF8'));
+    slice  smallint := get_byte(digest, 0) & 63;
+    number bigint;
+    upload iap.uploads;
+BEGIN
+    PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
+    PERFORM iap.require_text(name, value, 1000)
+    FROM (
+        VALUES
+            ('user_id', whose), ('transaction_id', bought),
+            ('order_id', wanted)) AS given (name, value)
+    WHERE value IS NOT NULL;
+
+    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
+    SELECT receipt_id INTO number
+    FROM iap.receipts
+    WHERE bucket = slice AND payload_sha256 = digest AND bundle_id = submit_receipt.bundle_id
+        AND user_id IS NOT DISTINCT FROM whose
+        AND (transaction_id IS NOT NULL OR bought IS NULL)
+        AND (order_id IS NOT NULL OR wanted IS NULL)
+        AND (device IS NOT NULL OR told IS NULL OR device_purged_at IS NOT NULL);
+
+    IF number IS NULL THEN
+        number := nextval('iap.receipt_number') * 64 + slice;
+        INSERT INTO iap.receipts AS known (
+            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
+            submitted_at, state, next_attempt_at, payload_purged_at, last_attempt_at, error_code, error_text, seal)
+        VALUES (
+            slice, number, submit_receipt.bundle_id, whose, CASE WHEN NOT ends THEN body END, digest, wanted, bought,
+            told, now(), CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, CASE WHEN NOT ends THEN now() END,
+            CASE WHEN ends THEN now() END, CASE WHEN ends THEN now() END, CASE WHEN ends THEN 'too_large' END,
+            CASE WHEN ends THEN format('the client uploaded %s bytes', bytes) END,
+            audit.receipt_seal(
+                slice, number, submit_receipt.bundle_id, whose, digest, wanted, bought, now(),
+                CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, false))
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
+        SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
+            transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
+            device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
+            seal = audit.receipt_seal(
+                known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                coalesce(known.order_id, EXCLUDED.order_id), coalesce(known.transaction_id, EXCLUDED.transaction_id),
+                known.submitted_at, known.state, known.is_erased)
+        RETURNING receipt_id INTO number;
+    END IF;
+
+    upload.bucket := slice;
+    upload.receipt_id := number;
+    upload.transaction_id := bought;
+    upload.order_id := wanted;
+    upload.first_uploaded_at := now();
+    -- Counted no further than a thousand; two uploads at once may bring one more.
+    IF (SELECT count(*) FROM (
+            SELECT FROM iap.uploads WHERE bucket = slice AND receipt_id = number LIMIT 1000) AS purposes) = 1000
+        AND NOT EXISTS (
+            SELECT FROM iap.uploads
+            WHERE bucket = slice AND receipt_id = number AND transaction_id IS NOT DISTINCT FROM bought
+                AND order_id IS NOT DISTINCT FROM wanted)
+    THEN
+        UPDATE iap.receipts SET uploads_left_out = uploads_left_out + 1
+        WHERE bucket = slice AND receipt_id = number AND uploads_left_out < 1000000;
+        RETURN number;
+    END IF;
+    INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id, first_uploaded_at, seal)
+    VALUES (
+        slice, number, bought, wanted, upload.first_uploaded_at,
+        audit.seal(upload))
+    ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
+    SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
+    RETURN number;
+END
+$$;
+COMMENT ON FUNCTION iap.submit_receipt IS
+    'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the '
+    'same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds '
+    'what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL '
+    'where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its size; '
+    'of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
+
+CREATE OR REPLACE FUNCTION iap.register_order(
+    bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1,
+    app_account_token text DEFAULT NULL, created_at timestamptz DEFAULT now()
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    is_ours boolean;
+    token   text := nullif(register_order.app_account_token, '');
+BEGIN
+    PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
+    PERFORM iap.require_id('product_id', register_order.product_id, 255);
+    PERFORM iap.require_text('order_id', register_order.order_id, 1000);
+    PERFORM iap.require_text('user_id', register_order.user_id, 1000);
+    IF coalesce(register_order.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'an order''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    PERFORM iap.require_moment('created_at', register_order.created_at);
+    IF token !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+        RAISE EXCEPTION 'app_account_token is no UUID' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is the UUID that the client handed to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
+    END IF;
+
+    INSERT INTO iap.orders AS known (
+        bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
+    VALUES (
+        register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
+        register_order.quantity, token, coalesce(register_order.created_at, now()))
+    ON CONFLICT (bundle_id, order_id) DO UPDATE
+    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token)
+    WHERE (known.user_id, known.product_id, known.quantity)
+        = (EXCLUDED.user_id, EXCLUDED.product_id, EXCLUDED.quantity);
+    is_ours := FOUND;
+    UPDATE iap.orders
+    SET seal = audit.seal(orders)
+    WHERE is_ours AND bundle_id = register_order.bundle_id AND order_id = register_order.order_id;
+    IF NOT is_ours THEN
+        RAISE EXCEPTION 'this order is registered already, with another user, product or quantity' USING
+            ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.register_order IS
+    'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering '
+    'the same order again does nothing; the same id for another user, product or quantity is refused.';
+
+CREATE OR REPLACE FUNCTION iap.admit(
+    bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
+    quantity integer, purchased_at timestamptz, user_id text DEFAULT NULL, receipt_id bigint DEFAULT NULL
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    purchase iap.verified;
+    is_new   boolean := false;
+    known    iap.transactions;
+    change   iap.change;
+    whose    text := nullif(admit.user_id, '');
+BEGIN
+    PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
+    PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
+    PERFORM iap.require_id('product_id', admit.product_id, 255);
+    IF whose IS NOT NULL THEN
+        PERFORM iap.require_text('user_id', whose, 1000);
+    END IF;
+    IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF coalesce(admit.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF admit.purchased_at IS NULL OR NOT isfinite(admit.purchased_at) THEN
+        RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF EXISTS (
+        SELECT FROM iap.products
+        WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id
+            AND list_price_milliunits::numeric * admit.quantity > 9223372036854775807)
+    THEN
+        RAISE EXCEPTION 'nobody paid for % of %', admit.quantity, admit.product_id USING
+            ERRCODE = 'invalid_parameter_value', HINT = 'The quantity is how many were bought at once, 1 to 10.';
+    END IF;
+    PERFORM iap.require_moment('purchased_at', admit.purchased_at);
+
+    purchase.transaction_id := admit.transaction_id;
+    purchase.bundle_id := admit.bundle_id;
+    purchase.environment := admit.environment;
+    purchase.original_transaction_id := admit.original_transaction_id;
+    purchase.product_id := admit.product_id;
+    purchase.quantity := admit.quantity;
+    purchase.purchased_at := admit.purchased_at;
+    purchase.is_trial := false;
+    purchase.source := 'app_server';
+    purchase.verified_at := iap.present();
+    purchase.user_id := whose;
+    purchase.receipt_id := admit.receipt_id;
+    known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
+    IF known.transaction_id IS NULL THEN
+        IF iap.is_delivered_otherwise(
+            admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
+            admit.product_id)
+        THEN
+            RETURN 'already_delivered';
+        END IF;
+        BEGIN
+            PERFORM iap.enter(ARRAY[purchase], NULL, iap.present());
+            is_new := true;
+        EXCEPTION
+            WHEN unique_violation THEN
+                known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
+                IF known.transaction_id IS NULL THEN
+                    RAISE EXCEPTION 'another session admitted transaction % of % meanwhile',
+                        admit.transaction_id, admit.bundle_id
+                        USING ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
+                END IF;
+        END;
+    END IF;
+    IF admit.receipt_id IS NOT NULL THEN
+        PERFORM iap.sight(
+            admit.bundle_id, admit.environment, admit.transaction_id, whose, admit.receipt_id);
+    END IF;
+    IF is_new THEN
+        RETURN 'white';
+    ELSIF iap.standing(known) = 'already_delivered' THEN
+        RETURN 'already_delivered';
+    ELSIF known.place = 'excluded' THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
+            admit.transaction_id, admit.bundle_id, admit.environment, known.reason
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    ELSIF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
+        OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
+    THEN
+        change.was := known;
+        known.admitted_user_id := coalesce(known.admitted_user_id, whose);
+        known.admitted_receipt_id := coalesce(known.admitted_receipt_id, admit.receipt_id);
+        change.became := known;
+        PERFORM iap.move(ARRAY[change], 'corrected', session_user, NULL, iap.present());
+    END IF;
+    RETURN 'already_white';
+END
+$$;
+COMMENT ON FUNCTION iap.admit IS
+    'Takes a purchase that the app''s server verified itself into the white table: white, already_white or '
+    'already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …) is not owed: that '
+    'is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
+
+-- The claim ----------------------------------------------------------------------------------------------------------
+
+-- An order is delivered once: the first claim that names it takes this row, whatever the isolation level. The renewals
+-- of a subscription may all name the order by which it was bought.
+CREATE TABLE iap.delivered_orders (
+    order_id                text NOT NULL,
+    bundle_id               text COLLATE "C" NOT NULL,
+    original_transaction_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (order_id, bundle_id)
+);
+COMMENT ON TABLE iap.delivered_orders IS 'The orders that claims were delivered for, and the original purchase of each.';
+INSERT INTO iap.delivered_orders
+SELECT DISTINCT ON (order_id, bundle_id) order_id, bundle_id, original_transaction_id
+FROM iap.transactions
+WHERE place = 'black' AND delivered_by = 'claim' AND order_id IS NOT NULL
+ORDER BY order_id, bundle_id, delivered_at;
+
+ALTER TABLE iap.claims DROP CONSTRAINT claims_outcome_check;
+ALTER TABLE iap.claims ADD CONSTRAINT claims_outcome_check CHECK (
+    outcome IN (
+        'delivered', 'already_delivered', 'not_verified', 'wrong_user', 'order_used', 'excluded', 'undecided'));
+
+CREATE FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO delivered_orders (order_id, bundle_id, original_transaction_id)
+    VALUES (take_order.order_id, t.bundle_id, t.original_transaction_id)
+    ON CONFLICT DO NOTHING;
+    is_new := FOUND;
+    is_ours := is_new OR EXISTS (
+        SELECT FROM delivered_orders AS taken
+        WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
+            AND taken.original_transaction_id = t.original_transaction_id);
+END
+$$;
+COMMENT ON FUNCTION iap.take_order IS
+    'Takes an order for the delivery of a purchase: whether it is this purchase''s, and whether that is new.';
+
+CREATE OR REPLACE FUNCTION iap.claim_outcome(
+    t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text
+) RETURNS text
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    owners text[];
+BEGIN
+    IF iap.standing(t) <> 'white' THEN
+        RETURN iap.standing(t);
+    END IF;
+    owners := iap.owners_of(t);
+    IF EXISTS (
+        SELECT FROM orders
+        WHERE orders.order_id = claim_outcome.order_id AND orders.bundle_id = t.bundle_id
+            AND orders.user_id <> claim_outcome.user_id)
+        OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
+    THEN
+        RETURN 'wrong_user';
+    ELSIF EXISTS (
+        SELECT FROM transactions AS served
+        WHERE served.order_id = claim_outcome.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
+            AND served.original_transaction_id <> t.original_transaction_id)
+    THEN
+        RETURN 'order_used';
+    ELSIF cardinality(owners) > 1 OR is_delivered_elsewhere THEN
+        RETURN 'undecided';
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION iap.claim_outcome IS 'Why a claim gets nothing; NULL where it may be delivered.';
+
+CREATE OR REPLACE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL)
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    held    iap.transactions;
+    t       iap.transactions;
+    black   boolean := false;
+    outcome text;
+    at      timestamptz := iap.present();
+    who     text := 'claim:' || claim.user_id;
+    attempt iap.claims;
+    wanted  text := nullif(claim.order_id, '');
+    is_ours boolean := true;
+    is_new  boolean := false;
+BEGIN
+    PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
+    PERFORM iap.require_text('user_id', claim.user_id, 1000);
+    IF wanted IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', wanted, 1000);
+    END IF;
+
+    -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
+    FOR held IN
+        SELECT * FROM iap.transactions
+        WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
+        ORDER BY environment
+        FOR UPDATE
+    LOOP
+        black := black OR held.place = 'black';
+        IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place <> 'white') THEN
+            t := held;
+        END IF;
+    END LOOP;
+    outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, wanted);
+    IF outcome IS NULL AND wanted IS NOT NULL THEN
+        SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
+        IF NOT is_ours THEN
+            outcome := 'order_used';
+        END IF;
+    END IF;
+    IF outcome IS NULL THEN
+        outcome := iap.why_not_delivered(t, iap.type_of(t));
+        IF outcome = 'already_delivered' THEN
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
+                '{}', who);
+        END IF;
+    END IF;
+
+    attempt.transaction_id := claim.transaction_id;
+    attempt.bundle_id := claim.bundle_id;
+    attempt.user_id := claim.user_id;
+    attempt.order_id := wanted;
+    attempt.attempted_at := now();
+    attempt.outcome := coalesce(outcome, 'delivered');
+    LOOP
+        -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
+        INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
+        VALUES (
+            attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
+            attempt.attempted_at, audit.seal(attempt))
+        ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
+        EXIT WHEN FOUND;
+        DELETE FROM iap.delivered_originals
+        WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
+            AND environment = t.environment AND transaction_id = t.transaction_id;
+        attempt.outcome := 'undecided';
+    END LOOP;
+    IF is_new AND attempt.outcome <> 'delivered' THEN
+        DELETE FROM iap.delivered_orders WHERE order_id = wanted AND bundle_id = t.bundle_id;
+    END IF;
+    IF attempt.outcome = 'delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.delivered(t, claim.user_id, wanted, 'claim', at))::iap.change], 'claimed',
+            session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', wanted), who);
+        IF iap.type_of(t) = 'non_consumable' THEN
+            PERFORM iap.withdraw_restored(t, session_user, at, who);
+        END IF;
+    END IF;
+    RETURN attempt.outcome;
+END
+$$;
+COMMENT ON FUNCTION iap.claim IS
+    'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or '
+    'why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which '
+    'is for the support desk. '
+    'Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. '
+    'Credit the goods only on delivered.';
+
+-- The support desk ---------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (SELECT FROM iap.receipts WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.orders WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.transactions WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.entitlements WHERE user_id = is_known_user.user_id);
+END
+$$;
+COMMENT ON FUNCTION iap.is_known_user IS
+    'Whether a user ever handed anything in, ordered, was delivered to or is entitled to anything.';
+
+DROP FUNCTION iap.resolve(text, text, text, text, text, text, text, text);
+CREATE FUNCTION iap.resolve(
+    transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL,
+    user_id text DEFAULT NULL, order_id text DEFAULT NULL, is_unknown_user boolean DEFAULT false
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    place   record;
+    t       iap.transactions;
+    outcome text;
+    owners  text[];
+    whose   text;
+    at      timestamptz := iap.present();
+    details jsonb;
+BEGIN
+    PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
+    PERFORM iap.require_text('who', resolve.who, 1000);
+    PERFORM iap.require_text('note', resolve.note, 10000);
+    IF resolve.how IS NULL OR resolve.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
+        RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    place := iap.place_of(resolve.transaction_id, resolve.bundle_id, resolve.environment);
+    t := iap.locked(place.bundle_id, place.environment, resolve.transaction_id);
+    outcome := iap.standing(t);
+    IF outcome <> 'white' THEN
+        RETURN outcome;
+    END IF;
+    details := jsonb_build_object(
+        'as', resolve.how, 'note', resolve.note, 'order_id', resolve.order_id, 'login', session_user);
+
+    IF resolve.how <> 'delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, resolve.how, NULL, at))::iap.change], 'resolved', resolve.who, NULL, at,
+            details);
+        RETURN resolve.how;
+    END IF;
+    SELECT owner_user_ids INTO owners
+    FROM iap.cases
+    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment;
+    IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
+        RETURN 'several_owners';
+    ELSIF NOT (
+        resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners)
+        OR iap.is_known_user(resolve.user_id))
+    THEN
+        RETURN 'unknown_user';
+    END IF;
+    -- What nobody knows the type of is for the support desk to decide, and this is its decision.
+    outcome := iap.why_not_delivered(t, iap.type_of(t));
+    IF outcome = 'already_delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', resolve.who, NULL, at);
+        RETURN outcome;
+    END IF;
+    whose := coalesce(resolve.user_id, owners[1], t.admitted_user_id);
+    PERFORM iap.move(
+        ARRAY[ROW(t, iap.delivered(t, whose, resolve.order_id, 'resolved', at))::iap.change], 'resolved', resolve.who,
+        NULL, at, details || jsonb_build_object('user_id', whose));
+    IF iap.type_of(t) = 'non_consumable' THEN
+        PERFORM iap.withdraw_restored(t, resolve.who, at, resolve.who);
+    END IF;
+    RETURN resolve.how;
+END
+$$;
+COMMENT ON FUNCTION iap.resolve IS
+    'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing '
+    'is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to '
+    'whom it was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, '
+    'where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
+
+REVOKE ALL ON FUNCTION
+    iap.require_moment, iap.bounded, iap.take_order, iap.is_known_user, iap.resolve
+    FROM PUBLIC;
