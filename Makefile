@@ -43,16 +43,22 @@ bench:
 lint:
 	@.ci/with-swift swift format lint --strict -r Sources Tests Package.swift
 
+# The program is stripped, with its symbols beside it; what names a path names that of PREFIX.
 install:
 	@.ci/install-packages build
 	$(SWIFT_BUILD) -c release --static-swift-stdlib --product iap-reconcile
 	install -D -m 755 .build/release/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
+	objcopy --only-keep-debug "$(DESTDIR)$(PREFIX)/bin/iap-reconcile" "$(DESTDIR)$(PREFIX)/bin/iap-reconcile.debug"
+	chmod 644 "$(DESTDIR)$(PREFIX)/bin/iap-reconcile.debug"
+	cd "$(DESTDIR)$(PREFIX)/bin" && objcopy --strip-all --add-gnu-debuglink=iap-reconcile.debug iap-reconcile
 	install -d "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations" "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron"
 	install -m 644 sql/*.sql "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/"
 	cp -R sql/migrations/. "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations/"
 	install -m 644 cron/* "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron/"
 	install -m 644 docs/report.schema.json "$(DESTDIR)$(PREFIX)/share/iap-reconcile/"
 	install -D -m 644 docs/iap-reconcile.8 "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
+	sed -i 's,/usr/local/,$(PREFIX)/,g; s,/usr/local\b,$(PREFIX),g' "$(DESTDIR)$(PREFIX)"/share/iap-reconcile/cron/* \
+	    "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
 
 clean:
 	rm -rf .build

@@ -17,9 +17,19 @@ enum IAPReconcile {
             return try await perform(Invocation(arguments: arguments))
         } catch {
             let failure = Failure(error)
-            StandardError.write("iap-reconcile: \(Printable.lines(failure.message))\n")
+            StandardError.write(line(failure, of: arguments))
             return failure.code
         }
+    }
+
+    /// As the log is written: a command line that can't be understood may say that, too.
+    private static func line(_ failure: Failure, of arguments: [String]) -> String {
+        let format = zip(arguments, arguments.dropFirst() + [""]).contains {
+            $0.0 == "--log-format=json" || ($0.0 == "--log-format" && $0.1 == "json")
+        }
+        guard format else { return "iap-reconcile: \(Printable.lines(failure.message))\n" }
+        let entry = LogEntry(.error, failure.message, fields: ["exit_code": "\(failure.code.rawValue)"])
+        return LogLine(entry, at: Date()).text(as: .json, isColoured: false) + "\n"
     }
 
     private static func perform(_ invocation: Invocation) async throws -> ExitCode {

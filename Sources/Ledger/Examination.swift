@@ -5,8 +5,6 @@ import PostgreSQL
 public struct DatabaseExamination: Sendable {
     /// As PostgreSQL counts its versions: 150004 is 15.4.
     public let serverVersion: Int
-    /// Whether a session lock outlives its statement; behind a proxy that pools transactions it does not.
-    public let keepsSessions: Bool
     /// The server's clock less this machine's, in seconds.
     public let clockDifference: TimeInterval
     /// What the role may not do and the job must, such as "UPDATE on iap.cases".
@@ -23,7 +21,7 @@ extension LedgerSession {
             let row = try await connection.only(
                 """
                 SELECT
-                    clock_timestamp() AS clock, pg_backend_pid() AS process,
+                    clock_timestamp() AS clock,
                     rolsuper OR pg_has_role(
                         (SELECT relowner FROM pg_class WHERE oid = 'iap.events'::regclass), 'MEMBER')
                         AS is_too_powerful
@@ -33,12 +31,38 @@ extension LedgerSession {
             let middle = before.addingTimeInterval(Date().timeIntervalSince(before) / 2)
             return DatabaseExamination(
                 serverVersion: connection.serverVersion,
-                keepsSessions: try await connection.only(
-                    "SELECT pg_backend_pid() = \(try row.decode("process", as: Int32.self)) AS is_same"
-                ).decode("is_same"),
                 clockDifference: try row.decode("clock", as: Date.self).timeIntervalSince(middle),
                 missingRights: try await missingRights(),
                 isTooPowerful: try row.decode("is_too_powerful"))
+        }
+    }
+    /// Whether a proxy between here and the server, such as PgBouncer, gives each transaction to whatever session of the
+    /// server is free. Locks, settings and temporary tables of such a session are another client's a moment later.
+    ///
+    /// A server's session that answered this one is lent to a second client, while this one still stands: that proves it.
+    /// Where nothing stands between, the server says its own number.
+    public func isPooledByTransaction(_ settings: LedgerSettings) async throws(LedgerError) -> Bool {
+        let own = connection.processID
+        guard try await serversProcess(connection) != own else { return false }
+        let second: LedgerSession
+        do {
+            second = try await Self.open(settings)
+        } catch {
+            throw LedgerError(translating: error)
+        }
+        defer { second.close() }
+        for _ in 0..<Self.loans {
+            let before = try await serversProcess(connection)
+            if try await serversProcess(second.connection) == before { return true }
+        }
+        return false
+    }
+
+    private static let loans = 3
+
+    private func serversProcess(_ connection: Connection) async throws(LedgerError) -> Int32 {
+        try await translating {
+            try await connection.only("SELECT pg_backend_pid() AS process").decode("process")
         }
     }
 }

@@ -62,7 +62,7 @@ public final class LedgerSession {
         }
     }
 
-    private static func open(_ settings: LedgerSettings) async throws(PostgreSQLError) -> LedgerSession {
+    static func open(_ settings: LedgerSettings) async throws(PostgreSQLError) -> LedgerSession {
         LedgerSession(
             try await Connection.connect(
                 ConnectionSettings(

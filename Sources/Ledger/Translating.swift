@@ -44,6 +44,8 @@ extension LedgerError {
         case .insufficientPrivilege, .invalidPassword, .invalidAuthorization: self = .refused(text)
         case .undefinedTable, .undefinedFunction, .undefinedColumn, .invalidSchemaName:
             self = .schema("\(text); run “iap-reconcile migrate”")
+        // What was the primary server until a moment ago, or is one for reading only.
+        case .readOnlyTransaction: self = .connectionLost("PostgreSQL takes no changes here: \(text)")
         // A server that starts, stops or has no room for one more.
         case .cannotConnectNow, .tooManyConnections: self = .connectionLost(text)
         default: self = state.isConnectionLost ? .connectionLost(text) : .failed(text)

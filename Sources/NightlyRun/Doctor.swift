@@ -49,7 +49,11 @@ public struct Doctor: Sendable {
             let session = try await LedgerSession.connect(LedgerSettings(database: settings.database))
             defer { session.close() }
             let connected = Finding("database", .fine, "connected")
+            if try await session.isPooledByTransaction(LedgerSettings(database: settings.database)) {
+                return [connected, Self.pooled]
+            }
             do {
+                try await session.checkEncoding()
                 try await session.checkSchema()
             } catch .schema(let text) {
                 return [connected, Finding("schema", .wrong, text)]
@@ -109,17 +113,15 @@ public struct Doctor: Sendable {
         }
     }
 
+    private static let pooled = Finding(
+        "sessions", .wrong, "a proxy between here and PostgreSQL pools transactions, so locks don't hold",
+        remedy: "Connect to PostgreSQL itself, or to a pool of sessions (pool_mode = session).")
+
     private static func findings(_ found: DatabaseExamination) -> [Finding] {
         var findings: [Finding] = []
         if found.serverVersion < 150_000 {
             findings.append(
                 Finding("version", .wrong, "PostgreSQL is older than 15", remedy: "Use PostgreSQL 15 or newer."))
-        }
-        if !found.keepsSessions {
-            findings.append(
-                Finding(
-                    "sessions", .wrong, "a proxy between here and PostgreSQL pools transactions, so locks don't hold",
-                    remedy: "Connect to PostgreSQL itself, or to a pool of sessions."))
         }
         findings.append(
             found.missingRights.isEmpty

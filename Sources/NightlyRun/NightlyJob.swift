@@ -119,9 +119,14 @@ public struct NightlyJob: Sendable {
         return head
     }
 
-    /// Checks the schema and the clocks, takes the night's lock, and ends the rows of runs that were killed. A dry run
+    /// Checks what is between here and the server, the schema and the clocks, takes the night's lock, and ends the rows of runs that were killed. A dry run
     /// takes no lock, for it writes nothing: it puts its shadows in front.
     private func prepare(_ session: LedgerSession, _ options: RunOptions) async throws -> Present {
+        if try await session.isPooledByTransaction(ledger) {
+            throw JobError.configuration(
+                "A proxy between here and PostgreSQL pools transactions, so that no lock would hold: the job needs session "
+                    + "pooling (pool_mode = session), or PostgreSQL itself. Nothing was done.")
+        }
         try await session.checkSchema()
         try await session.checkRights()
         let present = try Present(options.asOf, try await session.time())

@@ -6,7 +6,8 @@ extension PostgreSQLError {
     init(refused handle: OpaquePointer) {
         let lines = String(cString: PQerrorMessage(handle)).split(whereSeparator: \.isNewline)
         // The line that names the server's source file is of no use to anyone here.
-        let text = lines.filter { !$0.hasPrefix("LOCATION:") }.joined(separator: " ")
+        let text = lines.filter { !$0.hasPrefix("LOCATION:") }
+            .map { $0.trimmingPrefix(while: \.isWhitespace) }.joined(separator: " ")
         let match = text.firstMatch(of: #/:  (?<state>[0-9A-Z]{5}): /#)
         let state = match.map { SQLState(rawValue: String($0.state)) }
         let message = Secrets.removed(from: text, of: handle)

@@ -103,7 +103,9 @@ extension PostgreSQLError {
     /// A call that libpq refuses: either the session is lost, or the call can't be made now.
     init(failed handle: OpaquePointer) {
         let isLost = PQstatus(handle) != CONNECTION_OK
-        let message = Secrets.removed(from: String(cString: PQerrorMessage(handle)), of: handle)
+        let message = Secrets.removed(
+            from: String(cString: PQerrorMessage(handle)).split(whereSeparator: \.isWhitespace).joined(separator: " "),
+            of: handle)
         self.init(isLost ? .connection : .usage, message)
     }
 }

@@ -25,6 +25,7 @@ struct Post: Sendable {
     ///   - request: makes the request of each attempt, since it may carry its time
     func deliver(attempts: Int? = nil, _ request: () throws -> HTTPRequest) async throws {
         let most = attempts ?? self.attempts
+        var waited = Duration.zero
         for number in 1... {
             let request = try request()
             let answer: Answer
@@ -37,13 +38,20 @@ struct Post: Sendable {
             case .taken: return
             case .refused(let why): throw TellingError(why)
             case .tryAgain(let why, let wait):
-                guard number < most else { throw TellingError(why + (most > 1 ? ", after \(most) tries" : "")) }
-                try await outside.pause(Self.pause(after: number, asked: wait))
+                let pause = Self.pause(after: number, asked: wait)
+                guard number < most, waited + pause <= Self.patience else {
+                    throw TellingError(why + (number > 1 ? ", after \(number) tries" : ""))
+                }
+                waited += pause
+                try await outside.pause(pause)
             }
         }
     }
 
-    /// 1, 2, 4 … 30 seconds, or longer if the server asks for it, but never more than a minute: the job wants to end.
+    /// For how long a server is waited for in all, between the attempts: the job wants to end.
+    private static let patience = Duration.seconds(60)
+
+    /// 1, 2, 4 … 30 seconds, or longer if the server asks for it, but never more than a minute.
     static func pause(after attempt: Int, asked: Int?) -> Duration {
         .seconds(min(60, max(min(30, 1 << min(attempt - 1, 5)), asked ?? 0)))
     }
@@ -64,6 +72,11 @@ struct Post: Sendable {
         }
 
         init(_ error: HTTPError) {
+            // It took the message, whatever else it has to say.
+            if case .responseTooLarge = error {
+                self = .taken
+                return
+            }
             self = error.isRetryable ? .tryAgain("\(error)", wait: nil) : .refused(Self.text(error))
         }
 

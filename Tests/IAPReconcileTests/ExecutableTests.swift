@@ -20,6 +20,18 @@ import Testing
         #expect(ended.errors.contains(message))
     }
 
+    @Test(arguments: [["--log-format", "json"], ["--log-format=json"]])
+    func theLastLineIsJSONToo(option: [String]) async throws {
+        for (arguments, code) in [(["runn"], 64), (["run", "--config", "/nonexistent/x.conf"], 78)] {
+            let ended = try await ChildProcess.run(program, arguments + option)
+            #expect(ended.status == Int32(code))
+            let line = try #require(
+                try JSONSerialization.jsonObject(with: Data(ended.errors.utf8)) as? [String: Any])
+            #expect(line["level"] as? String == "error")
+            #expect((line["fields"] as? [String: Any])?["exit_code"] as? String == "\(code)")
+        }
+    }
+
     @Test func helpAndVersionAreResults() async throws {
         let help = try await ChildProcess.runSuccessfully(program, ["--help"])
         #expect(help.hasPrefix("Usage: iap-reconcile COMMAND"))

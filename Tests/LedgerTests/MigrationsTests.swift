@@ -74,6 +74,20 @@ import Testing
         }
     }
 
+    @Test func aDatabaseThatCannotHoldEveryTextIsRefused() async throws {
+        let cluster = try await ScratchCluster.shared()
+        let admin = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
+        defer { admin.close() }
+        let name = "latin_\(UUID().uuidString.prefix(8).lowercased())"
+        try await admin.execute(
+            "CREATE DATABASE \(identifier: name) ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+        let session = try await LedgerSession.connect(
+            LedgerSettings(database: cluster.superuserConninfo(database: name)))
+        await expectSchemaError("is in LATIN1") { _ = try await session.migrate() }
+        session.close()
+        try await admin.execute("DROP DATABASE \(identifier: name)")
+    }
+
     @Test func bringsAnEmptyDatabaseUpToDateOnce() async throws {
         try await withEmptyDatabase { _, session in
             #expect(try await session.schemaState() == .missing)

@@ -81,7 +81,7 @@ import Testing
             defer { session.close() }
             try await session.checkRights()
             let found = try await session.examine()
-            #expect(found.missingRights.isEmpty && !found.isTooPowerful && found.keepsSessions)
+            #expect(found.missingRights.isEmpty && !found.isTooPowerful)
             try await ledger.execute("REVOKE EXECUTE ON FUNCTION iap.record FROM iap_job")
             await #expect {
                 try await session.checkRights()

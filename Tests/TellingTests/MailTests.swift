@@ -106,6 +106,15 @@ import Testing
         }
     }
 
+    /// Gigabytes in the time that it is given: its first words are kept, and it goes no faster than it is heard.
+    @Test func aProgramThatTalksWithoutEndFillsNoDisk() async throws {
+        try await Mailbox.with(script: "yes flood & echo $! > flood; sleep 0.5; kill $!; exit 75") { mailbox in
+            let told = await told(mailbox, News.complete())
+            #expect(told.first?.failure?.hasPrefix("\(mailbox.sendmail) ended with 75: flood flood") == true)
+            #expect((told.first?.failure?.utf8.count ?? 0) < 500)
+        }
+    }
+
     @Test func aProgramThatReadsNothingIsNoTrouble() async throws {
         var settings = try MailSettings(
             from: #require(MailAddress("a@b")), to: [#require(MailAddress("c@d"))], sendmail: "/bin/true")

@@ -76,6 +76,22 @@ import Testing
         #expect(pauses.all == [.seconds(1), .seconds(2), .seconds(7)])
     }
 
+    @Test func aServerThatAsksForPatienceHoldsUpNoEnd() async throws {
+        let pauses = Pauses()
+        let told = try await told(attempts: 9, pauses: pauses) { _, connection in
+            connection.respond(503, headers: ["Retry-After: 40"])
+        }
+        #expect(told.failure == "127.0.0.1 answers with status 503, after 2 tries")
+        #expect(pauses.all == [.seconds(40)])
+    }
+
+    @Test func aServerThatTakesItAndTalksOnHasTakenIt() async throws {
+        let told = try await told { _, connection in
+            connection.respond(200, body: Data(repeating: UInt8(ascii: "x"), count: 3 << 20))
+        }
+        #expect(told.failure == nil)
+    }
+
     @Test func aServerThatRefusesIsNotAskedAgain() async throws {
         for status in [302, 400, 404, 410] {
             let told = try await told { _, connection in connection.respond(status) }
@@ -122,11 +138,11 @@ import Testing
     }
 
     private func told(
-        attempts: Int = 5, timeout: TimeInterval = 10, _ answer: @escaping TestServer.Answer
+        attempts: Int = 5, timeout: TimeInterval = 10, pauses: Pauses = Pauses(), _ answer: @escaping TestServer.Answer
     ) async throws -> Told {
         try await TestServer.with(answer) { server in
             let settings = TellingSettings(webhook: .testing(server.url, attempts: attempts, timeout: timeout))
-            let told = await Telling(settings, programVersion: "1", outside: .hurried()).end(News.complete())
+            let told = await Telling(settings, programVersion: "1", outside: .hurried(pauses)).end(News.complete())
             return try #require(told.first)
         }
     }

@@ -6,6 +6,7 @@ extension LedgerSession {
     ///
     /// - Throws: `LedgerError.schema` when the database has a schema that can't become this program's.
     public func migrate() async throws(LedgerError) -> [String] {
+        try await checkEncoding()
         var applied: [String] = []
         for migration in try await pendingMigrations() where try await apply(migration) {
             applied.append(migration.fileName)
@@ -34,6 +35,17 @@ extension LedgerSession {
                 """
             }
             .joined(separator: "\n")
+    }
+
+    /// - Throws: `LedgerError.schema` where the database can't hold every text that clients upload.
+    public func checkEncoding() async throws(LedgerError) {
+        let encoding = try await translating {
+            try await connection.only("SELECT current_setting('server_encoding') AS name").decode("name", as: String.self)
+        }
+        guard encoding != "UTF8" else { return }
+        throw .schema(
+            "the database is in \(encoding) and can't hold every text that clients upload; make one with CREATE DATABASE "
+                + "… ENCODING 'UTF8' TEMPLATE template0")
     }
 
     private func pendingMigrations() async throws(LedgerError) -> [Migration] {

@@ -20,6 +20,9 @@ struct JSONLineParser {
         guard let object = try? decoder.decode([String: JSONValue].self, from: Data(text.utf8)) else {
             return ParsedLine(problem: LineProblem(.malformed, "the line is no JSON object"))
         }
+        guard Self.memberCount(bytes) == object.count else {
+            return ParsedLine(problem: LineProblem(.malformed, "a key is there twice, and which is meant nobody knows"))
+        }
         var line = ParsedLine()
         for (name, value) in object.sorted(by: { $0.key < $1.key }) {
             do throws(LineProblem) {
@@ -32,6 +35,27 @@ struct JSONLineParser {
             }
         }
         return line
+    }
+
+    /// How many members an object's text has, of which a decoder keeps one of each name: colons of the first level,
+    /// outside of strings.
+    private static func memberCount(_ json: UnsafeRawBufferPointer) -> Int {
+        var (count, depth, isText, isEscaped) = (0, 0, false, false)
+        for byte in json {
+            if isText {
+                isText = isEscaped || byte != UInt8(ascii: "\"")
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isText = true
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: ":") where depth == 1: count += 1
+            default: break
+            }
+        }
+        return count
     }
 
     private static func text(of value: JSONValue, _ field: ImportField) throws(LineProblem) -> String? {

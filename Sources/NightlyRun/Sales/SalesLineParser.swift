@@ -64,11 +64,12 @@ struct SalesLineParser {
         guard let storefront = Country.storefront(ofCode: try fields.required(.countryCode)) else {
             throw LineProblem(.badValue, "Country Code is no country")
         }
+        let price = try fields.money(.customerPrice, .customerCurrency, units: units)
+        let proceeds = try fields.money(.proceeds, .proceedsCurrency, units: units)
         return SalesLine(
             day: day, developer: developer, appSKU: try fields.text(.parentIdentifier), productID: productID,
             type: type, storefront: storefront, units: units,
-            price: try fields.money(.customerPrice, .customerCurrency),
-            proceeds: try fields.money(.proceeds, .proceedsCurrency))
+            price: price, proceeds: proceeds)
     }
 }
 
@@ -109,11 +110,16 @@ private struct Fields {
     }
 
     /// The amount for one unit. Refunds have a negative price; the units say that already.
-    func money(_ amount: SalesColumn, _ currency: SalesColumn) throws(LineProblem) -> Money? {
+    func money(
+        _ amount: SalesColumn, _ currency: SalesColumn, units: Int64
+    ) throws(LineProblem) -> Money? {
         let (text, code) = (try text(amount), try text(currency))
         guard !text.isEmpty else { return nil }
         guard let milliunits = DecimalText.milliunits(text), milliunits > Int64.min else {
             throw LineProblem(.badValue, "\(amount.name) is no amount with at most three decimals")
+        }
+        guard !milliunits.multipliedReportingOverflow(by: units).overflow else {
+            throw LineProblem(.badValue, "\(amount.name) times Units is more than anybody sold")
         }
         guard !code.isEmpty || milliunits == 0 else {
             throw LineProblem(.missing, "\(currency.name) is missing")

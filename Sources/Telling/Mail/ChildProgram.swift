@@ -19,14 +19,14 @@ struct ChildProgram {
     private static let respite = Duration.seconds(2)
 
     func run(input: TemporaryFile, timeLimit: TimeInterval) async throws -> Ended {
-        let output = try TemporaryFile()
-        let identifier = try start(input: input.handle.fileDescriptor, output: output.handle.fileDescriptor)
-        guard let status = await Self.end(of: identifier, within: .seconds(timeLimit)) else {
-            await Self.stop(identifier)
+        let output = try Output()
+        let identifier = try start(input: input.handle.fileDescriptor, output: output.writer)
+        output.closeWriter()
+        guard let status = await Self.end(of: identifier, within: .seconds(timeLimit), hearing: output) else {
+            await Self.stop(identifier, hearing: output)
             throw TellingError("\(path) had not ended after \(Int(timeLimit)) s and was stopped")
         }
-        try output.rewind()
-        let words = String(decoding: try output.handle.read(upToCount: 300) ?? Data(), as: UTF8.self)
+        let words = String(decoding: output.beginning, as: UTF8.self)
         return Ended(
             status: status, firstWords: words.split(whereSeparator: \.isWhitespace).joined(separator: " "))
     }
@@ -71,10 +71,12 @@ struct ChildProgram {
 
     /// How the program ended; nothing where it had not after that time. Looked for ever less often, so that a thread
     /// need not wait for it.
-    private static func end(of identifier: pid_t, within limit: Duration) async -> Int32? {
+    private static func end(of identifier: pid_t, within limit: Duration, hearing output: Output) async -> Int32? {
         let last = ContinuousClock.now + limit
         var (status, pause): (Int32, Duration) = (0, .milliseconds(2))
+        defer { output.hear() }
         while waitpid(identifier, &status, WNOHANG) == 0 {
+            output.hear()
             guard ContinuousClock.now < last else { return nil }
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(100))
@@ -83,10 +85,48 @@ struct ChildProgram {
         return signal == 0 ? (status >> 8) & 0xFF : signal + 128
     }
 
-    private static func stop(_ identifier: pid_t) async {
+    private static func stop(_ identifier: pid_t, hearing output: Output) async {
         kill(-identifier, SIGTERM)
-        if await end(of: identifier, within: respite) != nil { return }
+        if await end(of: identifier, within: respite, hearing: output) != nil { return }
         kill(-identifier, SIGKILL)
-        _ = await end(of: identifier, within: respite)
+        _ = await end(of: identifier, within: respite, hearing: output)
+    }
+}
+
+/// What a program says, by a pipe: its beginning is kept, the rest thrown away, so that nothing that it says fills a disk.
+private final class Output {
+    private static let kept = 300
+
+    let writer: Int32
+    private let reader: Int32
+    private var isWriterOpen = true
+    private(set) var beginning = Data()
+
+    init() throws(TellingError) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0, ends.allSatisfy({ fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }),
+            fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0
+        else {
+            throw TellingError("no pipe can be made: \(String(cString: strerror(errno)))")
+        }
+        (reader, writer) = (ends[0], ends[1])
+    }
+
+    deinit {
+        closeWriter()
+        close(reader)
+    }
+
+    func closeWriter() {
+        if isWriterOpen { close(writer) }
+        isWriterOpen = false
+    }
+
+    /// Takes what is there: at most what a pipe holds, for there may always be more.
+    func hear() {
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = read(reader, &bytes, bytes.count)
+        guard count > 0 else { return }
+        beginning += bytes.prefix(min(count, Self.kept - beginning.count))
     }
 }

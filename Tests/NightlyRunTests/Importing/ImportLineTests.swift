@@ -65,6 +65,14 @@ import Testing
             ),
             (.orders, #"{"order_id":"a\u0000"}"#, "not_text: order_id holds a NUL"),
             (.orders, "[1]", "malformed: the line is no JSON object"),
+            (
+                .orders, #"{"order_id":"a:{\"b\":","user_id":"u","order_id":"c"}"#,
+                "malformed: a key is there twice, and which is meant nobody knows"
+            ),
+            (
+                .receipts, #"{"bundle_id":"com.a","device":{"x":1,"y":[{"z":2}]},"payl\u006fad":"p","payload":"q"}"#,
+                "malformed: a key is there twice, and which is meant nobody knows"
+            ),
             (.orders, "{\"order_id\":\"a\"", "malformed: the line is no JSON object"),
             (
                 .products, #"{"bundle_id":"com.a","product_id":"gems","type":"coin","name":"x"}"#,

@@ -97,6 +97,10 @@ import Testing
             (["Units": "1.5"], RefusalReason.badValue, "Units is no whole number"),
             (["Units": " "], .missing, "Units is missing"),
             (["Units": "99999999999999999999"], .badValue, "Units is no whole number"),
+            (
+                ["Units": "9223372036854775", "Customer Price": "2.00", "Customer Currency": "USD"], .badValue,
+                "Customer Price times Units is more than anybody sold"
+            ),
             (["SKU": ""], .missing, "SKU is missing"),
             (["SKU": "宝石"], .badValue, "SKU is no product id: 1 to 255 visible ASCII characters"),
             (["Begin Date": "2026-11-20"], .badValue, "Begin Date is no day such as 11/20/2026"),
