@@ -11,6 +11,12 @@ public struct DatabaseExamination: Sendable {
     public let missingRights: [String]
     /// Whether the role could also change what it must never change.
     public let isTooPowerful: Bool
+    /// Whether the server takes no changes: a standby, or a primary that was told so.
+    public let isReadOnly: Bool
+    /// Whether the database was made for replays.
+    public let isRehearsal: Bool
+    /// How long ago, in seconds, a run was complete; nothing where none was.
+    public let sinceComplete: TimeInterval?
 }
 
 extension LedgerSession {
@@ -21,7 +27,10 @@ extension LedgerSession {
             let row = try await connection.only(
                 """
                 SELECT
-                    clock_timestamp() AS clock,
+                    clock_timestamp() AS clock, pg_is_in_recovery()
+                        OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
+                    EXISTS (SELECT FROM iap.rehearsal) AS is_rehearsal,
+                    (SELECT max(finished_at) FROM iap.runs WHERE state = 'complete') AS complete_at,
                     rolsuper OR pg_has_role(
                         (SELECT relowner FROM pg_class WHERE oid = 'iap.events'::regclass), 'MEMBER')
                         AS is_too_powerful
@@ -29,11 +38,14 @@ extension LedgerSession {
                 WHERE rolname = current_user
                 """)
             let middle = before.addingTimeInterval(Date().timeIntervalSince(before) / 2)
+            let clock = try row.decode("clock", as: Date.self)
             return DatabaseExamination(
                 serverVersion: connection.serverVersion,
-                clockDifference: try row.decode("clock", as: Date.self).timeIntervalSince(middle),
+                clockDifference: clock.timeIntervalSince(middle),
                 missingRights: try await missingRights(),
-                isTooPowerful: try row.decode("is_too_powerful"))
+                isTooPowerful: try row.decode("is_too_powerful"), isReadOnly: try row.decode("is_read_only"),
+                isRehearsal: try row.decode("is_rehearsal"),
+                sinceComplete: try row.decode("complete_at", as: Date?.self).map { clock.timeIntervalSince($0) })
         }
     }
     /// Whether a proxy between here and the server, such as PgBouncer, gives each transaction to whatever session of the

@@ -104,4 +104,18 @@ extension LedgerSession {
             ).map { try $0.decode("missing", as: String.self) }
         }
     }
+
+    /// What the role may not do and `erase` must.
+    public func missingPrivacyRights() async throws(LedgerError) -> [String] {
+        try await translating {
+            try await connection.query(
+                """
+                SELECT 'EXECUTE on iap.' || proname AS missing
+                FROM pg_proc
+                WHERE pronamespace = 'iap'::regnamespace AND proname = 'erase_user'
+                    AND NOT has_function_privilege(oid, 'EXECUTE')
+                """
+            ).map { try $0.decode("missing", as: String.self) }
+        }
+    }
 }

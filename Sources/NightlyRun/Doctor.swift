@@ -31,17 +31,21 @@ public struct Doctor: Sendable {
     }
 
     let settings: JobSettings
-    private let supportDatabase: String?
+    let supportDatabase: String?
+    let privacyDatabase: String?
 
-    /// - Parameter supportDatabase: the conninfo of the support desk, where it has one of its own.
-    public init(settings: JobSettings, supportDatabase: String? = nil) {
+    /// - Parameters:
+    ///   - supportDatabase: the conninfo of the support desk, where it has one of its own.
+    ///   - privacyDatabase: that of whoever erases a person's data.
+    public init(settings: JobSettings, supportDatabase: String? = nil, privacyDatabase: String? = nil) {
         self.settings = settings
         self.supportDatabase = supportDatabase
+        self.privacyDatabase = privacyDatabase
     }
 
     /// Examines the database, the apps' secrets and Apple. Changes nothing.
     public func examine() async -> [Finding] {
-        await database() + supportDesk() + sources() + apps() + apple()
+        await database() + desks() + sources() + apps() + addresses() + apple()
     }
 
     private func database() async -> [Finding] {
@@ -59,7 +63,7 @@ public struct Doctor: Sendable {
                 return [connected, Finding("schema", .wrong, text)]
             }
             return [connected, Finding("schema", .fine, "current")] + Self.findings(try await session.examine())
-                + (try await connections(session))
+                + (try await toMend(session)) + (try await connections(session))
         } catch {
             return [
                 Finding(
@@ -91,28 +95,6 @@ public struct Doctor: Sendable {
         }
     }
 
-    /// Where the support desk has a login of its own: that it gets in, and may do its work.
-    private func supportDesk() async -> [Finding] {
-        guard let supportDatabase else { return [] }
-        do {
-            let session = try await LedgerSession.connect(LedgerSettings(database: supportDatabase))
-            defer { session.close() }
-            let missing = try await session.missingSupportRights()
-            return [
-                missing.isEmpty
-                    ? Finding("support desk", .fine, "connected, with the rights that check and resolve need")
-                    : Finding(
-                        "support desk", .wrong, "the role lacks \(missing.joined(separator: ", "))",
-                        remedy: "Run sql/roles.sql as an administrator, and connect as iap_support or a member of it.")
-            ]
-        } catch {
-            return [
-                Finding(
-                    "support desk", .wrong, error.description, remedy: "Check support_conninfo in [database].")
-            ]
-        }
-    }
-
     private static let pooled = Finding(
         "sessions", .wrong, "a proxy between here and PostgreSQL pools transactions, so locks don't hold",
         remedy: "Connect to PostgreSQL itself, or to a pool of sessions (pool_mode = session).")
@@ -136,7 +118,7 @@ public struct Doctor: Sendable {
                     remedy: "Connect as iap_job, which can't change the audit trail."))
         }
         findings.append(clock(found.clockDifference))
-        return findings
+        return findings + state(of: found)
     }
 
     private static func clock(_ difference: TimeInterval) -> Finding {

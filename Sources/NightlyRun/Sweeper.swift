@@ -55,7 +55,7 @@ struct Sweeper {
 
     /// Gives those whose transaction another session has locked.
     private func store(_ cases: [AssessedCase]) async throws(LedgerError) -> [AssessedCase] {
-        let locked = try await patiently { () async throws(LedgerError) in
+        let locked = try await patiently(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
             try await session.store(cases, runID: night.runID, now: night.now)
         }
         guard !locked.isEmpty else { return [] }

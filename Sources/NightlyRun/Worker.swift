@@ -100,7 +100,7 @@ struct Worker {
 
     private func screen(_ groups: [Verifier.Verified]) async throws(LedgerError) -> [SightedTransaction] {
         let presented = night.screener.originals(in: groups)
-        let known = try await patiently { () async throws(LedgerError) in
+        let known = try await patiently(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
             try await session.known(Set(presented.keys))
         }
         return night.screener.sightings(in: groups, known: known, presented: presented)

@@ -52,6 +52,7 @@ enum Help {
           products --suggest     print the rows that iap.products lacks a price for, to be filled in and imported
           doctor                 check configuration, database, grants, Apple and report directory
               --tell             send a test by mail and webhook as well
+              --json             as JSON
           inspect FILE...        say what receipts, signed transactions or answers of verifyReceipt hold, and
                                  whether their signatures are Apple's; - is standard input; needs no configuration
               --trust-root FILE  trust these certificates as well

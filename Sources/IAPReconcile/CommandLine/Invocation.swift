@@ -21,7 +21,7 @@ enum Command: Sendable {
     /// `-` among the files is standard input.
     case sales(files: [String], refusedFile: String?)
     /// With a test message by mail and webhook, where it is telling.
-    case doctor(isTelling: Bool)
+    case doctor(isTelling: Bool, asJSON: Bool)
     case suggestProducts
     case check(String, asJSON: Bool)
     case resolve(Resolution)
@@ -67,7 +67,9 @@ extension Invocation {
         ],
         "import": Command.importOptions,
         "sales": [LongOption(name: "refused", takesValue: true)],
-        "doctor": [LongOption(name: "tell", takesValue: false)],
+        "doctor": [
+            LongOption(name: "tell", takesValue: false), LongOption(name: "json", takesValue: false),
+        ],
         "products": [LongOption(name: "suggest", takesValue: false)],
         "check": [LongOption(name: "json", takesValue: false)],
         "resolve": Command.resolveOptions,
@@ -166,7 +168,7 @@ extension Invocation {
             guard !operands.isEmpty else { throw UsageError("a file to inspect is missing; - is standard input") }
             return .inspect(files: operands, trustRoot: try options.text("trust-root"))
         default:
-            return .doctor(isTelling: options.has("tell"))
+            return .doctor(isTelling: options.has("tell"), asJSON: options.has("json"))
         }
     }
 }

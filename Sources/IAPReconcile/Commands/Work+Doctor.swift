@@ -6,14 +6,17 @@ import Telling
 
 extension Work {
     /// Examines what a run relies on; what is wrong ends with the code for a configuration that must be mended.
-    func doctor(isTelling: Bool) async -> ExitCode {
-        let doctor = Doctor(settings: configuration.settings, supportDatabase: configuration.supportDatabase)
+    func doctor(isTelling: Bool, asJSON: Bool) async -> ExitCode {
+        let doctor = Doctor(
+            settings: configuration.settings, supportDatabase: configuration.supportDatabase,
+            privacyDatabase: configuration.privacyDatabase)
         var findings =
             configurationFindings + (await doctor.examine())
             + [ReportDirectory.examine(configuration.reportDirectory)]
             + TellingExamination(settings: configuration.telling).findings
         if isTelling { findings += await testFindings }
-        StandardOutput.write(Printable.lines(findings.map(Self.text).joined()))
+        StandardOutput.write(
+            asJSON ? Printable.json(Self.json(findings)) + "\n" : Printable.lines(findings.map(Self.text).joined()))
         return findings.contains { $0.verdict == .wrong } ? .configuration : .done
     }
 
@@ -47,6 +50,20 @@ extension Work {
                 "configuration", .fine,
                 "\(invocation.configuration) is understood; apps: \(apps.joined(separator: ", "))")
         ]
+    }
+
+    private static func json(_ findings: [Doctor.Finding]) -> String {
+        struct Line: Encodable {
+            let name, verdict, text: String
+            let remedy: String?
+            let details: [String]
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let lines = findings.map {
+            Line(name: $0.name, verdict: $0.verdict.rawValue, text: $0.text, remedy: $0.remedy, details: $0.details)
+        }
+        return (try? encoder.encode(lines)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
     }
 
     private static func text(_ finding: Doctor.Finding) -> String {

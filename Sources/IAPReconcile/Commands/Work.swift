@@ -30,7 +30,7 @@ struct Work {
             try await migrate(isPrintOnly: isPrintOnly, isRehearsal: isRehearsal)
         case .importFile(let options, let refused): try await importFile(options, refusedFile: refused)
         case .sales(let files, let refused): try await readSales(files, refusedFile: refused)
-        case .doctor(let isTelling): await doctor(isTelling: isTelling)
+        case .doctor(let isTelling, let asJSON): await doctor(isTelling: isTelling, asJSON: asJSON)
         case .suggestProducts: try await suggestProducts()
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)

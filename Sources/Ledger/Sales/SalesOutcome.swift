@@ -27,6 +27,8 @@ public struct SalesDayOutcome: Hashable, Sendable {
         case replaced
         /// The earlier one says the same.
         case unchanged
+        /// It says what one said that was corrected since: the correction stays.
+        case outdated
         /// The earlier one stays: this one says otherwise, and some of its lines were refused.
         case kept
     }

@@ -92,15 +92,13 @@ private struct SalesTaking {
             SET standing =
                 CASE
                     WHEN earlier.report_id IS NULL THEN 'new'
-                    WHEN earlier.refused = \(Int64(staged.refused))
-                        AND NOT EXISTS (
-                            (\(Self.rows("incoming_sales")) WHERE \(Self.isOfDay)
-                            EXCEPT \(Self.rows("sales")) WHERE sales.report_id = earlier.report_id)
-                            UNION ALL
-                            (\(Self.rows("sales")) WHERE sales.report_id = earlier.report_id
-                            EXCEPT \(Self.rows("incoming_sales")) WHERE \(Self.isOfDay)))
-                    THEN 'unchanged'
+                    WHEN \(saysTheSame(as: "earlier")) THEN 'unchanged'
                     WHEN \(Int64(staged.refused)) > 0 THEN 'kept'
+                    WHEN EXISTS (
+                        SELECT FROM sales_reports AS older
+                        WHERE older.day = day.day AND older.developer = day.developer AND older.replaced_at IS NOT NULL
+                            AND \(saysTheSame(as: "older")))
+                    THEN 'outdated'
                     ELSE 'replaced'
                 END
             FROM incoming_days AS day
@@ -108,6 +106,18 @@ private struct SalesTaking {
                 ON earlier.day = day.day AND earlier.developer = day.developer AND earlier.replaced_at IS NULL
             WHERE day.day = incoming.day AND day.developer = incoming.developer
             """)
+    }
+
+    private func saysTheSame(as report: SQL) -> SQL {
+        """
+        (\(report).refused = \(Int64(staged.refused))
+            AND NOT EXISTS (
+                (\(Self.rows("incoming_sales")) WHERE \(Self.isOfDay)
+                EXCEPT \(Self.rows("sales")) WHERE sales.report_id = \(report).report_id)
+                UNION ALL
+                (\(Self.rows("sales")) WHERE sales.report_id = \(report).report_id
+                EXCEPT \(Self.rows("incoming_sales")) WHERE \(Self.isOfDay))))
+        """
     }
 
     private static let isOfDay: SQL =

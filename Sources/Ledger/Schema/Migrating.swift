@@ -40,7 +40,8 @@ extension LedgerSession {
     /// - Throws: `LedgerError.schema` where the database can't hold every text that clients upload.
     public func checkEncoding() async throws(LedgerError) {
         let encoding = try await translating {
-            try await connection.only("SELECT current_setting('server_encoding') AS name").decode("name", as: String.self)
+            try await connection.only("SELECT current_setting('server_encoding') AS name").decode(
+                "name", as: String.self)
         }
         guard encoding != "UTF8" else { return }
         throw .schema(

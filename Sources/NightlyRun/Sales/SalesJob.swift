@@ -6,7 +6,7 @@ public import Reconciliation
 public struct SalesFile: Sendable {
     /// What became of the report of one day.
     public struct Day: Hashable, Sendable {
-        /// `new`, `replaced`, `unchanged`, or `kept` where the earlier report stays.
+        /// `new`, `replaced`, `unchanged`; `outdated` or `kept` where the earlier report stays.
         public let standing: String
         public let day: CalendarDay
         /// The account, as the report calls it.

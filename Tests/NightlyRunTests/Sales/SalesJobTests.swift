@@ -113,6 +113,18 @@ import Testing
         }
     }
 
+    @Test func whatWasCorrectedDoesNotCountAgain() async throws {
+        try await withSalesBooth { booth in
+            _ = try await booth.read(SalesText(["Units": "2"]))
+            _ = try await booth.read(SalesText(["Units": "3"]))
+            let again = try await booth.read(SalesText(["Units": "2"]))
+            #expect(again.files.flatMap(\.days).map(\.standing) == ["outdated"])
+            #expect(again.figures?.unitsSold == 3)
+            let corrected = try await booth.read(SalesText(["Units": "4"]))
+            #expect(corrected.files.flatMap(\.days).map(\.standing) == ["replaced"])
+        }
+    }
+
     @Test func anAppIsKnownByItsSKUOrByItsProduct() async throws {
         try await withSalesBooth { booth in
             var booth = booth

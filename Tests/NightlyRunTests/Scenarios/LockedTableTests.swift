@@ -1,0 +1,36 @@
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+
+/// A table that somebody holds for himself, as a migration or a repair does: the night waits as long as it was told to.
+@Suite struct LockedTableTests {
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "iap.receipts", "iap.transactions", "iap.sightings", "iap.cases", "iap.runs", "iap.products",
+            "iap.moves", "audit.frontier",
+        ])
+    func aTableThatIsLockedHoldsUpNoLongerThanPatience(table: String) async throws {
+        try await withStage(customers: 20) { stage in
+            var stage = stage
+            stage.settings.patience = 1
+            let holder = try await stage.database.connect()
+            defer { holder.close() }
+            try await holder.execute("BEGIN")
+            try await holder.execute("LOCK TABLE \(unsafe: table) IN ACCESS EXCLUSIVE MODE")
+            do {
+                let (report, _) = try await stage.run()
+                #expect(report.outcome != .complete)
+            } catch let error as JobError {
+                #expect([69, 75].contains(error.exitCode), "\(error)")
+            }
+            try await holder.execute("ROLLBACK")
+            let (report, findings) = try await stage.run()
+            #expect(report.outcome == .complete)
+            #expect(findings.caseIDs == stage.lost)
+        }
+    }
+}
