@@ -35,6 +35,8 @@ public struct ServerAPIPages<Page: ServerAPIPage>: AsyncSequence, Sendable {
         private var after: String?
         private var environment: ServerEnvironment?
         private var isAtEnd = false
+        /// By hash: pages may be many.
+        private var asked: Set<Int> = []
         private let fetch: Fetch
 
         init(after: String?, environment: ServerEnvironment?, fetch: @escaping Fetch) {
@@ -52,8 +54,9 @@ public struct ServerAPIPages<Page: ServerAPIPage>: AsyncSequence, Sendable {
                 isAtEnd = true
                 return outcome
             }
-            // Otherwise the same page would be asked for for ever.
-            guard let continuation = page.continuation, continuation != after else {
+            // Otherwise the same page, or several in turn, would be asked for for ever.
+            asked.insert(after.hashValue)
+            guard let continuation = page.continuation, !asked.contains(Optional(continuation).hashValue) else {
                 isAtEnd = true
                 return .tryAgain(.unreadable("it says that there is more, and not where"))
             }

@@ -61,6 +61,24 @@ struct ServerAPIReader: Sendable {
         }
     }
 
+    /// Those of a list that are Apple's and this app's, and what is wrong with the others.
+    ///
+    /// - Throws: where none is: then it is no answer at all.
+    func split(
+        _ list: [String]?
+    ) throws(UnverifiedPayload) -> (transactions: [SignedTransaction], unverified: [UnverifiedPayload]) {
+        var (transactions, unverified): ([SignedTransaction], [UnverifiedPayload]) = ([], [])
+        for (index, jws) in (list ?? []).enumerated() {
+            do {
+                transactions.append(try transaction(jws, at: "signedTransactions[\(index)]"))
+            } catch {
+                unverified.append(error)
+            }
+        }
+        if transactions.isEmpty, let first = unverified.first { throw first }
+        return (transactions, unverified)
+    }
+
     func transactions(_ list: [String]?) throws(UnverifiedPayload) -> [SignedTransaction] {
         var transactions: [SignedTransaction] = []
         for (index, jws) in (list ?? []).enumerated() {

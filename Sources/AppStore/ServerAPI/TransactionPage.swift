@@ -3,6 +3,8 @@ import Foundation
 /// Up to 20 transactions of a customer, in the order of Apple's answer.
 public struct TransactionPage: ServerAPIPage, Hashable {
     public var transactions: [SignedTransaction]
+    /// Entries that are not Apple's, or not of this app and environment: one of them must not hide the others.
+    public var unverified: [UnverifiedPayload]
     public var environment: ServerEnvironment
     public var hasMore: Bool
     /// Of the last page it can be kept, to ask on another day for what has changed since.
@@ -11,19 +13,22 @@ public struct TransactionPage: ServerAPIPage, Hashable {
     public var continuation: String? { revision }
 
     public init(
-        transactions: [SignedTransaction], environment: ServerEnvironment, hasMore: Bool, revision: String?
+        transactions: [SignedTransaction], unverified: [UnverifiedPayload] = [], environment: ServerEnvironment,
+        hasMore: Bool, revision: String?
     ) {
         self.transactions = transactions
+        self.unverified = unverified
         self.environment = environment
         self.hasMore = hasMore
         self.revision = revision
     }
 
-    /// - Throws: `UnverifiedPayload`, or where it is not the JSON that Apple documents.
+    /// - Throws: `UnverifiedPayload` where nothing of it is Apple's, or where it is not the JSON that Apple documents.
     init(_ body: Data, _ reader: ServerAPIReader) throws {
         let answer = try reader.decode(Body.self, from: body)
+        let found = try reader.split(answer.signedTransactions)
         self.init(
-            transactions: try reader.transactions(answer.signedTransactions), environment: reader.environment,
+            transactions: found.transactions, unverified: found.unverified, environment: reader.environment,
             hasMore: answer.hasMore, revision: answer.revision)
     }
 

@@ -114,24 +114,44 @@ extension AppVerifier {
         told.unreadable = []
         var places: [TransactionID: Int] = [:]
         for (place, verified) in told.transactions.enumerated() { places[verified.transaction.id] = place }
+        var pages = 0
         for try await outcome in client.history(ofCustomerWith: id.text, in: environment) {
             switch outcome {
-            case .found(let page): told.take(page, places: &places)
+            case .found(let page):
+                told.take(page, places: &places)
+                pages += 1
+                guard page.hasMore, pages >= Self.mostPages else { continue }
+                told.unreadable.append("the customer's history goes on after \(pages) pages, which were taken")
+                return .verified(told)
             // Seen for hours after a purchase: until Apple knows it, its signature stands.
-            case .notFound: return .verified(contents)
-            case .unverified(let payload): return .problem(.unreadableAnswer, "\(payload)")
-            case .tryAgain(let why): return .problem(ReceiptProblem(why), why.text)
-            case .needsConfiguration(let what): return .problem(.needsConfiguration, what)
-            case .notTried: return .notTried
+            case .notFound where pages == 0: return .verified(contents)
+            case .notFound, .unverified, .tryAgain(.unreadable):
+                guard pages > 0 else { return Self.problem(outcome) }
+                told.unreadable.append("page \(pages + 1) of the customer's history could not be read; those before were")
+                return .verified(told)
+            case .tryAgain, .needsConfiguration, .notTried: return Self.problem(outcome)
             }
         }
         return .verified(told)
+    }
+
+    /// Of twenty purchases each: nobody bought more, and one whose history never ends must not keep a night going.
+    static let mostPages = 500
+
+    private static func problem(_ outcome: ServerAPIOutcome<TransactionPage>) -> ReceiptVerdict {
+        switch outcome {
+        case .found, .notFound, .notTried: .notTried
+        case .unverified(let payload): .problem(.unreadableAnswer, "\(payload)")
+        case .tryAgain(let why): .problem(ReceiptProblem(why), why.text)
+        case .needsConfiguration(let what): .problem(.needsConfiguration, what)
+        }
     }
 }
 
 extension VerifiedReceipt {
     /// Takes over a page of the customer's history; `places` says where each known transaction stands.
     fileprivate mutating func take(_ page: TransactionPage, places: inout [TransactionID: Int]) {
+        unreadable += page.unverified.map { "\($0)" }
         for signed in page.transactions {
             do {
                 let transaction = try Transaction(signed)

@@ -94,18 +94,35 @@ import Testing
         }
     }
 
-    /// Nothing is dropped without a word, nor is the rest of such an answer used.
-    @Test func refusesAPageOfWhichOneIsNotGenuine() async throws {
+    /// Two revisions in turn say for ever that there is more.
+    @Test func endsWhereApplesPagesGoInCircles() async throws {
+        try await ServerAPIStage.with(script: { _ in
+            { request, _ in
+                .page([], revision: request.path.contains("revision=a") ? "b" : "a", hasMore: true)
+            }
+        }) { stage in
+            let pages = try await outcomes(stage.client.history(ofCustomerWith: "0"))
+            #expect(pages.last == .tryAgain(.unreadable("it says that there is more, and not where")))
+            #expect(stage.asked.count == 3)
+        }
+    }
+
+    /// Nothing is dropped without a word, and one of another's hides nobody's.
+    @Test func tellsWhatOfAPageIsNotGenuineAndTakesTheRest() async throws {
         let foreign = try await TestChain.make()
         try await ServerAPIStage.with(script: { chain in
             let genuine = try chain.sign(TestPayload.transaction("0", environment: "Production"))
             let forged = try foreign.sign(
                 TestPayload.transaction("1", environment: "Production"), header: chain.header())
-            return { _, _ in .page([genuine, forged], revision: "r", hasMore: false) }
+            return { request, _ in
+                .page(request.path.contains("/1?") ? [forged] : [genuine, forged], revision: "r", hasMore: false)
+            }
         }) { stage in
-            let payload = UnverifiedPayload(place: "signedTransactions[1]", error: .wrongSignature)
-            let answer = try await outcomes(stage.client.history(ofCustomerWith: "0"))
-            #expect(answer == [.unverified(payload)])
+            let page = try await outcomes(stage.client.history(ofCustomerWith: "0")).first?.value
+            #expect(page?.transactions.count == 1)
+            #expect(page?.unverified == [UnverifiedPayload(place: "signedTransactions[1]", error: .wrongSignature)])
+            let nothing = try await outcomes(stage.client.history(ofCustomerWith: "1"))
+            #expect(nothing == [.unverified(UnverifiedPayload(place: "signedTransactions[0]", error: .wrongSignature))])
         }
     }
 
