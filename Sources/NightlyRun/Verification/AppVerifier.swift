@@ -127,7 +127,8 @@ extension AppVerifier {
             case .notFound where pages == 0: return .verified(contents)
             case .notFound, .unverified, .tryAgain(.unreadable):
                 guard pages > 0 else { return Self.problem(outcome) }
-                told.unreadable.append("page \(pages + 1) of the customer's history could not be read; those before were")
+                told.unreadable.append(
+                    "page \(pages + 1) of the customer's history could not be read; those before were")
                 return .verified(told)
             case .tryAgain, .needsConfiguration, .notTried: return Self.problem(outcome)
             }
