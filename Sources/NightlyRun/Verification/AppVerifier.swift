@@ -120,7 +120,7 @@ extension AppVerifier {
             case .found(let page):
                 told.take(page, places: &places)
                 pages += 1
-                guard page.hasMore, pages >= Self.mostPages else { continue }
+                guard page.hasMore, pages >= settings.mostHistoryPages else { continue }
                 told.unreadable.append("the customer's history goes on after \(pages) pages, which were taken")
                 return .verified(told)
             // Seen for hours after a purchase: until Apple knows it, its signature stands.
@@ -135,9 +135,6 @@ extension AppVerifier {
         }
         return .verified(told)
     }
-
-    /// Of twenty purchases each: nobody bought more, and one whose history never ends must not keep a night going.
-    static let mostPages = 500
 
     private static func problem(_ outcome: ServerAPIOutcome<TransactionPage>) -> ReceiptVerdict {
         switch outcome {

@@ -3,6 +3,8 @@ import Foundation
 import NightlyRun
 import PostgreSQL
 import Reconciliation
+import Synchronization
+import TestSupport
 import Testing
 
 /// The scenarios in which it matters by what a purchase is verified.
@@ -155,6 +157,35 @@ import Testing
             let finding = try #require(findings.first { $0.name.hasPrefix("App Store Server API") })
             #expect(finding.verdict == .wrong)
             #expect(finding.remedy?.contains("server_api_key_file") == true)
+        }
+    }
+
+    /// With a new revision each time, so that no page is asked for twice.
+    @Test func aHistoryThatNeverEndsKeepsNoNightGoing() async throws {
+        let pages = Mutex(0)
+        try await TestServer.with({ request, connection in
+            guard request.path.contains("/history/") else { return connection.respond(404) }
+            let page = pages.withLock { pages in
+                pages += 1
+                return pages
+            }
+            return connection.respond(
+                body: Data(#"{"hasMore":true,"revision":"r\#(page)","signedTransactions":[]}"#.utf8))
+        }) { server in
+            try await withPlay(hasKey: true) { play in
+                let bought = play.buy("1000000000000031")
+                let number = try await play.upload(play.receipt([bought]), for: bought)
+                var play = play
+                play.settings.apple.serverAPIProduction = server.url
+                play.settings.apps[0].mostHistoryPages = 5
+                let (report, findings) = try await play.night()
+                #expect(report.receipts.tryAgain == 1)
+                #expect(pages.withLock { $0 } == 5)
+                // What its signature says counts, and that more is wanting is listed.
+                #expect(findings.caseIDs == [bought.id])
+                let listed = try #require(findings.unverified.first { $0.receiptID == number })
+                #expect(listed.detail.contains("goes on after 5 pages"), "\(listed.detail)")
+            }
         }
     }
 
