@@ -11,7 +11,7 @@ extension JobError {
             case .conflict(let text): .databaseUnavailable("another session's lock stays in the way: \(text)")
             case .cancelled: .databaseUnavailable("a statement was cancelled")
             case .unbalanced: .inconsistent("The control totals don't balance: \(error.description)")
-            case .violated: .inconsistent("\(error.description). Look with iap-reconcile verify.")
+            case .violated: .inconsistent("\(error.description.sentence) Look with iap-reconcile verify.")
             case .failed(let text): .inconsistent(text)
             }
     }
@@ -32,4 +32,9 @@ extension JobError {
         case .notFound: 65
         }
     }
+}
+
+extension String {
+    /// With a full stop at its end, of which PostgreSQL and Apple give some texts one themselves.
+    var sentence: String { last.map { ".!?。".contains($0) } ?? true ? self : self + "." }
 }

@@ -130,9 +130,11 @@ struct Run {
     /// works through, where runs share the inbox, is in good hands.
     private func leftOut() async throws -> LeftOut {
         var leftOut = night.leftOut
+        var holdersOfBucket: [Int: [LockHolder]] = [:]
+        for bucket in leftOut.buckets { holdersOfBucket[bucket] = try await session.holders(of: .bucket(bucket)) }
+        // Only then: what a run that shares the inbox has freed meanwhile is not due any more.
         let due = leftOut.buckets.isEmpty ? [:] : try await session.dueReceipts(at: night.now)
-        for bucket in leftOut.buckets {
-            let holders = try await session.holders(of: .bucket(bucket))
+        for (bucket, holders) in holdersOfBucket.sorted(by: { $0.key < $1.key }) {
             let isShared = job.settings.workers == .shared && !holders.isEmpty && holders.allSatisfy(\.isJob)
             guard let receipts = due[bucket], !isShared else {
                 leftOut.buckets.remove(bucket)
@@ -171,7 +173,8 @@ struct Run {
         guard let error = error as? LedgerError, night.receipts.left < night.receipts.due else { return nil }
         switch error {
         case .connectionLost, .conflict:
-            return .interrupted("\(JobError(error)). What was not recorded yet waits for the next night.")
+            return .interrupted(
+                "\(JobError(error).description.sentence) What was not recorded yet waits for the next night.")
         default: return nil
         }
     }

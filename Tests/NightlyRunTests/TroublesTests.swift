@@ -22,6 +22,10 @@ import Testing
         #expect(areFirst == [true, true, false, true])
     }
 
+    @Test func aSentenceHasOneFullStop() {
+        #expect(["lost it", "lost it.", "why?", ""].map(\.sentence) == ["lost it.", "lost it.", "why?", ""])
+    }
+
     /// Without its shared secret Apple refuses the receipts of an app that have subscriptions.
     @Test func aMissingSecretIsLoggedOnceAndSaysWhyTheNightIsNotDone() async throws {
         try await withStage { stage in

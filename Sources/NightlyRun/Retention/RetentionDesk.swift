@@ -61,7 +61,7 @@ public struct RetentionDesk: Sendable {
             return try await body(session)
         } catch {
             if case .conflict(let text) = error {
-                throw .anotherRun("Nothing was changed: \(text). Try again when it has ended.")
+                throw .anotherRun("Nothing was changed: \(text.sentence) Try again when it has ended.")
             }
             throw JobError(error)
         }

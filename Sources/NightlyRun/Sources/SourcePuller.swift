@@ -55,7 +55,9 @@ struct SourcePuller {
             case .folder(let path): try await pull.pull(folder: path)
             }
         } catch let error as LedgerError {
-            throw error
+            // Whoever holds on to a purchase that the source tells of holds up this source, and no night.
+            guard case .conflict(let why) = error else { throw error }
+            problem = "another session's lock stays in the way: \(why)"
         } catch {
             problem = String(describing: error)
         }

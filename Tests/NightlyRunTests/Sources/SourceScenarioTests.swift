@@ -90,6 +90,30 @@ import Testing
         }
     }
 
+    /// Whoever hangs in the middle of a claim of what the source tells of.
+    @Test func anOpenClaimHoldsUpItsSourceAndNoNight() async throws {
+        try await withShop { play, shop in
+            let bought = play.buy("2000000000000001", hoursAgo: 50)
+            try await play.upload(play.receipt([bought]), for: bought)
+            #expect(try await play.night().findings.caseIDs == [bought.id])
+            try await shop.credit(bought, at: play.began + 80_000)
+            let server = try await play.database.connect(as: "iap_app")
+            defer { server.close() }
+            try await server.execute("BEGIN")
+            _ = try await server.query(
+                "SELECT iap.claim(\(Play.bundleID), \(bought.id), 'anna', NULL) AS outcome")
+            let second = try await play.night(2).report
+            #expect(second.outcome != .complete)
+            let problem = second.sources.first { $0.name == "delivered" }?.problem ?? ""
+            #expect(problem.contains("another session's lock"), "\(problem)")
+            try await server.execute("ROLLBACK")
+            let third = try await play.night(3).report
+            #expect(third.outcome == .complete)
+            #expect(try await play.count("iap.black WHERE delivered_by = 'import'") == 1)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     /// What was not committed yet when a later row was read.
     @Test func whatComesBehindTheWatermarkIsReadAllTheSame() async throws {
         try await withShop { play, shop in
