@@ -7,12 +7,16 @@ struct WorkerPool {
     let night: Night
     let ledger: LedgerSettings
 
+    /// Seconds for which a run that shares the inbox looks again for what nobody has taken.
+    private static let courtesy = 5.0
+
     /// Runs the workers over the buckets, and once more over what was left, for as long as that brings anything: a
     /// run that was killed meanwhile leaves its buckets free. `due` says how many receipts are due in each bucket.
     func work(
         _ session: LedgerSession, buckets: [Int: Int], due: () async throws -> [Int: Int]
     ) async throws {
         var remaining = buckets
+        let deadline = ContinuousClock.now + .seconds(min(Self.courtesy, night.settings.patience))
         while !remaining.isEmpty, !night.isEnding {
             let before = night.receipts.left
             night.offer(remaining)
@@ -22,7 +26,11 @@ struct WorkerPool {
                 return try await Worker(night: night, session: session).work(recorded: &recorded)
             }
             try await pass(workers: min(night.settings.connections, remaining.count))
-            guard night.receipts.left < before else { return }
+            if night.receipts.left >= before {
+                // Runs that share the inbox get in each other's way for a moment: what one leaves, another may have left.
+                guard night.settings.workers == .shared, ContinuousClock.now < deadline else { return }
+                try await Task.sleep(for: .milliseconds(200))
+            }
             remaining = try await due()
         }
     }
