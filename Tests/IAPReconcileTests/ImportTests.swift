@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
     func anImportWithoutAnEndEndsAtASignal(isPipe: Bool) async throws {
         try await withScratchDatabase { database in
             try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, folder in

@@ -8,7 +8,7 @@ import Testing
 /// A table that somebody holds for himself, as a migration or a repair does: the night waits as long as it was told to.
 @Suite struct LockedTableTests {
     @Test(
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(10)),
         arguments: [
             "iap.receipts", "iap.transactions", "iap.sightings", "iap.cases", "iap.runs", "iap.products",
             "iap.moves", "audit.frontier",
