@@ -2197,7 +2197,7 @@ CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, 
 #variable_conflict use_column
 DECLARE
     is_ours boolean;
-    token   text := nullif(register_order.app_account_token, '');
+    token   text := lower(nullif(register_order.app_account_token, ''));
 BEGIN
     PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
     PERFORM iap.require_id('product_id', register_order.product_id, 255);
@@ -2208,7 +2208,7 @@ BEGIN
     END IF;
 
     PERFORM iap.require_moment('created_at', register_order.created_at);
-    IF token !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+    IF token !~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
         RAISE EXCEPTION 'app_account_token is no UUID' USING
             ERRCODE = 'invalid_parameter_value',
             HINT = 'It is the UUID that the client handed to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';

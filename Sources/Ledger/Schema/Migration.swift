@@ -26,6 +26,7 @@ public struct Migration: Sendable, Hashable {
         Migration(
             number: 7, name: "rehearsal", sql: String(decoding: PackageResources._007_rehearsal_sql, as: UTF8.self)),
         Migration(number: 8, name: "hands", sql: String(decoding: PackageResources._008_hands_sql, as: UTF8.self)),
+        Migration(number: 9, name: "tokens", sql: String(decoding: PackageResources._009_tokens_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

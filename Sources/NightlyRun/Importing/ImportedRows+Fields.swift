@@ -63,7 +63,7 @@ extension ImportedOrder {
         self.init(
             bundleID: try fields.id(.bundleID), orderID: try fields.requiredText(.orderID),
             userID: try fields.requiredText(.userID), productID: try fields.id(.productID),
-            quantity: try fields.quantity(), appAccountToken: try fields.text(.appAccountToken),
+            quantity: try fields.quantity(), appAccountToken: try fields.token(.appAccountToken),
             createdAt: try fields.time(.createdAt))
     }
 }

@@ -54,6 +54,14 @@ extension LineFields {
         return id
     }
 
+    func token(_ field: ImportField) throws(LineProblem) -> String? {
+        guard let text = self[field] else { return nil }
+        guard let token = AppAccountToken.normalized(text) else {
+            throw LineProblem(.badValue, "\(field.column) is no UUID")
+        }
+        return token
+    }
+
     func quantity() throws(LineProblem) -> Int32 {
         guard let text = self[.quantity] else { return 1 }
         guard let number = Int32(text), number > 0 else {

@@ -115,7 +115,8 @@ extension Transaction {
         isTrial = row.isTrialPeriod
         isUpgraded = row.isUpgraded
         webOrderLineItemID = row.webOrderLineItemID
-        appAccountToken = row.appAccountToken
+        // One that is no UUID occurs, and stays as it is.
+        appAccountToken = row.appAccountToken.map { AppAccountToken.normalized($0) ?? $0 }
         storefront = row.storefront
         productType = row.productType.flatMap(ProductType.init(applesWord:))
         if let milliunits = row.priceMilliunits, let currency = row.currency.flatMap(CurrencyCode.init) {

@@ -26,7 +26,7 @@ import Testing
             #"""
             {"bundle_id":"com.a","order_id":"o1","user_id":"ann","product_id":"gems","created_at":1700000000}
             {"bundle_id":"com.a","order_id":"o2","user_id":"ann","product_id":"gems","quantity":2}
-            {"bundle_id":"com.b","order_id":"o1","user_id":"bob","product_id":"gems","app_account_token":"t"}
+            {"bundle_id":"com.b","order_id":"o1","user_id":"bob","product_id":"gems","app_account_token":"7E3FB204-2B6C-4F7E-8D0A-0C1D2E3F4A5B"}
             """#),
         .delivered: lines(
             #"""
@@ -127,7 +127,8 @@ import Testing
             let claimed =
                 orders + [
                     orders[0].replacing("ann", with: "bob"), orders[0].replacing("gems", with: "gold"),
-                    orders[1].replacing("2}", with: "2,\"app_account_token\":\"t2\"}"),
+                    orders[1].replacing(
+                        "2}", with: "2,\"app_account_token\":\"7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5c\"}"),
                 ]
             let first = try await take(claimed.joined(separator: "\n"), .orders, .jsonl, database)
             #expect(first.summary.taken == 3 && first.summary.alreadyThere == 1)
@@ -136,7 +137,7 @@ import Testing
             #expect(first.summary.refused == [.contradiction: 2])
             let token = try await rows(
                 ["(SELECT app_account_token AS t FROM iap.orders WHERE order_id = 'o2')"], database)
-            #expect(token == [#"{"t": "t2"}"#])
+            #expect(token == [#"{"t": "7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5c"}"#])
 
             let delivered = try #require(Self.samples[.delivered])[0]
             _ = try await take(delivered, .delivered, .jsonl, database)

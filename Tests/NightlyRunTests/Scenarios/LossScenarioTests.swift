@@ -245,6 +245,25 @@ import Testing
         }
     }
 
+    /// A client's `uuidString` is in capital letters, and what Apple signs is not; or the other way round.
+    @Test(arguments: [true, false])
+    func aTokenMatchesItsOrderInEitherCase(isOrderInCapitals: Bool) async throws {
+        let token = "7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b"
+        try await withPlay(hasKey: true) { play in
+            let lost = play.buy("1000000000000091") {
+                $0.appAccountToken = isOrderInCapitals ? token : token.uppercased()
+            }
+            try await play.order(
+                "of-carla", by: "carla", token: isOrderInCapitals ? token.uppercased() : token, hoursAgo: 201)
+            try await play.upload(play.receipt([lost], style: .signedTransaction), by: nil, for: lost)
+            let found = try #require(try await play.night().findings.cases.first)
+            #expect(found.assessment.owner.user == "carla")
+            #expect(found.assessment.orderIDs == ["of-carla"])
+            #expect(try await play.claim(lost, for: "dora") == "wrong_user")
+            #expect(try await play.claim(lost, for: "carla", order: "of-carla") == "delivered")
+        }
+    }
+
     @Test func s20TwentyUploadsAreVerifiedOnce() async throws {
         try await withPlay { play in
             let lost = play.buy("1000000000002001")
