@@ -21,7 +21,7 @@ enum Fill {
         let database = try options.required("database")
         let fill = try InboxFill(
             seed: WorldOptions.seed(options), receipts: options.number("receipts", in: 0...10_000_000) ?? 20_000,
-            transactions: options.number("transactions", in: 0...10_000) ?? 10,
+            transactions: options.number("transactions", in: 0...100_000) ?? 10,
             now: options.moment("now") ?? Date())
         print("\(try await fill.fill(database)) receipts")
     }

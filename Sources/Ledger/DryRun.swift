@@ -83,7 +83,7 @@ extension LedgerSession {
         let ids = record.receipts.map(\.id)
         try await connection.execute("DELETE FROM receipts WHERE receipt_id = ANY (\(ids))")
         try await pullReceipts(
-            "bucket = ANY (\(Set(BatchRecord.buckets(of: ids)).sorted())) AND receipt_id = ANY (\(ids))")
+            "bucket = ANY (\(ids.distinctBuckets)) AND receipt_id = ANY (\(ids))")
     }
 
     /// Copies receipts into the shadow, without their payloads.

@@ -37,7 +37,7 @@ struct Present: Sendable {
     /// - Throws: `JobError.configuration` where a clock or the moment that was named can't be right: it would purge
     ///   what should be kept, close days that are not over, and put receipts off to a day that nobody sees.
     init(_ asOf: AsOf, _ time: LedgerTime) throws(JobError) {
-        offset = time.server.timeIntervalSince(time.host)
+        offset = time.offset
         if case .replay(let date) = asOf {
             guard time.isRehearsal else { throw .configuration(Self.notARehearsal) }
             moment = date

@@ -55,7 +55,8 @@ public struct ServerAPIClient: Sendable {
         switch (answer, second) {
         case (_, .circuitOpen): return .tryAgain(.sandboxDown)
         // Production knows the app and its key: it is production's word that there is no such id.
-        case (.verdict(.notFound), .verdict(.unauthorized)): return outcome(of: answer, from: first, read)
+        case (.verdict(.notFound), .verdict(.unauthorized)), (.verdict(.unknownApp), .verdict(.unauthorized)):
+            return outcome(of: answer, from: first, read)
         default: return outcome(of: second, from: sandbox, read)
         }
     }
@@ -66,7 +67,8 @@ public struct ServerAPIClient: Sendable {
 
     private static func pointsAtSandbox(_ answer: PacedEndpoint<ServerAPIVerdict>.Answer) -> Bool {
         switch answer {
-        case .verdict(.notFound(.transactionID)), .verdict(.notFound(.originalTransactionID)), .verdict(.unauthorized):
+        case .verdict(.notFound(.transactionID)), .verdict(.notFound(.originalTransactionID)),
+            .verdict(.unknownApp), .verdict(.unauthorized):
             true
         case .verdict, .circuitOpen:
             false
@@ -82,11 +84,19 @@ public struct ServerAPIClient: Sendable {
             let reader = ServerAPIReader(verifier, credentials, endpoint.environment)
             return reader.outcome { try read(body, reader) }
         case .verdict(.notFound(let absence)): return .notFound(absence)
+        case .verdict(.unknownApp): return .needsConfiguration(unknownApp)
         case .verdict(.unauthorized): return .needsConfiguration(refused)
         case .verdict(.needsConfiguration(let what)): return .needsConfiguration(what)
         case .verdict(.failed(let why, _)): return .tryAgain(why)
         case .circuitOpen: return .notTried
         }
+    }
+
+    private var unknownApp: String {
+        """
+        Apple knows no app with the bundle id \(credentials.bundleID) (4040003): compare it with App Store Connect, and \
+        the key's team with the app's
+        """
     }
 
     /// Apple answers the same for each of these.

@@ -40,7 +40,6 @@ public enum ServerAPIAbsence: Int, Error, Sendable, Hashable, CaseIterable, Cust
     /// The id is none of the App Store's, whatever its environment.
     case invalidTransactionID = 4_000_006
     case account = 4_040_001
-    case app = 4_040_003
     case originalTransactionID = 4_040_005
     case transactionID = 4_040_010
     /// Look Up Order ID answered status 1: the order id is none, or another app's.
@@ -50,7 +49,6 @@ public enum ServerAPIAbsence: Int, Error, Sendable, Hashable, CaseIterable, Cust
         switch self {
         case .invalidTransactionID: "Apple says that the transaction id can't be one (4000006)"
         case .account: "Apple found no such account (4040001)"
-        case .app: "Apple found no such app (4040003)"
         case .originalTransactionID: "Apple found no such original transaction id (4040005)"
         case .transactionID: "Apple found no such transaction id (4040010)"
         case .orderID: "Apple found no such order id for the app (status 1)"

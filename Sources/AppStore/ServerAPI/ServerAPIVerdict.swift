@@ -8,6 +8,8 @@ enum ServerAPIVerdict: Sendable, Hashable {
     case notFound(ServerAPIAbsence)
     /// HTTP status 401, which comes for wrong keys, and from production for an app that was never released.
     case unauthorized
+    /// Apple knows no app with the bundle id that the token names.
+    case unknownApp
     case needsConfiguration(String)
     /// Nothing was learnt. `worthRetrying`: within this run.
     case failed(TryAgain, worthRetrying: Bool)
@@ -41,7 +43,7 @@ extension Exchange where Meaning == ServerAPIVerdict {
             return
         }
         switch failure.meaning {
-        case .notFound, .answered, .unauthorized, .needsConfiguration:
+        case .notFound, .answered, .unauthorized, .unknownApp, .needsConfiguration:
             self.init(failure.meaning, load: .served, health: .up)
         case .failed:
             self.init(
@@ -66,8 +68,9 @@ struct ServerAPIFailure {
 
     var meaning: ServerAPIVerdict {
         switch code {
-        case 4_000_006, 4_040_001, 4_040_003, 4_040_005, 4_040_010:
+        case 4_000_006, 4_040_001, 4_040_005, 4_040_010:
             ServerAPIAbsence(rawValue: code).map(ServerAPIVerdict.notFound) ?? undocumented
+        case 4_040_003: .unknownApp
         case 4_040_002, 4_040_004, 4_040_006, 5_000_001, 4_290_000:
             .failed(.busy(status: code, exception: message), worthRetrying: true)
         case 5_000_000:

@@ -35,7 +35,7 @@ extension LedgerSession {
             """
             SELECT receipt_id, device::text AS device
             FROM iap.receipts
-            WHERE bucket = ANY (\(Array(Set(receiptIDs.map { Int16($0 & 63) })).sorted()))
+            WHERE bucket = ANY (\(receiptIDs.distinctBuckets))
                 AND receipt_id = ANY (\(receiptIDs.sorted()))
                 AND device IS NOT NULL
             """

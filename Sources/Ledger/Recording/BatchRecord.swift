@@ -25,9 +25,6 @@ public struct BatchRecord: Sendable {
     /// A night lasts twenty hours: a cron job that starts somewhat early still finds last night's receipts due.
     static let night: TimeInterval = 20 * 3600
 
-    /// Of each of these receipts, in which bucket of the inbox it lies.
-    static func buckets(of receipts: [Int64]) -> [Int16] { receipts.map { Int16($0 & 63) } }
-
     var nextNight: Date { now.addingTimeInterval(Self.night) }
 }
 

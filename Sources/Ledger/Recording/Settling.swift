@@ -47,7 +47,8 @@ extension LedgerSession {
                     ELSE receipts.seal
                 END
             FROM unnest(
-                \(BatchRecord.buckets(of: tried.map(\.id))), \(tried.map(\.id)), \(tried.map(\.state)), \(tried.map(\.attempts)), \(tried.map(\.isVerified)),
+                \(tried.map(\.id).buckets), \(tried.map(\.id)), \(tried.map(\.state)), \(tried.map(\.attempts)),
+                \(tried.map(\.isVerified)),
                 \(tried.map(\.problem?.rawValue)), \(tried.map(\.detail)), \(tried.map(\.signature?.rawValue)),
                 \(tried.map(\.madeAt))
             ) AS settled (
@@ -65,7 +66,7 @@ extension LedgerSession {
             """
             SELECT receipt_id, attempts
             FROM receipts
-            WHERE bucket = ANY (\(Set(BatchRecord.buckets(of: ids)).sorted())) AND receipt_id = ANY (\(ids))
+            WHERE bucket = ANY (\(ids.distinctBuckets)) AND receipt_id = ANY (\(ids))
             ORDER BY receipt_id
             FOR UPDATE SKIP LOCKED
             """
@@ -80,7 +81,7 @@ extension LedgerSession {
             """
             SELECT named.receipt_id, min(named.transaction_id) AS transaction_id
             FROM unnest(
-                \(BatchRecord.buckets(of: missing.map(\.0))), \(missing.map(\.0)), \(missing.map(\.1))
+                \(missing.map(\.0).buckets), \(missing.map(\.0)), \(missing.map(\.1))
             ) AS named (bucket, receipt_id, transaction_id)
             JOIN receipts ON receipts.bucket = named.bucket AND receipts.receipt_id = named.receipt_id
             WHERE NOT EXISTS (

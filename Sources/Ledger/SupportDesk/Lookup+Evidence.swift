@@ -84,7 +84,7 @@ extension LedgerSession {
             (
                 SELECT \(columns)
                 FROM receipts
-                WHERE bucket = ANY (\(Set(receiptIDs.map { Int16($0 & 63) }).sorted()))
+                WHERE bucket = ANY (\(receiptIDs.distinctBuckets))
                     AND receipt_id = ANY (\(receiptIDs)) AND \(isInTrouble)
                 ORDER BY submitted_at DESC
                 LIMIT \(Int64(Lookup.longest))

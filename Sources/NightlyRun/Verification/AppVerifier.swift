@@ -9,6 +9,7 @@ struct AppVerifier: Sendable {
     let verifyReceipt: VerifyReceiptClient
     /// Where the app has a key and its method uses it.
     let serverAPI: ServerAPIClient?
+    let histories = CustomerHistories()
     /// The moment that the run takes for the present.
     let now: Date
 
@@ -24,8 +25,9 @@ struct AppVerifier: Sendable {
         }
     }
 
+    /// - Parameter users: who uploaded it.
     /// - Throws: `CancellationError` when the run was asked to stop.
-    func judge(_ payload: String) async throws(CancellationError) -> Judgement {
+    func judge(_ payload: String, of users: [String] = []) async throws(CancellationError) -> Judgement {
         switch settings.verification {
         case .local:
             let proof = offline.check(payload, for: settings)
@@ -34,7 +36,7 @@ struct AppVerifier: Sendable {
             return try await askVerifyReceipt(payload)
         case .auto, .serverAPI:
             guard let serverAPI else { return try await askVerifyReceipt(payload) }
-            return try await ask(serverAPI, payload)
+            return try await ask(serverAPI, payload, users)
         }
     }
 }
@@ -83,7 +85,9 @@ extension AppVerifier {
 
 extension AppVerifier {
     /// The signature says which purchases are in the proof, and Apple says how they, and the customer's others, stand.
-    private func ask(_ client: ServerAPIClient, _ payload: String) async throws(CancellationError) -> Judgement {
+    private func ask(
+        _ client: ServerAPIClient, _ payload: String, _ users: [String]
+    ) async throws(CancellationError) -> Judgement {
         let proof = offline.check(payload, for: settings)
         guard proof.signature == .valid, let contents = proof.contents, let known = contents.transactions.first else {
             return try await withoutTransaction(proof, payload)
@@ -92,7 +96,7 @@ extension AppVerifier {
         guard contents.bundleID == nil || contents.bundleID == settings.app.bundleID else {
             return Judgement(.verified(contents), .valid)
         }
-        return Judgement(try await history(of: known.transaction.id, client, contents), .valid)
+        return Judgement(try await history(of: known.transaction.id, client, contents, users: users), .valid)
     }
 
     /// A proof that names no transaction to ask about, or that nobody vouches for.
@@ -107,33 +111,46 @@ extension AppVerifier {
     /// Everything that the customer of a transaction bought: what the proof holds as Apple sees it now, and what no
     /// proof ever held.
     private func history(
-        of id: TransactionID, _ client: ServerAPIClient, _ contents: VerifiedReceipt
+        of id: TransactionID, _ client: ServerAPIClient, _ contents: VerifiedReceipt, users: [String]
     ) async throws(CancellationError) -> ReceiptVerdict {
         let environment: ServerEnvironment = contents.environment == .production ? .production : .sandbox
-        var told = contents
-        told.unreadable = []
-        var places: [TransactionID: Int] = [:]
-        for (place, verified) in told.transactions.enumerated() { places[verified.transaction.id] = place }
+        let told = try await histories.history(
+            ofCustomerWith: contents.transactions.map(\.transaction.id), in: environment, users: users
+        ) { () async throws(CancellationError) in try await ask(client, ofCustomerWith: id, in: environment) }
+        switch told {
+        case .history(let history):
+            var receipt = contents
+            receipt.take(history)
+            return .verified(receipt)
+        // Seen for hours after a purchase: until Apple knows it, its signature stands.
+        case .notKnown: return .verified(contents)
+        case .problem(let verdict): return verdict
+        }
+    }
+
+    private func ask(
+        _ client: ServerAPIClient, ofCustomerWith id: TransactionID, in environment: ServerEnvironment
+    ) async throws(CancellationError) -> CustomerHistories.Told {
+        var history = CustomerHistory()
         var pages = 0
         for try await outcome in client.history(ofCustomerWith: id.text, in: environment) {
             switch outcome {
             case .found(let page):
-                told.take(page, places: &places)
+                history.take(page)
                 pages += 1
                 guard page.hasMore, pages >= settings.mostHistoryPages else { continue }
-                told.unreadable.append("the customer's history goes on after \(pages) pages, which were taken")
-                return .verified(told)
-            // Seen for hours after a purchase: until Apple knows it, its signature stands.
-            case .notFound where pages == 0: return .verified(contents)
+                history.unreadable.append("the customer's history goes on after \(pages) pages, which were taken")
+                return .history(history)
+            case .notFound where pages == 0: return .notKnown
             case .notFound, .unverified, .tryAgain(.unreadable):
-                guard pages > 0 else { return Self.problem(outcome) }
-                told.unreadable.append(
+                guard pages > 0 else { return .problem(Self.problem(outcome)) }
+                history.unreadable.append(
                     "page \(pages + 1) of the customer's history could not be read; those before were")
-                return .verified(told)
-            case .tryAgain, .needsConfiguration, .notTried: return Self.problem(outcome)
+                return .history(history)
+            case .tryAgain, .needsConfiguration, .notTried: return .problem(Self.problem(outcome))
             }
         }
-        return .verified(told)
+        return .history(history)
     }
 
     private static func problem(_ outcome: ServerAPIOutcome<TransactionPage>) -> ReceiptVerdict {
@@ -142,27 +159,6 @@ extension AppVerifier {
         case .unverified(let payload): .problem(.unreadableAnswer, "\(payload)")
         case .tryAgain(let why): .problem(ReceiptProblem(why), why.text)
         case .needsConfiguration(let what): .problem(.needsConfiguration, what)
-        }
-    }
-}
-
-extension VerifiedReceipt {
-    /// Takes over a page of the customer's history; `places` says where each known transaction stands.
-    fileprivate mutating func take(_ page: TransactionPage, places: inout [TransactionID: Int]) {
-        unreadable += page.unverified.map { "\($0)" }
-        for signed in page.transactions {
-            do {
-                let transaction = try Transaction(signed)
-                if let place = places[transaction.id] {
-                    transactions[place].transaction = transaction
-                    transactions[place].source = .serverAPI
-                } else {
-                    places[transaction.id] = transactions.count
-                    transactions.append(VerifiedTransaction(transaction, source: .serverAPI, isInReceipt: false))
-                }
-            } catch {
-                unreadable.append("\(error)")
-            }
         }
     }
 }

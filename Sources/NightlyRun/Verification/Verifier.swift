@@ -63,7 +63,7 @@ struct Verifier: Sendable {
             return AppVerifier.Judgement(.problem(.empty, "the client uploaded nothing"))
         }
         do {
-            return try await app.judge(payload)
+            return try await app.judge(payload, of: Set(group.receipts.compactMap(\.userID)).sorted())
         } catch {
             return AppVerifier.Judgement(.notTried)
         }

@@ -2,6 +2,10 @@ public import Foundation
 
 /// Everything that is known of one white transaction past its grace, as the assessment reads it.
 public struct CaseFacts: Hashable, Sendable {
+    /// So many sightings, mentions and claims are looked at, and so many orders of a user and product: one client can
+    /// make thousands of each, and a night must not crawl for it.
+    public static let most = 100
+
     public var key: TransactionKey
     public var productID: ProductID
     public var productType: ProductType?
@@ -31,6 +35,8 @@ public struct CaseFacts: Hashable, Sendable {
     public var awaitsNotifications: Bool
     /// Whether the app lists its storefronts, and this purchase's is none of them.
     public var isStorefrontUnexpected: Bool
+    /// Whether more is known of it than is looked at.
+    public var isCutShort: Bool
     /// The subscription whose first period without access this is; `nil` where purchases are claimed one by one.
     public var subscription: Subscription?
 
@@ -73,7 +79,8 @@ public struct CaseFacts: Hashable, Sendable {
         purchasedAt: Date, nightsConfirmed: Int, admittedFor: String?, sightings: [Sighting],
         mentions: [Mention] = [], claims: [ClaimAttempt], age: TimeInterval, orders: [Order] = [],
         companions: [String] = [], isMissingLater: Bool = false, onlyCameWithOthers: Bool = false,
-        awaitsNotifications: Bool = true, isStorefrontUnexpected: Bool = false, subscription: Subscription? = nil
+        awaitsNotifications: Bool = true, isStorefrontUnexpected: Bool = false, isCutShort: Bool = false,
+        subscription: Subscription? = nil
     ) {
         self.key = key
         self.productID = productID
@@ -93,6 +100,7 @@ public struct CaseFacts: Hashable, Sendable {
         self.onlyCameWithOthers = onlyCameWithOthers
         self.awaitsNotifications = awaitsNotifications
         self.isStorefrontUnexpected = isStorefrontUnexpected
+        self.isCutShort = isCutShort
         self.subscription = subscription
     }
 }

@@ -28,6 +28,8 @@ public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     case ownerUncertain = "owner_uncertain"
     /// Apple may still be trying to notify the app's server of it.
     case mayStillArrive = "may_still_arrive"
+    /// More uploads, claims or orders have to do with it than are looked at.
+    case cutShort = "cut_short"
     /// It was paid in a country where the app expects no sales.
     case unexpectedStorefront = "unexpected_storefront"
     /// The app's list of products does not have it.

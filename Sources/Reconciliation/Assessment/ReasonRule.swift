@@ -21,6 +21,6 @@ struct ReasonRule: Sendable {
     static let all: [ReasonRule] = [
         .withoutAccess, .accessGap, .grantedLate, .trialOnly, .claimFailed, .neverClaimed, .finishedUndelivered,
         .noReceipt, .rodeAlong, .orderMatched, .orderAmbiguous, .ownerAmbiguous, .ownerUncertain, .mayStillArrive,
-        .unexpectedStorefront, .unknownProduct,
+        .cutShort, .unexpectedStorefront, .unknownProduct,
     ]
 }

@@ -22,6 +22,7 @@ struct English: Wording {
         case .claimFailed: "claim failed"
         case .ownerAmbiguous: "owner ambiguous"
         case .ownerUncertain: "owner uncertain"
+        case .cutShort: "cut short"
         case .unknownProduct: "unknown product"
         }
     }
@@ -45,6 +46,7 @@ struct English: Wording {
         case .ownerAmbiguous: "More than one user presented it."
         case .ownerUncertain:
             "Its receipts came for another purchase, and later ones lack it: on a shared phone, another may have paid."
+        case .cutShort: "More than a hundred uploads, claims or orders have to do with it: only so many were looked at."
         case .unknownProduct: "The app's list of products does not have it."
         }
     }
@@ -229,6 +231,7 @@ struct English: Wording {
         case .days: "{n} days"
         case .deliver: "Deliver to {user}."
         case .deliverForOrder: "Deliver to {user} for order {order}."
+        case .makeUp: "The time that it is for went by without access: make up for it to {user}."
         case .findBuyer: "Nobody known presented it: find the buyer before delivering."
         case .askUsers: "Ask who bought it before delivering: {users}."
         case .lookOut: "Look out for fraud: ask for Apple's invoice before delivering to anyone."
@@ -258,11 +261,22 @@ struct English: Wording {
         case .claimBy: "claim refused: {outcome}"
         case .copy: "Copy"
         case .copyOf: "Copy {text}"
+        case .copiedHere: "Copied"
+        case .printed: "The first {n} of {total} cases are printed; lost-orders.csv has them all."
+        case .sections: "Sections"
         case .copied: "Copied: {text}"
         case .quantity: "Quantity"
         case .search: "Search"
         case .searchHint: "transaction, user, order, product, receipt, device"
         case .filters: "Filters"
+        case .deliverName: "deliver"
+        case .makeUpName: "make up for it"
+        case .findBuyerName: "find the buyer"
+        case .askUsersName: "ask the users"
+        case .lookOutName: "look out for fraud"
+        case .waitName: "wait a night"
+        case .investigateName: "investigate"
+        case .anyAction: "anything to do"
         case .anyReason: "any reason"
         case .anyProduct: "any product"
         case .anyApp: "any app"

@@ -66,12 +66,24 @@ import Testing
         }
     }
 
-    @Test(arguments: [4_000_006, 4_040_001, 4_040_003, 4_040_005, 4_040_010])
+    @Test(arguments: [4_000_006, 4_040_001, 4_040_005, 4_040_010])
     func takesApplesWordThatThereIsNone(code: Int) async throws {
         try await ServerAPIStage.with(time, reply: .apiError(code)) { stage in
             try await expect(.notFound(try #require(ServerAPIAbsence(rawValue: code))), on: stage)
             #expect(stage.server.received.count == ([4_040_005, 4_040_010].contains(code) ? 2 : 1))
             #expect(time.sleeps.isEmpty)
+        }
+    }
+
+    /// The bundle id or the key's team is wrong: no receipt's fault, and nothing that another night mends.
+    @Test func namesTheAppThatAppleDoesNotKnow() async throws {
+        try await ServerAPIStage.with(reply: .apiError(4_040_003)) { stage in
+            guard case .needsConfiguration(let what) = try await stage.client.transactionInfo("42") else {
+                Issue.record("it counts as Apple's word on the transaction")
+                return
+            }
+            #expect(what.contains("4040003") && what.contains("com.example.game"), "\(what)")
+            #expect(stage.server.received.count == 2)
         }
     }
 

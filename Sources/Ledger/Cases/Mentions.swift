@@ -19,7 +19,7 @@ extension LedgerSession {
                 WHERE transaction_id = ANY (\(page.map(\.key.id.text)))
             ) AS named
             JOIN iap.receipts USING (bucket, receipt_id)
-            WHERE number <= 100
+            WHERE number <= \(Int64(CaseFacts.most + 1))
                 AND (receipts.verified_at IS NOT NULL OR receipts.error_code = 'no_transactions')
             ORDER BY named.first_uploaded_at, receipt_id
             """)
@@ -34,9 +34,10 @@ extension LedgerSession {
         for index in page.indices {
             let key = page[index].key
             let holding = Set(page[index].sightings.map(\.receiptID))
-            page[index].mentions =
-                (uploads[[key.id.text, key.bundleID.text]] ?? [])
+            let mentions = (uploads[[key.id.text, key.bundleID.text]] ?? [])
                 .filter { !holding.contains($0.receiptID) }.map(\.mention).unique
+            page[index].mentions = Array(mentions.prefix(CaseFacts.most))
+            page[index].isCutShort = page[index].isCutShort || mentions.count > CaseFacts.most
         }
     }
 }

@@ -52,8 +52,11 @@ extension LedgerSession {
         }
         do {
             let settings = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
+            var context = CaseContext()
             while true {
-                let page = try await translating { try await nextPage(apps: settings, told: told, now: now) }
+                let page = try await translating {
+                    try await nextPage(apps: settings, context: &context, told: told, now: now)
+                }
                 if page.isEmpty { break }
                 try await body(page)
             }
@@ -65,11 +68,13 @@ extension LedgerSession {
         try await translating { _ = try await connection.execute("CLOSE swept") }
     }
 
-    private func nextPage(apps: [BundleID: App], told: Date, now: Date) async throws -> [CaseFacts] {
+    private func nextPage(
+        apps: [BundleID: App], context: inout CaseContext, told: Date, now: Date
+    ) async throws -> [CaseFacts] {
         let rows = try await connection.query("FETCH 1000 FROM swept")
         var page = try rows.map { try CaseFacts($0, apps: apps, now: now) }
-        try await addContext(
-            to: &page, tokens: try rows.map { try $0.decode("app_account_token", as: String?.self) })
+        try await context.add(
+            to: &page, tokens: try rows.map { try $0.decode("app_account_token", as: String?.self) }, from: self)
         let heads = try rows.enumerated().compactMap { try SubscriptionHead($0.element, index: $0.offset) }
         try await addSubscriptions(heads, to: &page, toldUpTo: told, now: now)
         return page
@@ -237,7 +242,8 @@ extension CaseFacts {
             claims: try SightingColumns.claims(row),
             age: now.timeIntervalSince(purchasedAt),
             awaitsNotifications: app?.takesNotifications ?? false,
-            isStorefrontUnexpected: storefront.map { app?.isUnexpected(storefront: $0) ?? false } ?? false)
+            isStorefrontUnexpected: storefront.map { app?.isUnexpected(storefront: $0) ?? false } ?? false,
+            isCutShort: try SightingColumns.isCutShort(row))
     }
 }
 

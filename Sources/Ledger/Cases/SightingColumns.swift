@@ -3,9 +3,11 @@ import PostgreSQL
 import Reconciliation
 
 /// The columns by which a query over `white` tells in which receipts a transaction was seen, and which claims of it
-/// failed. One receipt passed around among thousands would fill a page: the first hundred sightings tell enough, and the latest
-/// hundred claims.
+/// failed. One receipt passed around among thousands would fill a page: the first `CaseFacts.most` sightings tell
+/// enough, and as many of the latest claims. One more is read, which tells that there are more.
 enum SightingColumns {
+    private static let most = Int64(CaseFacts.most + 1)
+
     static let select: SQL =
         """
         seen.receipt_ids, seen.user_ids, seen.order_ids, seen.named, seen.held, seen.uploaded,
@@ -26,7 +28,7 @@ enum SightingColumns {
                 WHERE sightings.transaction_id = white.transaction_id AND sightings.bundle_id = white.bundle_id
                     AND sightings.environment = white.environment
                 ORDER BY is_named DESC, uploaded_at, receipt_id
-                LIMIT 100
+                LIMIT \(most)
             ) AS first_seen
         ) AS seen ON true
         LEFT JOIN LATERAL (
@@ -40,10 +42,19 @@ enum SightingColumns {
                 WHERE claims.transaction_id = white.transaction_id AND claims.bundle_id = white.bundle_id
                     AND claims.outcome <> 'delivered'
                 ORDER BY claim_id DESC
-                LIMIT 100
+                LIMIT \(most)
             ) AS latest
         ) AS claimed ON true
         """
+
+    /// Whether there is more than `sightings` and `claims` give.
+    static func isCutShort(_ row: Row) throws -> Bool {
+        let counts = [
+            try row.decode("receipt_ids", as: [Int64]?.self)?.count,
+            try row.decode("outcomes", as: [String]?.self)?.count,
+        ]
+        return counts.contains { ($0 ?? 0) > CaseFacts.most }
+    }
 
     static func sightings(_ row: Row) throws -> [Sighting] {
         let receipts = try row.decode("receipt_ids", as: [Int64]?.self) ?? []
@@ -53,7 +64,7 @@ enum SightingColumns {
         let named = try row.decode("named", as: [Bool].self)
         let held = try row.decode("held", as: [Bool].self)
         let uploaded = try row.decode("uploaded", as: [Date].self)
-        return receipts.indices.map { index in
+        return receipts.indices.prefix(CaseFacts.most).map { index in
             Sighting(
                 receiptID: receipts[index], userID: users[index], orderID: orders[index], isNamed: named[index],
                 isInReceipt: held[index], uploadedAt: uploaded[index])
@@ -66,7 +77,7 @@ enum SightingColumns {
         let users = try row.decode("claim_user_ids", as: [String].self)
         let orders = try row.decode("claim_order_ids", as: [String?].self)
         let attempted = try row.decode("attempted", as: [Date].self)
-        return try outcomes.indices.map { index in
+        return try outcomes.indices.suffix(CaseFacts.most).map { index in
             guard let outcome = ClaimOutcome(rawValue: outcomes[index]) else {
                 throw LedgerError.failed("no claim's outcome is called \(outcomes[index])")
             }

@@ -1,0 +1,23 @@
+import PostgreSQL
+import Reconciliation
+
+/// What other tables know of a page of cases: who mentioned them, the app's own orders, to whom their neighbours were
+/// delivered, and whether later receipts still hold them. Each is one set-based look-up, which on a distributed ledger
+/// needs no join across shards.
+struct CaseContext {
+    private var neighbours = CaseNeighbours()
+
+    /// - Parameter tokens: of each case, the `appAccountToken` that its purchase bears.
+    mutating func add(to page: inout [CaseFacts], tokens: [String?], from session: LedgerSession) async throws {
+        try await session.addMentions(to: &page)
+        let orders = try await session.orders(for: page, tokens: tokens)
+        try await neighbours.look(beside: page, in: session)
+        let made = try await session.receiptDates(for: page)
+        for index in page.indices {
+            orders.add(to: &page[index], token: tokens[index])
+            page[index].companions = neighbours.users(beside: page[index])
+            page[index].onlyCameWithOthers = neighbours.onlyCameWithOthers(page[index])
+            page[index].isMissingLater = made.isMissingLater(page[index])
+        }
+    }
+}

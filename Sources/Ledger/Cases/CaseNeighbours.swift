@@ -1,0 +1,65 @@
+import PostgreSQL
+import Reconciliation
+
+/// Of each receipt in which cases were seen, whether it was uploaded for one of its purchases, and to whom those that
+/// were delivered went.
+struct CaseNeighbours {
+    /// So many users tell enough of a case.
+    private static let mostUsers = 10
+    /// A receipt that tells of more is looked up once a sweep, however many pages of cases it brings.
+    private static let manyTransactions = 1000
+
+    private struct Told {
+        var isNamed = false
+        var users: [String] = []
+        var transactions = 0
+    }
+
+    private var told: [Int64: Told] = [:]
+
+    /// Whether each receipt that held it was uploaded for another purchase.
+    func onlyCameWithOthers(_ facts: CaseFacts) -> Bool {
+        let held = facts.sightings.filter(\.isInReceipt)
+        return !held.isEmpty && held.allSatisfy { !$0.isNamed && told[$0.receiptID]?.isNamed == true }
+    }
+
+    /// To whom other purchases of a case's receipts were delivered; at most ten.
+    func users(beside facts: CaseFacts) -> [String] {
+        let users = facts.sightings.filter(\.isInReceipt).flatMap { told[$0.receiptID]?.users ?? [] }
+        return Array(users.unique.prefix(Self.mostUsers))
+    }
+
+    mutating func look(beside page: [CaseFacts], in session: LedgerSession) async throws {
+        told = told.filter { $0.value.transactions >= Self.manyTransactions }
+        let receiptIDs = Set(page.flatMap { $0.sightings.filter(\.isInReceipt).map(\.receiptID) })
+            .subtracting(told.keys).sorted()
+        guard !receiptIDs.isEmpty else { return }
+        // What was neither named nor delivered tells nothing: of a receipt with years of purchases, that is most.
+        let rows = try await session.connection.query(
+            """
+            SELECT
+                receipt_id, delivered.user_id, bool_or(is_named) AS is_named, count(*) AS transactions
+            FROM sightings
+            LEFT JOIN LATERAL (
+                SELECT user_id
+                FROM iap.black
+                WHERE black.transaction_id = sightings.transaction_id AND black.bundle_id = sightings.bundle_id
+                    AND black.environment = sightings.environment
+                OFFSET 0
+            ) AS delivered ON true
+            WHERE receipt_id = ANY (\(receiptIDs)) AND in_receipt
+            GROUP BY receipt_id, delivered.user_id
+            ORDER BY receipt_id, delivered.user_id
+            """)
+        for row in rows {
+            let id = try row.decode("receipt_id", as: Int64.self)
+            var receipt = told[id, default: Told()]
+            receipt.isNamed = try row.decode("is_named") || receipt.isNamed
+            receipt.transactions += try row.decode("transactions", as: Int.self)
+            if receipt.users.count < Self.mostUsers, let user = try row.decode("user_id", as: String?.self) {
+                receipt.users.append(user)
+            }
+            told[id] = receipt
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import PostgreSQL
+import Reconciliation
+
+/// How long before the purchase an order may have been opened, and how long after it, in seconds.
+private enum OrderWindow {
+    static let before: TimeInterval = 30 * 86_400
+    static let after: TimeInterval = 2 * 86_400
+}
+
+private struct OrderRow {
+    let id: String
+    let bundleID: String
+    let userID: String
+    let productID: String
+    let createdAt: Date
+    let token: String?
+
+    static let columns: SQL = "bundle_id, order_id, user_id, product_id, created_at, app_account_token"
+
+    init(_ row: Row) throws {
+        (id, bundleID) = (try row.decode("order_id"), try row.decode("bundle_id"))
+        (userID, productID) = (try row.decode("user_id"), try row.decode("product_id"))
+        (createdAt, token) = (try row.decode("created_at"), try row.decode("app_account_token", as: String?.self))
+    }
+}
+
+/// The orders that may have to do with a page of cases, without those that something was delivered for.
+struct CaseOrders {
+    private var byName: [[String]: [OrderRow]] = [:]
+    private var byToken: [[String]: [OrderRow]] = [:]
+    /// Those of a user and product, the earliest first.
+    private var byUser: [[String]: [OrderRow]] = [:]
+
+    fileprivate init(_ orders: [OrderRow]) {
+        for order in orders.sorted(by: { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }) {
+            byName[[order.bundleID, order.id], default: []].append(order)
+            byUser[[order.bundleID, order.productID, order.userID], default: []].append(order)
+            if let token = order.token { byToken[[order.bundleID, token], default: []].append(order) }
+        }
+    }
+
+    /// By token or by name an order is meant, whatever else it says; by user only where product and time fit.
+    func add(to facts: inout CaseFacts, token: String?) {
+        let bundleID = facts.key.bundleID.text
+        var fitting = token.flatMap { byToken[[bundleID, $0]] } ?? []
+        fitting += facts.namedOrderIDs.flatMap { byName[[bundleID, $0]] ?? [] }
+        facts.isCutShort = facts.isCutShort || fitting.count > CaseFacts.most
+        fitting = Array(fitting.prefix(CaseFacts.most))
+        for user in facts.users.sorted() {
+            let orders = byUser[[bundleID, facts.productID.text, user]] ?? []
+            let nearest = Self.nearest(orders[...], to: facts.purchasedAt)
+            facts.isCutShort = facts.isCutShort || nearest.isCutShort
+            fitting += nearest.orders
+        }
+        var seen: Set<String> = []
+        facts.orders = fitting.filter { seen.insert($0.id).inserted }.map { order in
+            CaseFacts.Order(
+                id: order.id, userID: order.userID, createdAt: order.createdAt,
+                bearsToken: token != nil && order.token == token)
+        }
+    }
+
+    /// Of a user's orders of a product, the ones within the window that lie nearest to the purchase.
+    private static func nearest(
+        _ orders: ArraySlice<OrderRow>, to purchasedAt: Date
+    ) -> (orders: ArraySlice<OrderRow>, isCutShort: Bool) {
+        let first = orders.partition { $0.createdAt > purchasedAt - OrderWindow.before }
+        let middle = orders.partition { $0.createdAt > purchasedAt }
+        let last = orders.partition { $0.createdAt >= purchasedAt + OrderWindow.after }
+        // As many on either side, since clocks differ; where one side has fewer, more of the other.
+        let from = max(first, min(middle - CaseFacts.most / 2, last - CaseFacts.most))
+        let to = min(last, from + CaseFacts.most)
+        return (orders[from..<to], from > first || to < last)
+    }
+}
+
+extension ArraySlice {
+    /// The first index of which the condition holds, where it holds of all that follow too.
+    fileprivate func partition(where holds: (Element) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if holds(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
+
+extension CaseFacts {
+    /// Everyone who has to do with it.
+    fileprivate var users: Set<String> {
+        Set(
+            sightings.compactMap(\.userID) + mentions.compactMap(\.userID) + [admittedFor].compactMap(\.self)
+                + claims.map(\.userID))
+    }
+}
+
+extension LedgerSession {
+    /// - Parameter tokens: of each case, the `appAccountToken` that its purchase bears.
+    func orders(for page: [CaseFacts], tokens: [String?]) async throws -> CaseOrders {
+        let orders = try await usersOrders(for: page) + meantOrders(for: page, tokens: tokens.compactMap(\.self))
+        let delivered = try await deliveredOrders(among: orders)
+        var seen: Set<[String]> = []
+        return CaseOrders(
+            orders.filter { order in
+                let key = [order.bundleID, order.id]
+                return !delivered.contains(key) && seen.insert(key).inserted
+            })
+    }
+
+    /// Of each case's users the orders of its product about its time: as many again as a case takes are read, since
+    /// of some something was delivered.
+    private func usersOrders(for page: [CaseFacts]) async throws -> [OrderRow] {
+        let asked = page.flatMap { facts in facts.users.sorted().map { (facts: facts, user: $0) } }
+        guard !asked.isEmpty else { return [] }
+        let most = Int64(2 * CaseFacts.most)
+        let matches: SQL = """
+            orders.user_id = asked.user_id AND orders.bundle_id = asked.bundle_id
+                AND orders.product_id = asked.product_id
+            """
+        let rows = try await connection.query(
+            """
+            SELECT DISTINCT near.*
+            FROM unnest(
+                \(asked.map(\.facts.key.bundleID.text)), \(asked.map(\.facts.productID.text)), \(asked.map(\.user)),
+                \(asked.map(\.facts.purchasedAt)),
+                \(asked.map { $0.facts.purchasedAt - OrderWindow.before }),
+                \(asked.map { $0.facts.purchasedAt + OrderWindow.after })
+            ) AS asked (bundle_id, product_id, user_id, purchased_at, earliest, latest)
+            CROSS JOIN LATERAL (
+                (
+                    SELECT \(OrderRow.columns)
+                    FROM iap.orders
+                    WHERE \(matches) AND created_at > asked.earliest AND created_at <= asked.purchased_at
+                    ORDER BY created_at DESC
+                    LIMIT \(most)
+                )
+                UNION ALL
+                (
+                    SELECT \(OrderRow.columns)
+                    FROM iap.orders
+                    WHERE \(matches) AND created_at > asked.purchased_at AND created_at < asked.latest
+                    ORDER BY created_at
+                    LIMIT \(most)
+                )
+            ) AS near
+            """)
+        return try rows.map(OrderRow.init)
+    }
+
+    /// The orders that bear a case's token, or that an upload for it named.
+    private func meantOrders(for page: [CaseFacts], tokens: [String]) async throws -> [OrderRow] {
+        let bundles = Set(page.map(\.key.bundleID.text)).sorted()
+        let named = Set(page.flatMap(\.namedOrderIDs)).sorted()
+        let rows = try await connection.query(
+            """
+            SELECT \(OrderRow.columns)
+            FROM iap.orders
+            WHERE bundle_id = ANY (\(bundles)) AND order_id = ANY (\(named))
+            UNION ALL
+            SELECT \(OrderRow.columns)
+            FROM unnest(\(Set(tokens).sorted())) AS borne (token)
+            CROSS JOIN LATERAL (
+                SELECT *
+                FROM iap.orders
+                WHERE app_account_token = borne.token
+                ORDER BY created_at DESC
+                LIMIT \(Int64(CaseFacts.most + 1))
+            ) AS latest
+            """)
+        return try rows.map(OrderRow.init)
+    }
+
+    private func deliveredOrders(among orders: [OrderRow]) async throws -> Set<[String]> {
+        guard !orders.isEmpty else { return [] }
+        let rows = try await connection.query(
+            "SELECT bundle_id, order_id FROM iap.black WHERE order_id = ANY (\(Set(orders.map(\.id)).sorted()))")
+        return Set(try rows.map { [try $0.decode("bundle_id"), try $0.decode("order_id")] })
+    }
+}

@@ -1,0 +1,132 @@
+import AppStore
+import Reconciliation
+
+/// What Apple told tonight of the customers of an app: each is asked about once, however many uploads lead there.
+actor CustomerHistories {
+    /// What asking about a customer came to.
+    enum Told: Sendable {
+        case history(CustomerHistory)
+        /// Apple does not know the transaction that was asked with.
+        case notKnown
+        case problem(ReceiptVerdict)
+    }
+
+    private struct Key: Hashable {
+        let id: TransactionID
+        let environment: ServerEnvironment
+    }
+
+    /// By what uploads of one customer are known to belong together.
+    private enum Sign: Hashable {
+        case transaction(Key)
+        case user(String, ServerEnvironment)
+    }
+
+    private struct Question {
+        var asking = 0
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// So many transactions are remembered at least, and twice as many at most: a customer who is led to again and
+    /// again stays, and memory is bounded.
+    private let most: Int
+    /// What is known by any of a customer's transactions.
+    private var young: [Key: CustomerHistory] = [:]
+    private var old: [Key: CustomerHistory] = [:]
+    private var questions: [Sign: Question] = [:]
+
+    init(most: Int = 10_000) {
+        self.most = most
+    }
+
+    /// Gives what is known of the customer who bought any of these, or asks.
+    ///
+    /// - Parameters:
+    ///   - users: who uploaded it. Of uploads of one user the first asks, and the others wait for what it is told: they
+    ///     are mostly of one customer.
+    ///   - ask: is not called where the answer is known by then.
+    func history(
+        ofCustomerWith ids: [TransactionID], in environment: ServerEnvironment, users: [String],
+        ask: @Sendable () async throws(CancellationError) -> Told
+    ) async throws(CancellationError) -> Told {
+        let keys = ids.map { Key(id: $0, environment: environment) }
+        if let known = known(keys) { return .history(known) }
+        let signs = keys.map(Sign.transaction) + users.map { .user($0, environment) }
+        // Once: who learns nothing from the one before asks beside the others.
+        if let sign = signs.first(where: { questions[$0] != nil }) {
+            await withCheckedContinuation { questions[sign, default: Question()].waiting.append($0) }
+            if let known = known(keys) { return .history(known) }
+        }
+        for sign in signs { questions[sign, default: Question()].asking += 1 }
+        defer { for sign in signs { end(sign) } }
+        let told = try await ask()
+        if case .history(let history) = told { keep(history, by: keys, environment) }
+        return told
+    }
+
+    private func end(_ sign: Sign) {
+        guard var question = questions.removeValue(forKey: sign) else { return }
+        for waiting in question.waiting { waiting.resume() }
+        question.waiting = []
+        question.asking -= 1
+        if question.asking > 0 { questions[sign] = question }
+    }
+
+    private func known(_ keys: [Key]) -> CustomerHistory? {
+        for key in keys {
+            if let history = young[key] { return history }
+            guard let history = old[key] else { continue }
+            keep(history, by: [key], key.environment)
+            return history
+        }
+        return nil
+    }
+
+    private func keep(_ history: CustomerHistory, by keys: [Key], _ environment: ServerEnvironment) {
+        if young.count >= most { (old, young) = (young, [:]) }
+        for key in keys { young[key] = history }
+        for transaction in history.transactions {
+            young[Key(id: transaction.id, environment: environment)] = history
+        }
+    }
+}
+
+/// Everything that a customer bought in an app, as Apple sees it now.
+struct CustomerHistory: Sendable {
+    private(set) var transactions: [Transaction]
+    /// What could not be read of it, in a sentence each.
+    var unreadable: [String] = []
+
+    init(_ transactions: [Transaction] = []) {
+        self.transactions = transactions
+    }
+
+    mutating func take(_ page: TransactionPage) {
+        unreadable += page.unverified.map { "\($0)" }
+        for signed in page.transactions {
+            do {
+                transactions.append(try Transaction(signed))
+            } catch {
+                unreadable.append("\(error)")
+            }
+        }
+    }
+}
+
+extension VerifiedReceipt {
+    /// Takes over how the customer's purchases stand, and those that the receipt doesn't hold.
+    mutating func take(_ history: CustomerHistory) {
+        var places: [TransactionID: Int] = [:]
+        for (place, verified) in transactions.enumerated() { places[verified.transaction.id] = place }
+        unreadable = history.unreadable
+        for transaction in history.transactions {
+            if let place = places[transaction.id] {
+                transactions[place].transaction = transaction
+                transactions[place].source = .serverAPI
+            } else {
+                places[transaction.id] = transactions.count
+                transactions.append(VerifiedTransaction(transaction, source: .serverAPI, isInReceipt: false))
+            }
+        }
+    }
+}
