@@ -1,5 +1,6 @@
 """A Chromium of the tests' own: headless, with a profile of its own, watched for what it asks the network and says."""
 
+import atexit
 import functools
 import json
 import os
@@ -41,9 +42,9 @@ def make_browser(profile, script=True):
 def shared_browser(script):
     """One browser with scripts and one without, for all tests: to start it takes longer than a test."""
     profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-    unittest.addModuleCleanup(profile.cleanup)
+    atexit.register(profile.cleanup)
     browser = make_browser(profile.name, script)
-    unittest.addModuleCleanup(browser.quit)
+    atexit.register(browser.quit)
     return browser
 
 

@@ -8,7 +8,8 @@ import Testing
             ("a", "a"), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("=1", "'=1"), ("a\0b", "ab"),
             // To Swift, a quote and the accent behind it are one character.
             ("a\"\u{0301},b", "\"a\"\"\u{0301},b\""), ("a\r\nb", "\"a\r\nb\""),
-            ("\n=1", "\"'\n=1\""), ("\u{FF1D}1", "'\u{FF1D}1"),
+            ("\n=1", "\"'\n=1\""), ("\u{FF1D}1", "'\u{FF1D}1"), ("|calc", "'|calc"), ("%1", "'%1"),
+            ("\u{FEFF}=1", "'\u{FEFF}=1"), ("\u{FF5C}1", "'\u{FF5C}1"), ("\u{FF05}1", "'\u{FF05}1"),
             ("a\u{1B}[2J\u{9B}\u{202E}", "a\u{FFFD}[2J\u{FFFD}\u{FFFD}"),
         ])
     func aCellIsQuotedWhereItMustBe(text: String, cell: String) {

@@ -64,13 +64,18 @@
     let redraw = () => {};
     useLanguage(parameters().get("lang") ?? configured);
     addEventListener("hashchange", () => useLanguage(parameters().get("lang") ?? configured));
-    const skip = document.querySelector(".skip");
-    skip?.addEventListener("click", event => {
-        event.preventDefault();
-        const heading = document.getElementById("cases-heading");
-        heading.focus();
+    /// To a section; the address stays, which holds the filters.
+    const goTo = id => {
+        const heading = document.getElementById(id);
+        heading.focus({ preventScroll: true });
         heading.scrollIntoView();
-    });
+    };
+    for (const link of document.querySelectorAll(".skip, .sections a")) {
+        link.addEventListener("click", event => {
+            event.preventDefault();
+            goTo(link.hash.slice(1));
+        });
+    }
     if (settings === null || cases === null) return;
 
     // Words, dates and money in the reader's form
@@ -157,12 +162,17 @@
     };
     const columns = Object.keys(orders);
 
+    const unique = values => [...new Set(values)];
+
     // State
     const rowsShown = 50;
     const patterns = Array.from({ length: settings.patterns }, (_, index) => String(index + 1));
     const unfiltered = () =>
-        ({ q: "", likelihood: new Set(), reason: "", product: "", app: "", age: "", seen: "", pattern: "" });
+        ({ q: "", likelihood: new Set(), reason: "", action: "", product: "", app: "", age: "", seen: "", pattern: "" });
     const chips = settings.likelihoods;
+    /// What is to be done, whichever order or user the sentence names.
+    const actionOf = row => settings.advice[get(row, "advice")].replace("ForOrder", "");
+    const actions = unique(settings.advice.map(name => name.replace("ForOrder", "")));
     const state = { ...unfiltered(), sort: "" };
     const open = new Set();
     /// The customers whose cases are shown, and how many of each.
@@ -182,6 +192,7 @@
         state.q = text("q");
         state.likelihood = new Set(text("likelihood").split(",").filter(name => chips.includes(name)));
         state.reason = settings.reasons.includes(text("reason")) ? text("reason") : "";
+        state.action = actions.includes(text("action")) ? text("action") : "";
         state.product = text("product");
         state.app = text("app");
         state.age = settings.brackets.includes(text("age")) ? text("age") : "";
@@ -204,8 +215,9 @@
         }
     };
     const tellAddress = () => remember({
-        q: state.q, likelihood: [...state.likelihood].join(","), reason: state.reason, product: state.product,
-        app: state.app, age: state.age, seen: state.seen, pattern: state.pattern, sort: state.sort, open: [...open].join(","),
+        q: state.q, likelihood: [...state.likelihood].join(","), reason: state.reason, action: state.action,
+        product: state.product, app: state.app, age: state.age, seen: state.seen, pattern: state.pattern,
+        sort: state.sort, open: [...open].join(","),
         customer: [...unfolded.keys()].map(customer => idOf(customers.get(customer)[0])).join(","),
     });
 
@@ -227,6 +239,7 @@
             const row = cases[index];
             return likelihoods[get(row, "likelihood")]
                 && (state.reason === "" || get(row, "reasons").includes(reason))
+                && (state.action === "" || actionOf(row) === state.action)
                 && (state.product === "" || product(row)[0] === state.product)
                 && (state.app === "" || get(row, "app") === app)
                 && (state.age === "" || bracketOf(row) === bracket)
@@ -253,7 +266,7 @@
         }
     };
     const isFiltered = () => state.q !== "" || state.likelihood.size > 0
-        || [state.reason, state.product, state.app, state.age, state.seen, state.pattern].some(value => value !== "");
+        || [state.reason, state.action, state.product, state.app, state.age, state.seen, state.pattern].some(value => value !== "");
 
     // Search and filters
     const tools = document.getElementById("tools");
@@ -295,6 +308,7 @@
         }, word(`likelihood.${name}`)));
         const used = new Set(cases.flatMap(row => get(row, "reasons")));
         const reasons = settings.reasons.filter((_, index) => used.has(index));
+        const acted = new Set(cases.map(actionOf));
         const products = [...new Map(settings.products.map(([id, name]) => [id, name || id]))]
             .sort((a, b) => a[1] < b[1] ? -1 : 1);
         tools.replaceChildren(
@@ -304,6 +318,8 @@
                 choice("pattern", word("pattern"), word("anyPattern"),
                     patterns.map(name => [name, word(`pattern.${name}`)])),
                 choice("reason", word("reason"), word("anyReason"), reasons.map(name => [name, word(`reason.${name}`)])),
+                choice("action", word("whatToDo"), word("anyAction"),
+                    actions.filter(name => acted.has(name)).map(name => [name, word(`${name}Name`)])),
                 choice("product", word("product"), word("anyProduct"), products),
                 choice("app", word("app"), word("anyApp"), settings.apps.map(app => [app, app])),
                 choice("age", word("age"), word("anyAge"), settings.brackets.map(name => [name, word(`age.${name}`)])),
@@ -399,7 +415,6 @@
     };
 
     // Customers
-    const unique = values => [...new Set(values)];
     const sumsCell = rows => {
         const sums = new Map();
         for (const row of rows.filter(row => get(row, "price") !== null)) {
@@ -427,7 +442,7 @@
     };
     const adviceCell = rows => {
         // Each purchase names its own order.
-        const sentences = unique(rows.map(row => settings.advice[get(row, "advice")].replace("ForOrder", "")));
+        const sentences = unique(rows.map(actionOf));
         const values = { user: foreign(firstUser(rows[0])), users: foreign(firstUser(rows[0])) };
         const reasons = unique(rows.flatMap(row => get(row, "reasons"))).sort((a, b) => a - b);
         return el("td", { role: "cell" }, el("span", null,
@@ -492,6 +507,20 @@
         line.querySelector(".disclose").setAttribute("aria-expanded", String(isOpen));
         tellAddress();
     };
+    /// All that the filters show, on paper: so many cases make a hundred sheets.
+    const mostPrinted = 2000;
+    const drawForPrint = () => {
+        // A browser repeats a head on each sheet without the buttons in it.
+        for (const button of table.tHead.querySelectorAll("button")) button.replaceWith(button.textContent);
+        let left = mostPrinted;
+        const printed = lines.filter(line => (left -= line.length) >= 0);
+        body.replaceChildren(...printed.flatMap(line => line.length === 1
+            ? draw(line[0]) : [drawCustomer(line)[0], ...line.flatMap(index => draw(index, "case member"))]));
+        const count = printed.reduce((sum, line) => sum + line.length, 0);
+        if (count < found.length) {
+            status.textContent = word("printed", { n: number(count), total: number(found.length) });
+        }
+    };
     const drawRows = () => {
         const end = Math.min(lines.length, from + rowsShown);
         body.setAttribute("role", "rowgroup");
@@ -510,8 +539,9 @@
             onclick: () => {
                 from = to;
                 drawRows();
+                (pager.querySelector(`.${name}:not(:disabled)`) ?? pager.querySelector("button:not(:disabled)"))
+                    ?.focus({ preventScroll: true });
                 table.scrollIntoView();
-                (pager.querySelector(`.${name}:not(:disabled)`) ?? pager.querySelector("button:not(:disabled)"))?.focus();
             } }, word(name));
         pager.hidden = lines.length <= rowsShown;
         pager.replaceChildren(
@@ -522,9 +552,13 @@
 
     // Evidence
     const copyButton = text => el("button", { type: "button", class: "copy", "aria-label": word("copyOf", { text }),
-        onclick: async () => {
+        onclick: async event => {
+            const button = event.currentTarget;
             await copy(text);
             status.textContent = word("copied", { text });
+            // Where the reader looks, too.
+            button.textContent = word("copiedHere");
+            setTimeout(() => { button.textContent = word("copy"); }, 2000);
         } }, word("copy"));
     const copy = async text => {
         try {
@@ -606,11 +640,17 @@
     table.caption?.remove();
     table.setAttribute("role", "table");
     table.setAttribute("aria-labelledby", "cases-heading");
-    takeAddress();
-    redraw();
-    addEventListener("hashchange", () => {
+    const follow = () => {
         takeAddress();
         redraw();
+        table.querySelector("tr.case.open")?.scrollIntoView();
+    };
+    follow();
+    addEventListener("hashchange", follow);
+    addEventListener("beforeprint", drawForPrint);
+    addEventListener("afterprint", () => {
+        drawHead();
+        drawRows();
     });
     for (const link of document.querySelectorAll("[data-pattern]")) {
         link.addEventListener("click", event => {
@@ -618,9 +658,7 @@
             Object.assign(state, unfiltered(), { pattern: link.dataset.pattern });
             changed();
             drawTools();
-            const heading = document.getElementById("cases-heading");
-            heading.focus({ preventScroll: true });
-            heading.scrollIntoView();
+            goTo("cases-heading");
         });
     }
     // A search must not wait for this at its first keystroke.

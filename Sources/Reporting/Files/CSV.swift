@@ -55,8 +55,10 @@ package enum CSV {
         return "\"" + String(String.UnicodeScalarView(doubled)) + "\""
     }
 
-    /// What a spreadsheet may take for a formula's beginning, in the width of East Asian scripts too.
-    private static let formulaBeginnings = "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars
+    /// What a spreadsheet may take for a formula's beginning, in the width of East Asian scripts too; and a byte order
+    /// mark, behind which one may hide.
+    private static let formulaBeginnings =
+        "=+-@|%\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}\u{FF5C}\u{FF05}\u{FEFF}".unicodeScalars
 
     /// Who looks at the file in a terminal runs no escape sequence. Tabs and line breaks are texts' own.
     private static func withoutLiveControls(_ text: String) -> String {
@@ -73,7 +75,7 @@ package enum CSV {
 
     /// Whether the cell is the text itself, as nearly all are: then nothing need be looked for in it.
     private static func isPlain(_ text: String) -> Bool {
-        !"=+-@".utf8.contains(text.utf8.first ?? 0)
+        !"=+-@|%".utf8.contains(text.utf8.first ?? 0)
             && text.utf8.allSatisfy {
                 (0x20..<0x7F).contains($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"")
             }

@@ -39,15 +39,20 @@ struct Summary {
         }
     }
 
+    /// A line each of the first of them, and how many more there are.
+    private func first<Item>(_ most: Int, of items: [Item], _ line: (Item) -> String) -> [String] {
+        let more = items.count - most
+        return items.prefix(most).map(line)
+            + (more > 0 ? [row("", "… and \(more) more; report.json has them all")] : [])
+    }
+
     private static let shownSettings = 10
 
     private var toMend: [String] {
-        let shown = run.toMend.prefix(Self.shownSettings).map { setting in
+        first(Self.shownSettings, of: run.toMend) { setting in
             let text = MendText(setting)
             return row("to mend", words(text.phrase, text.values.mapValues { Printable.text($0, longest: 300) }))
         }
-        let more = run.toMend.count - shown.count
-        return shown + (more > 0 ? [row("", "… and \(more) more; report.json has them all")] : [])
     }
 
     private static let shownRefusedRows = 3
@@ -69,25 +74,21 @@ struct Summary {
     private static let shownPatterns = 5
 
     private var patterns: [String] {
-        let shown = run.patterns.prefix(Self.shownPatterns).map { pattern in
+        first(Self.shownPatterns, of: run.patterns) { pattern in
             let text = PatternText(pattern, words) { "\(formats.local($0)) \(formats.zoneName)" }
             return row("pattern", words(text.phrase, text.values.mapValues { Printable.text($0) }))
         }
-        let more = run.patterns.count - shown.count
-        return shown + (more > 0 ? [row("", "… and \(more) more; report.json has them all")] : [])
     }
 
     /// So many lines at the most, so that the cases stay in sight.
     private static let shownUnjudged = 10
 
     private var unjudged: [String] {
-        let shown = run.unjudged.prefix(Self.shownUnjudged).map { unjudged in
+        first(Self.shownUnjudged, of: run.unjudged) { unjudged in
             let text = UnjudgedText(unjudged, words, money: Formats.text)
             return row(
                 unjudged.cause == .notConnected ? "not connected" : "not looked at", words(text.phrase, text.values))
         }
-        let more = run.unjudged.count - shown.count
-        return shown + (more > 0 ? [row("", "… and \(more) more; report.json has them all")] : [])
     }
 
     private var receipts: [String] {

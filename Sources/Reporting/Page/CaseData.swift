@@ -12,7 +12,7 @@ struct CaseData {
     ]
     /// The sentences that `advice` counts through.
     static let advice: [Phrase] = [
-        .deliver, .deliverForOrder, .findBuyer, .askUsers, .lookOut, .wait, .investigate,
+        .deliver, .deliverForOrder, .makeUp, .findBuyer, .askUsers, .lookOut, .wait, .investigate,
     ]
 
     /// The customer of the case before, and how many customers of several cases came so far.

@@ -11,7 +11,7 @@ struct CaseSection {
 
     var head: HTML {
         let heading: HTML = """
-            <section id="cases-section"><h2 id="cases-heading" tabindex="-1">\(readers.text(.cases)) \
+            <section id="cases-section"><h2 id="\(PageSections.id(of: .cases))" tabindex="-1">\(readers.text(.cases)) \
             <span class="count">\(readers.first.number(total))</span></h2>
 
             """

@@ -43,7 +43,10 @@ struct ListRows {
 
     func section(_ title: Phrase, shown: Int, of total: Int, columns: [Phrase]) -> (head: HTML, end: HTML) {
         let count: HTML = "<span class=\"count\">\(readers.first.number(total))</span>"
-        let heading: HTML = "<section class=\"list\"><h2>\(readers.text(title)) \(count)</h2>\n"
+        let heading: HTML = """
+            <section class="list"><h2 id="\(PageSections.id(of: title))" tabindex="-1">\(readers.text(title)) \(count)</h2>
+
+            """
         guard total > 0 else { return (heading + "<p class=\"soft\">\(readers.text(.none))</p>", "</section>\n") }
         let caption = readers.each {
             $0.words.html(

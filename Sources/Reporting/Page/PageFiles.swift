@@ -76,7 +76,7 @@ final class PageFiles: ReportPart {
         let shell = PageShell(readers: readers)
         let head = PageHead(run: run, readers: readers, tally: tally)
         try file.write(shell.top(header: head.header) { PageHead.title(run, $0) }.text)
-        if page.number == 1 { try file.write((head.figures + head.charts).text) }
+        if page.number == 1 { try file.write((head.figures + head.charts + sections.html).text) }
         try write(page, to: file)
         if page.number == 1 { try writeLists(to: file) }
         try file.write(shell.bottom.text)
@@ -95,12 +95,22 @@ final class PageFiles: ReportPart {
         try file.write("]</script>\n")
     }
 
-    private func writeLists(to file: ReportFile) throws {
-        let receipts = ListRows.receiptColumns
-        for (title, list, columns) in [
-            (Phrase.unverified, unverified, receipts), (.unusable, unusable, receipts),
+    private var lists: [(title: Phrase, list: ListFile, columns: [Phrase])] {
+        [
+            (.unverified, unverified, ListRows.receiptColumns), (.unusable, unusable, ListRows.receiptColumns),
             (.suspicious, suspicious, ListRows.suspicionColumns),
-        ] {
+        ]
+    }
+
+    private var sections: PageSections {
+        PageSections(
+            readers: readers,
+            entries: [(.cases, tally.cases)] + lists.map { ($0.title, $0.list.total) }
+                + (context.run.sales == nil ? [] : [(.soldAgainstSeen, sales.total)]) + [(.totals, nil)])
+    }
+
+    private func writeLists(to file: ReportFile) throws {
+        for (title, list, columns) in lists {
             let section = listRows.section(title, shown: list.shown, of: list.total, columns: columns)
             try file.write(section.head.text)
             try file.append(contentsOf: list.file)

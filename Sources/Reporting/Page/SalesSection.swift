@@ -9,7 +9,7 @@ struct SalesSection {
 
     var head: HTML {
         let heading: HTML = """
-            <section class="sales"><h2>\(readers.text(.soldAgainstSeen)) \
+            <section class="sales"><h2 id="\(PageSections.id(of: .soldAgainstSeen))" tabindex="-1">\(readers.text(.soldAgainstSeen)) \
             <span class="count">\(readers.first.number(total))</span></h2>
             <p>\(readers.each(summary))</p>
 

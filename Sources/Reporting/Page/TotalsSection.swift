@@ -12,7 +12,7 @@ struct TotalsSection {
             <p class="\(isBalanced ? "good" : "early")">\(readers.text(isBalanced ? .balance : .doNotBalance))</p>
             """
         return """
-            <section class="totals"><h2>\(readers.text(.totals))</h2>\(verdict)
+            <section class="totals"><h2 id="\(PageSections.id(of: .totals))" tabindex="-1">\(readers.text(.totals))</h2>\(verdict)
             <div class="equations">
             \(equation(.received, Term.received(run.totals)))
             \(equation(.whiteTable, Term.white(run.totals)))

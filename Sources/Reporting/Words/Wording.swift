@@ -54,8 +54,13 @@ struct Advice {
     let phrase: Phrase
     let values: [String: String]
 
+    /// For these there is nothing left to deliver: the time that they are for is over; of a trial nothing was paid.
+    private static let isOver: [Reason] = [.accessGap, .grantedLate, .trialOnly]
+
     init(_ assessment: Assessment, orderIDs: [String]) {
         switch (assessment.action, assessment.owner) {
+        case (.deliver, .user(let user)) where assessment.reasons.contains(where: Self.isOver.contains):
+            (phrase, values) = (.makeUp, ["user": user])
         case (.deliver, .user(let user)) where orderIDs.count == 1:
             (phrase, values) = (.deliverForOrder, ["user": user, "order": orderIDs[0]])
         case (.deliver, .user(let user)):
