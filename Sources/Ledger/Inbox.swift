@@ -139,3 +139,10 @@ extension InboxReceipt {
             attempts: Int(try row.decode("attempts", as: Int32.self)))
     }
 }
+
+extension Sequence<Int64> {
+    /// Of each of these receipts, in which bucket of the inbox it lies: its id says it.
+    var buckets: [Int16] { map { Int16($0 & 63) } }
+    /// Each bucket once, in their order.
+    var distinctBuckets: [Int16] { Set(buckets).sorted() }
+}

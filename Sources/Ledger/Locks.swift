@@ -73,7 +73,8 @@ extension LedgerSession {
                 """
                 SELECT DISTINCT
                     pid, usename AS login, backend_start AS since,
-                    usename = current_user AND application_name = current_setting('application_name') AS is_job
+                    usename = current_user AND application_name = current_setting('application_name') AS is_job,
+                    NULL AS prepared
                 FROM pg_locks
                 JOIN pg_stat_activity USING (pid)
                 WHERE locktype = 'advisory' AND granted AND datname = current_database()
@@ -86,12 +87,13 @@ extension LedgerSession {
     }
 
     /// The other sessions that have something of the ledger locked in a transaction that is open longer than the job
-    /// waits for a row: the longest first.
+    /// waits for a row, prepared transactions among them: the longest first.
     public func holdersOfTransactions() async throws(LedgerError) -> [LockHolder] {
         try await translating {
             try await connection.query(
                 """
-                SELECT DISTINCT pid, usename AS login, xact_start AS since, false AS is_job
+                SELECT DISTINCT
+                    pid, usename AS login, xact_start AS since, false AS is_job, NULL AS prepared
                 FROM pg_locks
                 JOIN pg_stat_activity USING (pid)
                 WHERE relation IN ('iap.transactions'::regclass, 'iap.cases'::regclass) AND granted
@@ -99,6 +101,10 @@ extension LedgerSession {
                     AND mode IN ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'AccessExclusiveLock')
                     AND (usename <> current_user OR application_name <> current_setting('application_name'))
                     AND xact_start IS NOT NULL
+                UNION ALL
+                SELECT 0, owner, prepared, false, gid
+                FROM pg_prepared_xacts
+                WHERE database = current_database()
                 ORDER BY since
                 LIMIT 10
                 """
@@ -111,7 +117,8 @@ extension LockHolder {
     fileprivate init(_ row: Row) throws {
         self.init(
             processID: try row.decode("pid", as: Int32.self), login: try row.decode("login", as: String?.self) ?? "",
-            since: try row.decode("since", as: Date?.self), isJob: try row.decode("is_job", as: Bool?.self) ?? false)
+            since: try row.decode("since", as: Date?.self), isJob: try row.decode("is_job", as: Bool?.self) ?? false,
+            prepared: try row.decode("prepared", as: String?.self))
     }
 }
 

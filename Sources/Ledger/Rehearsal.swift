@@ -10,12 +10,21 @@ public struct LedgerTime: Sendable {
     public var latest: (runID: Int64, asOf: Date)?
     /// Whether the database was made for replays.
     public var isRehearsal: Bool
+    /// When a run was complete last.
+    public var completeAt: Date?
 
-    public init(server: Date, host: Date, latest: (runID: Int64, asOf: Date)? = nil, isRehearsal: Bool = false) {
+    /// Seconds by which PostgreSQL's clock is ahead of this host's.
+    public var offset: TimeInterval { server.timeIntervalSince(host) }
+
+    public init(
+        server: Date, host: Date, latest: (runID: Int64, asOf: Date)? = nil, isRehearsal: Bool = false,
+        completeAt: Date? = nil
+    ) {
         self.server = server
         self.host = host
         self.latest = latest
         self.isRehearsal = isRehearsal
+        self.completeAt = completeAt
     }
 }
 
@@ -28,7 +37,8 @@ extension LedgerSession {
                 """
                 SELECT
                     clock_timestamp() AS server, latest.run_id, latest.as_of,
-                    EXISTS (SELECT FROM iap.rehearsal) AS is_rehearsal
+                    EXISTS (SELECT FROM iap.rehearsal) AS is_rehearsal,
+                    (SELECT max(finished_at) FROM iap.runs WHERE state = 'complete') AS complete_at
                 FROM (VALUES (true)) AS always (is_there)
                 LEFT JOIN (SELECT run_id, as_of FROM iap.runs ORDER BY as_of DESC, run_id DESC LIMIT 1) AS latest
                     ON true
@@ -39,7 +49,8 @@ extension LedgerSession {
             return LedgerTime(
                 server: try row.decode("server"), host: host,
                 latest: asOf.flatMap { moment in runID.map { ($0, moment) } },
-                isRehearsal: try row.decode("is_rehearsal"))
+                isRehearsal: try row.decode("is_rehearsal"),
+                completeAt: try row.decode("complete_at", as: Date?.self))
         }
     }
 

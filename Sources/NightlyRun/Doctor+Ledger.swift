@@ -7,20 +7,15 @@ extension Doctor {
     /// Beyond it, nights were missed.
     private static let longestWithoutANight: TimeInterval = 36 * 3600
 
-    static func state(of found: DatabaseExamination) -> [Finding] {
-        var findings: [Finding] = []
-        if found.isReadOnly {
-            findings.append(
-                Finding(
-                    "read-only", .wrong, "PostgreSQL takes no changes here", remedy: "Connect to the primary server."))
-        }
-        if found.isRehearsal {
+    static func state(at time: LedgerTime) -> [Finding] {
+        var findings = [clock(time.offset)]
+        if time.isRehearsal {
             findings.append(
                 Finding(
                     "rehearsal", .warning, "the database was made for replays, in which a night may close any books",
                     remedy: "Use another one for customers: migrate without --rehearsal."))
         }
-        guard let seconds = found.sinceComplete else {
+        guard let seconds = time.completeAt.map(time.server.timeIntervalSince) else {
             return findings + [Finding("nights", .fine, "no run was complete yet")]
         }
         let hours = Int(seconds / 3600)

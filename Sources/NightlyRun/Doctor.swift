@@ -62,8 +62,12 @@ public struct Doctor: Sendable {
             } catch .schema(let text) {
                 return [connected, Finding("schema", .wrong, text)]
             }
-            return [connected, Finding("schema", .fine, "current")] + Self.findings(try await session.examine())
-                + (try await toMend(session)) + (try await connections(session))
+            let found = try await session.examine()
+            let first = [connected, Finding("schema", .fine, "current")] + Self.findings(found)
+            // What follows reads tables.
+            guard found.missingRights.isEmpty else { return first }
+            return first + Self.state(at: try await session.time()) + (try await toMend(session))
+                + (try await connections(session))
         } catch {
             return [
                 Finding(
@@ -117,11 +121,15 @@ public struct Doctor: Sendable {
                     "role", .warning, "the role owns the tables or is a superuser",
                     remedy: "Connect as iap_job, which can't change the audit trail."))
         }
-        findings.append(clock(found.clockDifference))
-        return findings + state(of: found)
+        if found.isReadOnly {
+            findings.append(
+                Finding(
+                    "read-only", .wrong, "PostgreSQL takes no changes here", remedy: "Connect to the primary server."))
+        }
+        return findings
     }
 
-    private static func clock(_ difference: TimeInterval) -> Finding {
+    static func clock(_ difference: TimeInterval) -> Finding {
         let seconds = Int(difference.magnitude.rounded())
         return seconds <= 5
             ? Finding("clock", .fine, "agrees with PostgreSQL's")
@@ -159,58 +167,5 @@ public struct Doctor: Sendable {
                 name, .warning, "has no shared secret: Apple refuses its receipts with subscriptions",
                 remedy: "Set shared_secret_file, unless the app sells no subscriptions.")
             : Finding(name, .fine, "has a shared secret")
-    }
-
-    /// Apple answers an empty receipt with a status: that it answers at all is what counts.
-    private func apple() async -> [Finding] {
-        do {
-            let services = try AppleServices(settings)
-            return try await verifyReceipt(services) + serverAPI(services)
-        } catch {
-            return [Finding("Apple", .wrong, "\(error)", remedy: "Mend the section [apple] or that of the app.")]
-        }
-    }
-
-    private func serverAPI(_ services: AppleServices) async -> [Finding] {
-        var findings: [Finding] = []
-        for (bundleID, client) in services.serverAPI.sorted(by: { $0.key < $1.key }) {
-            let name = "App Store Server API of \(bundleID)"
-            switch await client.access {
-            case .found, .notFound: findings.append(Finding(name, .fine, "takes the key"))
-            case .needsConfiguration(let what):
-                findings.append(
-                    Finding(
-                        name, .wrong, what,
-                        remedy:
-                            "Mend server_api_issuer_id, server_api_key_id and server_api_key_file in [app \(bundleID)]."
-                    ))
-            case .tryAgain(let why):
-                findings.append(
-                    Finding(
-                        name, why.isTransport ? .wrong : .warning, why.text,
-                        remedy: "Check the way out to \(settings.apple.serverAPIProduction)."))
-            case .unverified(let payload): findings.append(Finding(name, .wrong, "\(payload)"))
-            case .notTried: findings.append(Finding(name, .warning, "was not asked"))
-            }
-        }
-        return findings
-    }
-
-    private func verifyReceipt(_ services: AppleServices) async throws -> [Finding] {
-        guard settings.apps.contains(where: { !$0.asksServerAPI && $0.verification != .local }) else { return [] }
-        switch try await services.verifyReceipt.verify(receiptData: "AA==", sharedSecret: nil) {
-        case .genuine, .notGenuine, .malformedOrOutage, .accountGone:
-            return [Finding("Apple", .fine, "answers")]
-        case .tryAgain(let why):
-            return [
-                Finding(
-                    "Apple", why.isTransport ? .wrong : .warning, why.text,
-                    remedy: "Check the way out to \(settings.apple.verifyReceiptProduction).")
-            ]
-        case .needsConfiguration(let what):
-            return [Finding("Apple", .wrong, what, remedy: "Mend the section [apple].")]
-        case .notTried:
-            return [Finding("Apple", .warning, "was not asked")]
-        }
     }
 }

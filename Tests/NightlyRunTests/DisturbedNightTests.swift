@@ -17,17 +17,75 @@ import Testing
                 Task {
                     let admin = try await database.connect()
                     defer { admin.close() }
-                    _ = try await admin.query(
-                        """
-                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                        WHERE datname = current_database() AND application_name = 'iap-reconcile'
-                        """)
+                    try await Self.endSessions(admin)
                 }
             }
             #expect(run.report.outcome == .complete)
             #expect(run.report.receipts.left == 0)
             #expect(try await difference(stage.ledger(), undisturbed) == [])
         }
+    }
+
+    /// Its sessions end, and for a while the server lets in nobody: too many clients, or a restart.
+    @Test func waitsForADatabaseThatRefusesConnections() async throws {
+        let undisturbed = try await undisturbedLedger(customers: 60)
+        try await withStage(customers: 60) { stage in
+            let isCut = Once()
+            let database = stage.database
+            let run = try await stage.run { progress in
+                guard progress.done > 0, isCut.isFirst() else { return }
+                Task {
+                    let admin = try await database.connect()
+                    defer { admin.close() }
+                    try await Self.refuse(admin, database)
+                    try await Task.sleep(for: .seconds(2))
+                    try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT -1")
+                }
+            }
+            #expect(run.report.outcome == .complete)
+            #expect(run.report.receipts.left == 0)
+            #expect(try await difference(stage.ledger(), undisturbed) == [])
+        }
+    }
+
+    /// Not for ever: what was recorded stays, and the run is to be started again.
+    @Test func aDatabaseThatStaysClosedEndsTheNightToBeTriedAgain() async throws {
+        try await withStage(customers: 60) { stage in
+            let isCut = Once()
+            let database = stage.database
+            var hurried = stage
+            hurried.settings.patience = 1
+            await #expect {
+                _ = try await hurried.run { progress in
+                    guard progress.done > 0, isCut.isFirst() else { return }
+                    Task {
+                        let admin = try await database.connect()
+                        defer { admin.close() }
+                        try await Self.refuse(admin, database)
+                    }
+                }
+            } throws: { error in
+                (error as? JobError)?.exitCode == 75 && "\(error)".contains("too many connections")
+            }
+            let admin = try await database.connect()
+            defer { admin.close() }
+            try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT -1")
+            #expect(try await stage.run().report.outcome == .complete)
+        }
+    }
+
+    private static func refuse(_ admin: Connection, _ database: ScratchDatabase) async throws {
+        try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT 0")
+        try await endSessions(admin)
+    }
+
+    /// All but the one that ends them.
+    private static func endSessions(_ admin: Connection) async throws {
+        _ = try await admin.query(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name = 'iap-reconcile' AND pid <> pg_backend_pid()
+            """)
     }
 
     @Test func worksAroundATransactionThatSomebodyHoldsOnTo() async throws {

@@ -1,3 +1,4 @@
+import AppStoreSimulator
 import Foundation
 import NightlyRun
 import PostgreSQL
@@ -37,6 +38,19 @@ import Testing
         }
     }
 
+    /// As after a migration, until sql/roles.sql is run again.
+    @Test func aRoleThatLacksARightIsToldWhich() async throws {
+        try await withStage(customers: 20) { stage in
+            let connection = try await stage.database.connect()
+            defer { connection.close() }
+            try await connection.execute("REVOKE SELECT ON iap.rehearsal FROM iap_job")
+            let found = await Doctor(settings: stage.settings).examine()
+            let grants = try #require(found.first { $0.name == "grants" })
+            #expect(grants.verdict == .wrong && grants.text.contains("SELECT on iap.rehearsal"), "\(grants.text)")
+            #expect(found.first { $0.name == "database" }?.verdict == .fine)
+        }
+    }
+
     /// A primary that became a standby, or was told to take no changes: the run says so with 69, and changed nothing.
     @Test func aServerThatTakesNoChangesIsTold() async throws {
         try await withStage(customers: 20) { stage in
@@ -55,5 +69,51 @@ import Testing
                 (error as? JobError)?.exitCode == 69 && "\(error)".contains("takes no changes")
             }
         }
+    }
+
+    /// Apple looks at the shared secret only where a receipt has subscriptions: one is at hand after the first night.
+    @Test func theSharedSecretIsProvedByAReceiptAtHand() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            #expect(await atHand(play) == nil)
+            let gems = play.buy("2000000000000001")
+            try await play.upload(play.receipt([gems]), for: gems)
+            _ = try await play.night()
+            var found = try #require(await atHand(play))
+            #expect(found.verdict == .fine && found.text.contains("doesn't prove the shared secret"), "\(found.text)")
+            let monthly = play.buy("2000000000000002", "vip.monthly") {
+                $0.productType = .autoRenewable
+                $0.expiresAt = play.began + 86_400
+            }
+            let receipt = try await play.upload(play.receipt([monthly]), for: monthly)
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES ('com.example.game', 'vip.monthly', 'auto_renewable', 'VIP')
+                """)
+            _ = try await play.night(2)
+            found = try #require(await atHand(play))
+            #expect(found.verdict == .fine && found.text == "\(receipt) is verified", "\(found.text)")
+            var wrong = play
+            wrong.settings.apps[0].sharedSecret = Secret("00000000000000000000000000000000")
+            found = try #require(await atHand(wrong))
+            #expect(found.verdict == .wrong && found.text.contains("21004"), "\(found.text)")
+            #expect(found.remedy == "Mend the section [app com.example.game].")
+        }
+    }
+
+    @Test func theKeyIsProvedByAReceiptAtHand() async throws {
+        try await withPlay(hasKey: true) { play in
+            let gems = play.buy("2000000000000001")
+            let receipt = try await play.upload(play.receipt([gems]), for: gems)
+            _ = try await play.night()
+            let found = try #require(await atHand(play))
+            #expect(found.verdict == .fine && found.text == "\(receipt) is verified", "\(found.text)")
+            play.store.setOutage(true)
+            #expect(await atHand(play)?.verdict == .warning)
+        }
+    }
+
+    private func atHand(_ play: Play) async -> Doctor.Finding? {
+        await Doctor(settings: play.settings).examine().first { $0.name == "a receipt of com.example.game" }
     }
 }

@@ -62,7 +62,8 @@ extension ScratchCluster {
     }
 
     public func conninfo(user: String, database: String) -> String {
-        "host=\(directory) port=\(port) user=\(user) dbname=\(database)"
+        // Tests beside each other may keep a server from answering for long.
+        "host=\(directory) port=\(port) user=\(user) dbname=\(database) connect_timeout=120"
     }
 
     public func start() async throws {
@@ -108,7 +109,8 @@ extension ScratchCluster {
         [
             "listen_addresses": "", "unix_socket_directories": directory, "port": "\(port)",
             "fsync": "off", "full_page_writes": "off",
-            "max_connections": "400", "shared_buffers": "64MB", "max_wal_size": "4GB", "jit": "off",
+            "max_connections": "400", "max_prepared_transactions": "10", "shared_buffers": "64MB",
+            "max_wal_size": "4GB", "jit": "off",
             "lc_messages": "C", "timezone": "UTC", "log_timezone": "UTC", "log_min_messages": "warning",
         ]
     }

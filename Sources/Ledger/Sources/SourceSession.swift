@@ -34,6 +34,10 @@ public final class SourceSession {
         self.watermark = watermark
     }
 
+    /// Seconds for which the session may idle while the ledger takes a page: nothing of the company's is held much
+    /// longer by a job that hangs.
+    private static let longestPage: TimeInterval = 600
+
     /// Connects and learns the query's columns.
     ///
     /// - Parameter known: the columns that an import of the kind may have.
@@ -42,7 +46,7 @@ public final class SourceSession {
             let connection = try await Connection.connect(
                 ConnectionSettings(
                     query.conninfo, statementTimeout: query.statementTimeout,
-                    idleInTransactionTimeout: query.statementTimeout,
+                    idleInTransactionTimeout: max(query.statementTimeout, Self.longestPage),
                     furtherParameters: [
                         "default_transaction_read_only": "on", "DateStyle": "ISO, YMD", "TimeZone": "UTC",
                     ]))
