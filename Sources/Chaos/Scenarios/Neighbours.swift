@@ -58,15 +58,8 @@ enum Neighbours {
             },
             Scenario("idle-claimer", "sessions idle in a transaction that holds claims, then the next nights") {
                 stage, _ in
-                let claimer = try await stage.connect()
+                let claimer = try await openClaims(stage)
                 defer { claimer.close() }
-                try await claimer.execute("BEGIN")
-                let claimed = try await claimer.query(
-                    """
-                    SELECT iap.claim(bundle_id, transaction_id, coalesce(admitted_user_id, 'someone'), NULL) AS outcome
-                    FROM (SELECT * FROM iap.white ORDER BY transaction_id LIMIT 3) AS chosen
-                    """)
-                guard !claimed.isEmpty else { throw Broken("the world has no white transaction before its night") }
                 let ended = try await stage.run(stage.job.impatient, expecting: [75])
                 guard ended.output.contains("locks") else {
                     throw Broken("the summary names no lock:\n\(ended.output)")
@@ -85,6 +78,19 @@ enum Neighbours {
                 try await stage.compare()
             },
         ]
+    }
+
+    /// A session with a transaction that claimed some purchases, and goes on.
+    static func openClaims(_ stage: Stage) async throws -> Connection {
+        let claimer = try await stage.connect()
+        try await claimer.execute("BEGIN")
+        let claimed = try await claimer.query(
+            """
+            SELECT iap.claim(bundle_id, transaction_id, coalesce(admitted_user_id, 'someone'), NULL) AS outcome
+            FROM (SELECT * FROM iap.white ORDER BY transaction_id LIMIT 3) AS chosen
+            """)
+        guard !claimed.isEmpty else { throw Broken("the world has no white transaction before its night") }
+        return claimer
     }
 
     /// Takes connections until the server has none left, for as long as the body runs or until it frees them.

@@ -8,6 +8,8 @@ struct Job: Sendable {
     var store: String
     var reports: String
     var now = Theatre.now
+    /// Whether the moment is given on the command line; otherwise the clocks say it.
+    var isReplay = true
     var command = ["run"]
     /// Further keys, by section.
     var settings: [String: [String: String]]
@@ -32,7 +34,8 @@ struct Job: Sendable {
 
     func arguments(configuration: String) -> [String] {
         let isRun = command.first == "run"
-        return command + ["--config", configuration] + (isRun ? ["--now", now.formatted(.iso8601), "--replay"] : [])
+        return command + ["--config", configuration]
+            + (isRun && isReplay ? ["--now", now.formatted(.iso8601), "--replay"] : [])
     }
 
     /// The text of its configuration file. The shared secrets lie in files of that folder.

@@ -10,16 +10,21 @@ public struct LockHolder: Hashable, Sendable, CustomStringConvertible {
     public let since: Date?
     /// Whether it is another run of the job.
     public let isJob: Bool
+    /// The name of a prepared transaction (PREPARE TRANSACTION), which holds on after its session has gone; `nil` for a
+    /// session.
+    public let prepared: String?
 
-    public init(processID: Int32, login: String, since: Date?, isJob: Bool = false) {
+    public init(processID: Int32, login: String, since: Date?, isJob: Bool = false, prepared: String? = nil) {
         self.processID = processID
         self.login = login
         self.since = since
         self.isJob = isJob
+        self.prepared = prepared
     }
 
     public var description: String {
-        "session \(processID) of \(login)" + (since.map { " since \($0.formatted(.iso8601))" } ?? "")
+        (prepared.map { "the prepared transaction “\($0)” of \(login)" } ?? "session \(processID) of \(login)")
+            + (since.map { " since \($0.formatted(.iso8601))" } ?? "")
     }
 }
 
