@@ -50,19 +50,29 @@ let package = Package(
 
         room("PostgreSQL", ["CPostgreSQL"]),
         room("HTTP", ["CCurl"]),
-        room("AppStore", ["HTTP", "COpenSSL", "CYajl"]),
+        // Days and moments without Foundation's calendar, which takes fifty times as long.
+        room("CivilTime"),
+        room("AppStore", ["HTTP", "CivilTime", "COpenSSL", "CYajl"]),
         room("Reconciliation"),
         // The migrations of sql/, compiled in, so that the program carries the schema that it needs.
         room("Ledger", ["PostgreSQL", "Reconciliation"], resources: [.embedInCode("SQL")]),
-        room("NightlyRun", ["Ledger", "AppStore", "Reconciliation", "CCSV", "CZlib"]),
+        // What a company and Apple hand over in files, line by line.
+        room("Importing", ["Ledger", "Reconciliation", "CivilTime", "CCSV", "CZlib"]),
+        // What Apple and Apple's signatures say of a receipt, in the words of the rules.
+        room("Verification", ["AppStore", "Reconciliation"]),
+        room("NightlyRun", ["Ledger", "Verification", "Importing", "Reconciliation"]),
+        // Every command but the run itself.
+        room(
+            "Commands", ["NightlyRun", "Ledger", "Verification", "Importing", "AppStore", "Reconciliation"]),
         // The page's style and script, compiled in: a report needs no file but itself.
         room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
         room("Telling", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
-        room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "CZlib", "PostgreSQL"]),
+        room("AppStoreSimulator", ["CivilTime", "CMicroHTTPD", "COpenSSL", "CZlib", "PostgreSQL"]),
         .executableTarget(
             name: "IAPReconcile",
             dependencies: [
-                "NightlyRun", "Reporting", "Telling", "Reconciliation", "CINIH", "CGetopt", "CMalloc",
+                "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Telling", "Reconciliation",
+                "CINIH", "CGetopt", "CMalloc",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -74,8 +84,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "NightlyRun", "Ledger", "AppStore", "Reporting", "Reconciliation", "PostgreSQL", "AppStoreSimulator",
-                "CBaselines",
+                "Commands", "NightlyRun", "Verification", "Ledger", "AppStore", "Reporting", "Reconciliation",
+                "PostgreSQL", "AppStoreSimulator", "CBaselines",
             ],
             exclude: ["Baselines"], swiftSettings: strict),
 
@@ -93,13 +103,21 @@ let package = Package(
         tests("AppStore", ["HTTP"]),
         tests("Reconciliation"),
         tests("Ledger", ["PostgreSQL", "Reconciliation"]),
-        tests("NightlyRun", ["Ledger", "AppStore", "AppStoreSimulator", "PostgreSQL", "Reconciliation"]),
+        tests(
+            "NightlyRun",
+            [
+                "Commands", "Importing", "Verification", "Ledger", "AppStore", "AppStoreSimulator", "PostgreSQL",
+                "Reconciliation",
+            ]),
         tests("Reporting", ["Reconciliation"]),
         tests("Telling", ["Reconciliation", "Reporting"]),
         tests("AppStoreSimulator", ["AppStore", "HTTP", "PostgreSQL"]),
         tests(
             "IAPReconcile",
-            ["NightlyRun", "Reporting", "Telling", "Reconciliation", "AppStoreSimulator", "PostgreSQL"]),
+            [
+                "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Telling", "Reconciliation",
+                "AppStoreSimulator", "PostgreSQL",
+            ]),
     ]
 )
 
@@ -111,13 +129,16 @@ if Context.environment["IAP_FUZZING"] != nil {
     package.targets += [
         .target(
             name: "IAPReconcile",
-            dependencies: ["NightlyRun", "Reporting", "Telling", "Reconciliation", "CINIH"],
+            dependencies: [
+                "NightlyRun", "Importing", "Verification", "Reporting", "Telling", "Reconciliation", "CINIH",
+            ],
             sources: ["Configuration", "Moment.swift", "NearestName.swift"], swiftSettings: strict),
         .systemLibrary(name: "CLibFuzzer", path: "Sources/CLibraries/CLibFuzzer"),
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "IAPReconcile", "NightlyRun", "AppStore", "Reconciliation", "AppStoreSimulator", "CLibFuzzer",
+                "IAPReconcile", "NightlyRun", "Importing", "AppStore", "Reconciliation", "AppStoreSimulator",
+                "CLibFuzzer",
             ],
             exclude: ["Dictionaries"], swiftSettings: strict,
             // gold fails over the sections in which coverage is counted.

@@ -1,3 +1,4 @@
+import Commands
 import AppStoreSimulator
 import Foundation
 import NightlyRun

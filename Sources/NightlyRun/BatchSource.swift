@@ -25,7 +25,7 @@ struct BatchSource {
         guard limit > 0 else { return nil }
         let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
             [end, night] () async throws(LedgerError) in
-            try await patiently(for: night.settings.patience) { () async throws(LedgerError) in
+            try await retryingConflicts(for: night.settings.patience) { () async throws(LedgerError) in
                 try await session.nextBatch(buckets: buckets, after: end, limit: limit, now: night.now)
             }
         }

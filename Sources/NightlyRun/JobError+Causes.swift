@@ -1,8 +1,9 @@
-import Ledger
+package import Ledger
 public import Reconciliation
+package import Verification
 
 extension JobError {
-    init(_ error: LedgerError) {
+    package init(_ error: LedgerError) {
         self =
             switch error {
             case .connectionLost(let text): .databaseUnavailable(text)
@@ -14,6 +15,10 @@ extension JobError {
             case .violated: .inconsistent("\(error.description.sentence) Look with iap-reconcile verify.")
             case .failed(let text): .inconsistent(text)
             }
+    }
+
+    package init(_ error: UnusableSetting) {
+        self = .configuration(error.description)
     }
 
     /// For the program, which writes reports outside of runs too.
@@ -36,5 +41,5 @@ extension JobError {
 
 extension String {
     /// With a full stop at its end, of which PostgreSQL and Apple give some texts one themselves.
-    var sentence: String { last.map { ".!?。".contains($0) } ?? true ? self : self + "." }
+    package var sentence: String { last.map { ".!?。".contains($0) } ?? true ? self : self + "." }
 }

@@ -1,5 +1,7 @@
 public import Foundation
+package import Ledger
 public import Reconciliation
+public import Verification
 
 /// Everything the job is told from outside: what the configuration says, parsed and checked.
 public struct JobSettings: Sendable {
@@ -47,125 +49,17 @@ public struct JobSettings: Sendable {
     }
 }
 
+extension JobSettings {
+    /// How the job's own role reaches the ledger.
+    package var ledger: LedgerSettings { LedgerSettings(database: database, statementTimeout: statementTimeout) }
+}
+
 /// Whether several runs may work on one night.
 public enum Workers: String, Sendable, CaseIterable {
     /// A second run says so and ends with code 75.
     case exclusive
     /// Runs on any number of hosts share the buckets.
     case shared
-}
-
-/// One app: what the rules need, and its secret.
-public struct AppSettings: Sendable {
-    public var app: App
-    /// The app's shared secret for `verifyReceipt`; needed for auto-renewable subscriptions.
-    public var sharedSecret: Secret?
-    public var verification: VerificationMethod
-    /// The app's key for the App Store Server API.
-    public var serverAPI: ServerAPIAccess?
-    /// Whether what Xcode and local tests sign is accepted, though anyone may sign so.
-    public var allowsXcode: Bool
-    /// The app's own SKU in App Store Connect, by which Apple's sales reports name it.
-    public var sku: String?
-    /// How many pages of a customer's history are read, of twenty purchases each: nobody bought more, and a history that
-    /// never ends must not keep a night going.
-    public var mostHistoryPages = 500
-
-    public init(
-        app: App, sharedSecret: Secret? = nil, verification: VerificationMethod = .auto,
-        serverAPI: ServerAPIAccess? = nil, allowsXcode: Bool = false, sku: String? = nil
-    ) {
-        self.app = app
-        self.sharedSecret = sharedSecret
-        self.verification = verification
-        self.serverAPI = serverAPI
-        self.allowsXcode = allowsXcode
-        self.sku = sku
-    }
-
-    /// Whether the App Store Server API is asked about this app's receipts.
-    var asksServerAPI: Bool {
-        switch verification {
-        case .auto, .serverAPI: serverAPI != nil
-        case .verifyReceipt, .local: false
-        }
-    }
-}
-
-/// By what the App Store Server API lets an app's owner in; all of it is from App Store Connect.
-public struct ServerAPIAccess: Sendable {
-    public var issuerID: String
-    public var keyID: String
-    /// The text of the `.p8` file.
-    public var key: Secret
-    /// The number that the App Store gives the app; if known, what Apple signs is compared with it.
-    public var appAppleID: Int64?
-
-    public init(issuerID: String, keyID: String, key: Secret, appAppleID: Int64? = nil) {
-        self.issuerID = issuerID
-        self.keyID = keyID
-        self.key = key
-        self.appAppleID = appAppleID
-    }
-}
-
-/// A secret that no log, error or mirror shows.
-public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The secret itself, for the request that needs it.
-    public let plainText: String
-
-    public init(_ plainText: String) {
-        self.plainText = plainText
-    }
-
-    public var description: String { "(secret)" }
-    public var debugDescription: String { "(secret)" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// How Apple is asked.
-public struct AppleSettings: Sendable {
-    /// `verifyReceipt` in production and sandbox; other addresses for tests and proxies.
-    public var verifyReceiptProduction: String
-    public var verifyReceiptSandbox: String
-    /// The App Store Server API in production and sandbox, without the path.
-    public var serverAPIProduction: String
-    public var serverAPISandbox: String
-    /// A further file of certificate authorities in PEM, for tests and proxies.
-    public var certificateAuthorities: String?
-    /// A file of further root certificates in which Apple's signatures may end, for tests.
-    public var rootCertificates: String?
-    /// The most requests in flight.
-    public var concurrency: Int
-    /// The most requests a second to one endpoint; nothing for no limit.
-    public var requestsPerSecond: Double?
-    public var connectTimeout: TimeInterval
-    /// Seconds for a whole request.
-    public var timeout: TimeInterval
-    /// How often one request is tried within a run.
-    public var attempts: Int
-
-    public init(
-        verifyReceiptProduction: String = "https://buy.itunes.apple.com/verifyReceipt",
-        verifyReceiptSandbox: String = "https://sandbox.itunes.apple.com/verifyReceipt",
-        serverAPIProduction: String = "https://api.storekit.apple.com",
-        serverAPISandbox: String = "https://api.storekit-sandbox.apple.com",
-        certificateAuthorities: String? = nil, rootCertificates: String? = nil, concurrency: Int = 64,
-        requestsPerSecond: Double? = nil,
-        connectTimeout: TimeInterval = 10, timeout: TimeInterval = 30, attempts: Int = 4
-    ) {
-        self.verifyReceiptProduction = verifyReceiptProduction
-        self.verifyReceiptSandbox = verifyReceiptSandbox
-        self.serverAPIProduction = serverAPIProduction
-        self.serverAPISandbox = serverAPISandbox
-        self.certificateAuthorities = certificateAuthorities
-        self.rootCertificates = rootCertificates
-        self.concurrency = concurrency
-        self.requestsPerSecond = requestsPerSecond
-        self.connectTimeout = connectTimeout
-        self.timeout = timeout
-        self.attempts = attempts
-    }
 }
 
 /// What one run is asked to do, from the command line.

@@ -1,7 +1,7 @@
 import Foundation
-import AppStore
 import Ledger
 public import Reconciliation
+import Verification
 
 /// The nightly job: from receipts waiting in PostgreSQL to the findings of a report.
 public struct NightlyJob: Sendable {
@@ -21,13 +21,9 @@ public struct NightlyJob: Sendable {
         self.progress = progress
     }
 
-    var ledger: LedgerSettings {
-        LedgerSettings(database: settings.database, statementTimeout: settings.statementTimeout)
-    }
-
     /// As of the moment that was named, if one was.
     func ledger(_ options: RunOptions) -> LedgerSettings {
-        var ledger = ledger
+        var ledger = settings.ledger
         ledger.present = options.asOf.named
         return ledger
     }
@@ -40,12 +36,14 @@ public struct NightlyJob: Sendable {
         _ options: RunOptions, stop: StopSignal, findings: inout some FindingsReceiver
     ) async throws -> RunReport {
         do {
-            let services = try AppleServices(settings)
+            let services = try AppleServices(settings.apple, apps: settings.apps)
             let session = try await LedgerSession.connect(ledger(options), waiting: settings.patience)
             defer { session.close() }
             let run = try await begin(options, session: session, services: services, stop: stop)
             return try await run.carryOut(to: &findings)
         } catch let error as LedgerError {
+            throw JobError(error)
+        } catch let error as UnusableSetting {
             throw JobError(error)
         }
     }
@@ -54,9 +52,9 @@ public struct NightlyJob: Sendable {
         _ options: RunOptions, session: LedgerSession, services: AppleServices, stop: StopSignal
     ) async throws -> Run {
         // A dry run's shadows are there once.
-        try await lastingly(patience: options.isDryRun ? 0 : settings.patience) { why in
+        try await retrying(patience: options.isDryRun ? 0 : settings.patience) { why in
             log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
-            try await session.comeBack(within: settings.patience)
+            try await session.reconnect(within: settings.patience)
         } _: {
             checkpoint(.connected)
             let present = try await prepare(session, options)
@@ -94,7 +92,7 @@ public struct NightlyJob: Sendable {
     private func writeAgain(
         _ runID: Int64?, findings: inout some FindingsReceiver
     ) async throws -> RunReport {
-        let session = try await LedgerSession.connectToCurrentSchema(ledger)
+        let session = try await LedgerSession.connectToCurrentSchema(settings.ledger)
         defer { session.close() }
         guard let kept = try await session.latestRun() else {
             throw JobError.notFound("No run has closed its books yet; run “iap-reconcile run” first.")
@@ -122,7 +120,7 @@ public struct NightlyJob: Sendable {
     /// Checks what is between here and the server, the schema and the clocks, takes the night's lock, and ends the rows of runs that were killed. A dry run
     /// takes no lock, for it writes nothing: it puts its shadows in front.
     private func prepare(_ session: LedgerSession, _ options: RunOptions) async throws -> Present {
-        if try await session.isPooledByTransaction(ledger) {
+        if try await session.isPooledByTransaction(settings.ledger) {
             throw JobError.configuration(
                 "A proxy between here and PostgreSQL pools transactions, so that no lock would hold: the job needs session "
                     + "pooling (pool_mode = session), or PostgreSQL itself. Nothing was done.")

@@ -1,5 +1,5 @@
 public import Foundation
-import Ledger
+package import Ledger
 
 /// The moment that a run is asked to take for the present.
 public enum AsOf: Sendable, Hashable {
@@ -21,9 +21,9 @@ public enum AsOf: Sendable, Hashable {
 
 /// The present, and how this host comes to know it: PostgreSQL's clock is the one that all hosts share, and that the
 /// app's servers write their moments by.
-struct Present: Sendable {
+package struct Present: Sendable {
     /// What the run takes for the present.
-    let moment: Date
+    package let moment: Date
     /// Seconds by which PostgreSQL's clock is ahead of this host's.
     let offset: TimeInterval
 
@@ -36,7 +36,7 @@ struct Present: Sendable {
 
     /// - Throws: `JobError.configuration` where a clock or the moment that was named can't be right: it would purge
     ///   what should be kept, close days that are not over, and put receipts off to a day that nobody sees.
-    init(_ asOf: AsOf, _ time: LedgerTime) throws(JobError) {
+    package init(_ asOf: AsOf, _ time: LedgerTime) throws(JobError) {
         offset = time.offset
         if case .replay(let date) = asOf {
             guard time.isRehearsal else { throw .configuration(Self.notARehearsal) }

@@ -1,7 +1,7 @@
-import AppStore
 import Foundation
 import Ledger
 import Reconciliation
+import Verification
 
 /// One run, from its row in `runs` to its end.
 struct Run {
@@ -156,12 +156,12 @@ struct Run {
     /// A step of the night on the run's own session, which stood idle while the workers worked: where it was lost, it
     /// comes back and takes the night again.
     private func step<Value>(_ body: () async throws -> Value) async throws -> Value {
-        try await lastingly(patience: night.isDryRun ? 0 : job.settings.patience, regain: regain, body)
+        try await retrying(patience: night.isDryRun ? 0 : job.settings.patience, regain: regain, body)
     }
 
     private func regain(_ why: String) async throws {
         job.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why], runID: night.runID))
-        try await session.comeBack(within: job.settings.patience)
+        try await session.reconnect(within: job.settings.patience)
         let isOurs = try await session.tryLock(.night(isShared: job.settings.workers == .shared))
         guard isOurs, try await session.tryLock(.run(night.runID)) else {
             throw JobError.anotherRun("The database was lost for a while, and another run took the night.")

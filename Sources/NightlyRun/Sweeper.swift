@@ -1,6 +1,7 @@
 import Foundation
-import Ledger
-import Reconciliation
+package import Ledger
+package import Reconciliation
+import Verification
 
 /// The sweep: every white transaction past its grace is assessed and stored as a case.
 struct Sweeper {
@@ -55,7 +56,8 @@ struct Sweeper {
 
     /// Gives those whose transaction another session has locked.
     private func store(_ cases: [AssessedCase]) async throws(LedgerError) -> [AssessedCase] {
-        let locked = try await patiently(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
+        let locked = try await retryingConflicts(for: min(10, night.settings.patience)) {
+            () async throws(LedgerError) in
             try await session.store(cases, runID: night.runID, now: night.now)
         }
         guard !locked.isEmpty else { return [] }
@@ -101,7 +103,7 @@ private struct GivenOrders {
 
 extension LedgerSession {
     /// What is expected of the apps' servers.
-    func expectedDeliveries(of apps: [App]) async throws(LedgerError) -> [ExpectedDelivery] {
+    package func expectedDeliveries(of apps: [App]) async throws(LedgerError) -> [ExpectedDelivery] {
         let connections = try await connections()
         return apps.flatMap { $0.expectedDeliveries(connections) }
     }

@@ -68,9 +68,9 @@ struct WorkerPool {
             } catch {
                 guard case .connectionLost(let why) = error else { throw error }
                 losses = recorded > 0 ? 1 : losses + 1
-                guard losses <= mostLosses else { throw LedgerError.connectionLost(why) }
+                guard losses <= mostReconnects else { throw LedgerError.connectionLost(why) }
                 night.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
-                try await session.comeBack(within: night.settings.patience)
+                try await session.reconnect(within: night.settings.patience)
             }
         }
     }

@@ -7,14 +7,21 @@ import Testing
     private static let allowed: [String: Set<String>] = [
         "PostgreSQL": ["CPostgreSQL"],
         "HTTP": ["CCurl"],
-        "AppStore": ["HTTP", "COpenSSL", "CYajl"],
+        "CivilTime": [],
+        "AppStore": ["HTTP", "CivilTime", "COpenSSL", "CYajl"],
         "Reconciliation": [],
         "Ledger": ["PostgreSQL", "Reconciliation"],
-        "NightlyRun": ["Ledger", "AppStore", "Reconciliation", "CCSV", "CZlib"],
+        "Importing": ["Ledger", "Reconciliation", "CivilTime", "CCSV", "CZlib"],
+        "Verification": ["AppStore", "Reconciliation"],
+        "NightlyRun": ["Ledger", "Verification", "Importing", "Reconciliation"],
+        "Commands": ["NightlyRun", "Ledger", "Verification", "Importing", "AppStore", "Reconciliation"],
         "Reporting": ["Reconciliation", "CXLSXWriter"],
         "Telling": ["Reporting", "Reconciliation", "HTTP", "COpenSSL"],
-        "IAPReconcile": ["NightlyRun", "Reporting", "Telling", "Reconciliation", "CINIH", "CGetopt", "CMalloc"],
-        "AppStoreSimulator": ["PostgreSQL", "COpenSSL", "CMicroHTTPD", "CZlib"],
+        "IAPReconcile": [
+            "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Telling", "Reconciliation", "CINIH",
+            "CGetopt", "CMalloc",
+        ],
+        "AppStoreSimulator": ["PostgreSQL", "CivilTime", "COpenSSL", "CMicroHTTPD", "CZlib"],
         "AppStoreSimulatorCommand": ["AppStoreSimulator"],
     ]
     private static let toolchain: Set<String> = ["Foundation", "Dispatch", "Glibc", "Synchronization"]

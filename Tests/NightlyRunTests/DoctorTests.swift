@@ -1,3 +1,5 @@
+import Verification
+import Commands
 import AppStoreSimulator
 import Foundation
 import NightlyRun

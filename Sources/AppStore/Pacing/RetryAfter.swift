@@ -1,3 +1,4 @@
+import CivilTime
 import Foundation
 
 /// Reads `Retry-After`: seconds or an HTTP date (RFC 9110), or, as Apple's servers send it, the UNIX time in
@@ -19,11 +20,11 @@ enum RetryAfter {
     private static func httpDate(_ text: String) -> Date? {
         let parts = text.split(whereSeparator: { $0 == " " || $0 == ":" })
         guard parts.count == 8, parts[7] == "GMT", let month = months.firstIndex(of: String(parts[2])),
-            let day = AppleDate.digits(parts[1].utf8), let year = AppleDate.digits(parts[3].utf8),
-            let hour = AppleDate.digits(parts[4].utf8), let minute = AppleDate.digits(parts[5].utf8),
-            let second = AppleDate.digits(parts[6].utf8)
+            let day = Int(digits: parts[1].utf8), let year = Int(digits: parts[3].utf8),
+            let hour = Int(digits: parts[4].utf8), let minute = Int(digits: parts[5].utf8),
+            let second = Int(digits: parts[6].utf8)
         else { return nil }
-        return AppleDate.civil(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
+        return Date(utcYear: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
     }
 
     private static let months = [

@@ -1,3 +1,4 @@
+import Importing
 import Foundation
 import NightlyRun
 import Reporting

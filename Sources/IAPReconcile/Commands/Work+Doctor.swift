@@ -1,3 +1,5 @@
+import Verification
+import Commands
 import Foundation
 import NightlyRun
 import Reconciliation

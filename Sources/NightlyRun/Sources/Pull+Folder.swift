@@ -1,6 +1,7 @@
 import Foundation
-import Ledger
-import Reconciliation
+package import Importing
+package import Ledger
+package import Reconciliation
 
 extension Pull {
     /// Pulls the files of a folder that are new or changed, the oldest first. One that can't be read is told of at the
@@ -27,7 +28,7 @@ extension Pull {
 
     private func pull(_ file: SourceFile, in folder: String) async throws {
         let reader = try Self.reader(of: file, in: folder, kind: source.kind, stop: stop)
-        try await session.importLastingly(source.kind, log: log) { () async throws(LedgerError) in
+        try await session.retryingImport(source.kind, log: log) { () async throws(LedgerError) in
             try await session.forgetRefusedRows(of: source.name, file: file.name)
         }
         while let lines = try await reader.next() {
@@ -45,16 +46,16 @@ extension Pull {
         try await take(SourceRows.Judged(), mark: mark)
     }
 
-    static func reader(
+    package static func reader(
         of file: SourceFile, in folder: String, kind: ImportKind, stop: StopSignal
     ) throws(ImportError) -> ImportReader {
         let path = URL(filePath: folder).appending(path: file.name).path(percentEncoded: false)
         return ImportReader(
-            GunzipSource(try FileSource(path, stop: stop)), kind: kind,
+            GunzipSource(try FileSource(path) { stop.isRequested }), kind: kind,
             file: file.name.hasSuffix(".gz") ? String(file.name.dropLast(3)) : file.name, format: nil)
     }
 
-    static func refused(_ line: RefusedLine, in file: SourceFile) -> RefusedRow {
+    package static func refused(_ line: RefusedLine, in file: SourceFile) -> RefusedRow {
         RefusedRow(
             id: "\(file.name):\(line.line)", reason: line.reason.rawValue,
             text: line.id.map { "\($0): \(line.text)" } ?? line.text)
@@ -62,7 +63,7 @@ extension Pull {
 
     /// Those that hold CSV or JSON Lines, gzipped or not. What begins with a dot or ends otherwise is still being
     /// written, or somebody else's.
-    static func files(in folder: String) throws(SourceError) -> [SourceFile] {
+    package static func files(in folder: String) throws(SourceError) -> [SourceFile] {
         let url = URL(filePath: folder)
         let names: [String]
         do {

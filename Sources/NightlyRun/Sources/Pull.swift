@@ -2,7 +2,7 @@ import Ledger
 import Reconciliation
 
 /// One pull of one source.
-final class Pull {
+package final class Pull {
     let source: SourceSettings
     let session: LedgerSession
     let stop: StopSignal
@@ -37,14 +37,14 @@ final class Pull {
         var mark = mark
         mark.refused = judged.refused
         let batch = ImportBatch(kind: source.kind, lines: judged.lines)
-        try await session.importLastingly(source.kind, log: log) { () async throws(LedgerError) in
+        try await session.retryingImport(source.kind, log: log) { () async throws(LedgerError) in
             _ = try await session.take(batch, mark: mark, now: rows.present)
         }
         checkpoint(.sourcePageTaken)
     }
 
     func begin(_ definition: String) async throws(LedgerError) -> SourceProgress {
-        try await session.importLastingly(source.kind, log: log) { () async throws(LedgerError) in
+        try await session.retryingImport(source.kind, log: log) { () async throws(LedgerError) in
             try await session.beginPull(of: source, definition: definition, now: rows.present)
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Ledger
 import Reconciliation
+import Verification
 
 /// Pulls what is new from a company's own databases and files, before the inbox is taken. A source that can't be read
 /// is told of, and the night goes on with the rest.
@@ -49,7 +50,9 @@ struct SourcePuller {
             rows: SourceRows(kind: source.kind, apps: Set(settings.apps.map(\.app.bundleID)), present: present))
         var problem: String?
         do {
-            try await patiently { () async throws(LedgerError) in try await session.prepareImport(of: source.kind) }
+            try await retryingConflicts { () async throws(LedgerError) in
+                try await session.prepareImport(of: source.kind)
+            }
             switch source.origin {
             case .query(let query): try await pull.pull(query)
             case .folder(let path): try await pull.pull(folder: path)
@@ -65,7 +68,7 @@ struct SourcePuller {
             log(LogEntry(.warning, "the source \(source.name) could not be pulled to its end: \(problem)"))
         }
         let ended = problem
-        try await session.importLastingly(source.kind, log: log) { () async throws(LedgerError) in
+        try await session.retryingImport(source.kind, log: log) { () async throws(LedgerError) in
             try await session.endPull(of: source, problem: ended, now: present)
         }
     }

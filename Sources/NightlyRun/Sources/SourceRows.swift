@@ -1,25 +1,34 @@
-import Foundation
-import Ledger
-import Reconciliation
+package import Foundation
+package import Importing
+package import Ledger
+package import Reconciliation
 
 /// Judges rows of a source: each is a line that can be taken, or is refused.
-struct SourceRows {
+package struct SourceRows {
     let kind: ImportKind
     /// The apps that the configuration knows.
     let apps: Set<BundleID>
-    let present: Date
+    package let present: Date
+
+    package init(kind: ImportKind, apps: Set<BundleID>, present: Date) {
+        self.kind = kind
+        self.apps = apps
+        self.present = present
+    }
 
     /// Clocks of a company's servers are not all the same.
     private static let tolerance: TimeInterval = 86_400
 
     /// Lines that can be taken, and rows that can't.
-    struct Judged {
-        var lines: [ImportLine] = []
-        var refused: [RefusedRow] = []
+    package struct Judged {
+        package var lines: [ImportLine] = []
+        package var refused: [RefusedRow] = []
+
+        package init() {}
     }
 
     /// The fields of the columns that a query gives.
-    func fields(inColumns names: [String]) throws(SourceError) -> [ImportField] {
+    package func fields(inColumns names: [String]) throws(SourceError) -> [ImportField] {
         do {
             return try kind.fields(inColumns: names)
         } catch {
@@ -28,7 +37,7 @@ struct SourceRows {
     }
 
     /// - Parameter place: where a row stands, by which it is known if it has no id.
-    func judge(
+    package func judge(
         _ rows: [[String?]], _ fields: [ImportField], from number: Int, place: (Int) -> String
     ) -> Judged {
         var judged = Judged()
@@ -47,7 +56,7 @@ struct SourceRows {
     }
 
     /// Adds a line that could be read, unless it lies.
-    func add(_ line: ImportLine, to judged: inout Judged) {
+    package func add(_ line: ImportLine, to judged: inout Judged) {
         let bundleID = line.row.bundleID
         guard apps.contains(bundleID) else {
             let problem = LineProblem(.unknownApp, "the configuration has no section [app \(bundleID)]")

@@ -1,3 +1,5 @@
+import Importing
+import Commands
 import Foundation
 import NightlyRun
 import PostgreSQL

@@ -1,3 +1,4 @@
+@testable import Importing
 import Foundation
 import Testing
 

@@ -1,3 +1,4 @@
+@testable import Importing
 import Testing
 
 @testable import NightlyRun

@@ -1,3 +1,4 @@
+@testable import Importing
 import AppStoreSimulator
 import Testing
 

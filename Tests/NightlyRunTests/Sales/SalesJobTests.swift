@@ -1,3 +1,6 @@
+import Importing
+import Verification
+import Commands
 import AppStoreSimulator
 import Foundation
 import NightlyRun

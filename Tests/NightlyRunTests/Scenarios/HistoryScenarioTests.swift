@@ -1,3 +1,4 @@
+@testable import Verification
 import AppStore
 import AppStoreSimulator
 import Foundation

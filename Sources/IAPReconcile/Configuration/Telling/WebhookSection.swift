@@ -1,3 +1,4 @@
+import Verification
 import Foundation
 import NightlyRun
 import Telling

@@ -1,0 +1,104 @@
+import Foundation
+import Ledger
+import NightlyRun
+import Reconciliation
+import Verification
+
+/// What only somebody who looks finds out before a night does.
+extension Doctor {
+    /// Beyond it, nights were missed.
+    private static let longestWithoutANight: TimeInterval = 36 * 3600
+
+    static func state(at time: LedgerTime) -> [Finding] {
+        var findings = [clock(time.offset)]
+        if time.isRehearsal {
+            findings.append(
+                Finding(
+                    "rehearsal", .warning, "the database was made for replays, in which a night may close any books",
+                    remedy: "Use another one for customers: migrate without --rehearsal."))
+        }
+        guard let seconds = time.completeAt.map(time.server.timeIntervalSince) else {
+            return findings + [Finding("nights", .fine, "no run was complete yet")]
+        }
+        let hours = Int(seconds / 3600)
+        return findings + [
+            seconds > longestWithoutANight
+                ? Finding(
+                    "nights", .warning, "the last complete run ended \(hours) hours ago",
+                    remedy: "Look whether cron starts the job, and in its log why it is not complete.")
+                : Finding("nights", .fine, "the last complete run ended \(hours) hours ago")
+        ]
+    }
+
+    /// Settings because of which purchases are not looked at.
+    func toMend(_ session: LedgerSession) async throws(LedgerError) -> [Finding] {
+        try await session.settingsToMend(settings.apps.map(\.app.bundleID)).map { setting in
+            let waiting = "receipts: \(setting.receipts), paid purchases: \(setting.transactions)"
+            return switch setting.cause {
+            case .refused:
+                Finding(
+                    "receipts of \(setting.bundleID)", .wrong, "\(setting.detail ?? "Apple refuses them") (\(waiting))",
+                    remedy: "Mend the section [app \(setting.bundleID)].")
+            case .noSection:
+                Finding(
+                    "receipts of \(setting.bundleID)", .wrong,
+                    "the app has no section in the configuration (\(waiting))",
+                    remedy: "Add [app \(setting.bundleID)], or let its server hand in nothing.")
+            case .noProducts:
+                Finding(
+                    "products of \(setting.bundleID)", .warning, "iap.products has none of them (\(waiting))",
+                    remedy: "iap-reconcile products --suggest prints the rows, to be filled in and imported.")
+            }
+        }
+    }
+
+    /// Where the support desk and whoever erases have logins of their own: that they get in, and may do their work.
+    func desks() async -> [Finding] {
+        await desk(
+            "support desk", supportDatabase, "support_conninfo", "iap_support", "check and resolve"
+        ) { session async throws(LedgerError) in try await session.missingSupportRights() }
+            + desk(
+                "privacy", privacyDatabase, "privacy_conninfo", "iap_privacy", "erase"
+            ) { session async throws(LedgerError) in try await session.missingPrivacyRights() }
+    }
+
+    private func desk(
+        _ name: String, _ database: String?, _ key: String, _ role: String, _ commands: String,
+        missing: (LedgerSession) async throws(LedgerError) -> [String]
+    ) async -> [Finding] {
+        guard let database else { return [] }
+        do {
+            let session = try await LedgerSession.connect(LedgerSettings(database: database))
+            defer { session.close() }
+            let lacking = try await missing(session)
+            return [
+                lacking.isEmpty
+                    ? Finding(
+                        name, .fine, "connected, with the rights that \(commands) need\(name == "privacy" ? "s" : "")")
+                    : Finding(
+                        name, .wrong, "the role lacks \(lacking.joined(separator: ", "))",
+                        remedy: "Run sql/roles.sql as an administrator, and connect as \(role) or a member of it.")
+            ]
+        } catch {
+            return [Finding(name, .wrong, error.description, remedy: "Check \(key) in [database].")]
+        }
+    }
+
+    /// A receipt and a shared secret that go over the network for everybody to read.
+    func addresses() -> [Finding] {
+        let apple = settings.apple
+        let named = [
+            apple.verifyReceiptProduction, apple.verifyReceiptSandbox, apple.serverAPIProduction,
+            apple.serverAPISandbox,
+        ]
+        return named.compactMap { address in
+            guard let url = URL(string: address), url.scheme == "http", let host = url.host(),
+                !["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
+            else { return nil }
+            return Finding(
+                "address", .wrong,
+                "\(address) is asked without TLS: receipts and shared secrets can be read on the way",
+                remedy: "Write https:// in [apple].")
+        }
+    }
+}

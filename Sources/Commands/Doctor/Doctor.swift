@@ -1,0 +1,173 @@
+import AppStore
+import Foundation
+import Ledger
+public import NightlyRun
+import Reconciliation
+import Verification
+
+/// Examines everything outside that a run relies on, and says how to mend what is wrong.
+public struct Doctor: Sendable {
+    /// What the examination of one thing came to.
+    public struct Finding: Sendable {
+        public enum Verdict: String, Sendable {
+            case fine, warning, wrong
+        }
+
+        public let name: String
+        public let verdict: Verdict
+        public let text: String
+        /// What to do about it.
+        public let remedy: String?
+        /// What was seen, a line each.
+        public let details: [String]
+
+        public init(
+            _ name: String, _ verdict: Verdict, _ text: String, remedy: String? = nil, details: [String] = []
+        ) {
+            self.name = name
+            self.verdict = verdict
+            self.text = text
+            self.remedy = remedy
+            self.details = details
+        }
+    }
+
+    let settings: JobSettings
+    let supportDatabase: String?
+    let privacyDatabase: String?
+
+    /// - Parameters:
+    ///   - supportDatabase: the conninfo of the support desk, where it has one of its own.
+    ///   - privacyDatabase: that of whoever erases a person's data.
+    public init(settings: JobSettings, supportDatabase: String? = nil, privacyDatabase: String? = nil) {
+        self.settings = settings
+        self.supportDatabase = supportDatabase
+        self.privacyDatabase = privacyDatabase
+    }
+
+    /// Examines the database, the apps' secrets and Apple. Changes nothing.
+    public func examine() async -> [Finding] {
+        await database() + desks() + sources() + apps() + addresses() + apple()
+    }
+
+    private func database() async -> [Finding] {
+        do {
+            let session = try await LedgerSession.connect(LedgerSettings(database: settings.database))
+            defer { session.close() }
+            let connected = Finding("database", .fine, "connected")
+            if try await session.isPooledByTransaction(LedgerSettings(database: settings.database)) {
+                return [connected, Self.pooled]
+            }
+            do {
+                try await session.checkEncoding()
+                try await session.checkSchema()
+            } catch .schema(let text) {
+                return [connected, Finding("schema", .wrong, text)]
+            }
+            let found = try await session.examine()
+            let first = [connected, Finding("schema", .fine, "current")] + Self.findings(found)
+            // What follows reads tables.
+            guard found.missingRights.isEmpty else { return first }
+            return first + Self.state(at: try await session.time()) + (try await toMend(session))
+                + (try await connections(session))
+        } catch {
+            return [
+                Finding(
+                    "database", .wrong, error.description,
+                    remedy: "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
+            ]
+        }
+    }
+
+    /// Which apps never delivered anything in a way that the job sees: of those nothing is called lost.
+    private func connections(_ session: LedgerSession) async throws(LedgerError) -> [Finding] {
+        let apps = settings.apps.map(\.app)
+        let deliveries = try await session.expectedDeliveries(of: apps)
+        let seen = try await session.unjudged(deliveries).filter { $0.cause == .notConnected }
+        return apps.compactMap { app in
+            let own = deliveries.filter { $0.bundleID == app.bundleID }
+            let waiting = seen.filter { $0.bundleID == app.bundleID }
+            guard own.allSatisfy({ $0.mode == nil }) || !waiting.isEmpty else { return nil }
+            let types = waiting.map { "\($0.transactions) of \($0.productType?.rawValue ?? "unknown") type" }
+            return Finding(
+                "delivery of \(app.bundleID)", .warning,
+                types.isEmpty
+                    ? "its server has not said yet what it delivers, so nothing is called lost"
+                    : "its server has not said yet what it delivers, so these paid purchases are not looked at: "
+                        + types.joined(separator: ", "),
+                remedy: "Let it call iap.claim or iap.entitle where it delivers, name tables of its own in "
+                    + "[source delivered] or [source entitlements], or set consumable, non_consumable, auto_renewable, "
+                    + "non_renewing in its section.")
+        }
+    }
+
+    private static let pooled = Finding(
+        "sessions", .wrong, "a proxy between here and PostgreSQL pools transactions, so locks don't hold",
+        remedy: "Connect to PostgreSQL itself, or to a pool of sessions (pool_mode = session).")
+
+    private static func findings(_ found: DatabaseExamination) -> [Finding] {
+        var findings: [Finding] = []
+        if found.serverVersion < 150_000 {
+            findings.append(
+                Finding("version", .wrong, "PostgreSQL is older than 15", remedy: "Use PostgreSQL 15 or newer."))
+        }
+        findings.append(
+            found.missingRights.isEmpty
+                ? Finding("grants", .fine, "the role has the rights that the job needs")
+                : Finding(
+                    "grants", .wrong, "the role lacks \(found.missingRights.joined(separator: ", "))",
+                    remedy: "Run sql/roles.sql as an administrator, and connect as iap_job or a member of it."))
+        if found.isTooPowerful {
+            findings.append(
+                Finding(
+                    "role", .warning, "the role owns the tables or is a superuser",
+                    remedy: "Connect as iap_job, which can't change the audit trail."))
+        }
+        if found.isReadOnly {
+            findings.append(
+                Finding(
+                    "read-only", .wrong, "PostgreSQL takes no changes here", remedy: "Connect to the primary server."))
+        }
+        return findings
+    }
+
+    static func clock(_ difference: TimeInterval) -> Finding {
+        let seconds = Int(difference.magnitude.rounded())
+        return seconds <= 5
+            ? Finding("clock", .fine, "agrees with PostgreSQL's")
+            : Finding(
+                "clock", .warning, "differs from PostgreSQL's by \(seconds) seconds",
+                remedy: "Set both machines' clocks by NTP.")
+    }
+
+    private func apps() -> [Finding] {
+        if settings.apps.isEmpty {
+            return [
+                Finding(
+                    "apps", .wrong, "no app is configured", remedy: "Add a section [app BUNDLE_ID] for each app.")
+            ]
+        }
+        return settings.apps.map(Self.finding)
+    }
+
+    private static func finding(on app: AppSettings) -> Finding {
+        let name = "app \(app.app.bundleID)"
+        if app.asksServerAPI {
+            return app.app.since == nil
+                ? Finding(
+                    name, .warning, "has no “since”: all that its customers ever bought and no claim names is a case",
+                    remedy: "Set since to the day from which iap.claim knows each delivery.")
+                : Finding(name, .fine, "is verified by the App Store Server API")
+        }
+        if app.verification == .local {
+            return Finding(
+                name, .warning, "is verified by signature alone: refunds are never noticed",
+                remedy: "Set verification = auto, with a key for the App Store Server API or a shared secret.")
+        }
+        return app.sharedSecret == nil
+            ? Finding(
+                name, .warning, "has no shared secret: Apple refuses its receipts with subscriptions",
+                remedy: "Set shared_secret_file, unless the app sells no subscriptions.")
+            : Finding(name, .fine, "has a shared secret")
+    }
+}

@@ -1,0 +1,132 @@
+public import Importing
+import Ledger
+public import NightlyRun
+public import Reconciliation
+
+/// What is imported, and how.
+public struct ImportOptions: Sendable {
+    public var kind: ImportKind
+    /// `-` is standard input.
+    public var file: String
+    /// Nothing: by the file's name, else by its first byte.
+    public var format: ImportFormat?
+    /// Do everything and roll it back.
+    public var isDryRun: Bool
+
+    public init(kind: ImportKind, file: String, format: ImportFormat? = nil, isDryRun: Bool = false) {
+        self.kind = kind
+        self.file = file
+        self.format = format
+        self.isDryRun = isDryRun
+    }
+}
+
+/// What became of a file's lines: each is taken, was there already, or is refused.
+public struct ImportSummary: Hashable, Sendable {
+    public fileprivate(set) var taken = 0
+    public fileprivate(set) var alreadyThere = 0
+    public fileprivate(set) var refused: [RefusalReason: Int] = [:]
+    /// Whether the file was read to its end.
+    public fileprivate(set) var isComplete = false
+
+    public var refusedCount: Int { refused.values.reduce(0, +) }
+    public var lines: Int { taken + alreadyThere + refusedCount }
+}
+
+/// Takes over a company's own history, a file at a time. It holds a few thousand lines at a time, however long the file
+/// is, and takes each line once, however often it is run: after a crash the same file is simply imported again.
+public struct ImportJob: Sendable {
+    private let ledger: LedgerSettings
+    private let log: @Sendable (LogEntry) -> Void
+    private let progress: @Sendable (RunProgress) -> Void
+
+    public init(
+        settings: JobSettings, log: @escaping @Sendable (LogEntry) -> Void,
+        progress: @escaping @Sendable (RunProgress) -> Void
+    ) {
+        ledger = LedgerSettings(
+            database: settings.importDatabase ?? settings.database, statementTimeout: settings.statementTimeout)
+        self.log = log
+        self.progress = progress
+    }
+
+    /// Imports the file, until its end or until it is asked to stop.
+    ///
+    /// - Parameter receive: Gets the refused lines, in their order, once what stands beside them is committed.
+    /// - Throws: `ImportError`, `JobError`, or what `receive` throws.
+    public func run(
+        _ options: ImportOptions, stop: StopSignal, refused receive: ([RefusedLine]) throws -> Void
+    ) async throws -> ImportSummary {
+        let source = try FileSource(options.file) { stop.isRequested }
+        let size = source.size
+        let reader = ImportReader(source, kind: options.kind, file: options.file, format: options.format)
+        var summary = ImportSummary()
+        do {
+            // What can't be read at all is said before the database is asked for anything.
+            var lines = try await reader.next()
+            let session = try await connect(options.kind)
+            defer { session.close() }
+            while let read = lines, !stop.isRequested {
+                async let following = reader.next()
+                let refused = try await take(read, options, session, &summary)
+                try receive(refused)
+                show(read.position, of: size)
+                lines = try await following
+            }
+            let isStopped = await reader.isStopped
+            summary.isComplete = lines == nil && !isStopped
+            try await note(summary, options, session)
+        } catch let error as LedgerError {
+            throw JobError(error)
+        }
+        return summary
+    }
+
+    private func connect(_ kind: ImportKind) async throws(LedgerError) -> LedgerSession {
+        let session = try await LedgerSession.connectToCurrentSchema(ledger)
+        try await retryingConflicts { () async throws(LedgerError) in try await session.prepareImport(of: kind) }
+        return session
+    }
+
+    /// Gives the lines that are refused, by the reader or the ledger.
+    private func take(
+        _ read: ReadLines, _ options: ImportOptions, _ session: LedgerSession, _ summary: inout ImportSummary
+    ) async throws(LedgerError) -> [RefusedLine] {
+        let outcome = try await take(read.batch, options, session)
+        let contradicted = read.batch.lines.compactMap { line in
+            outcome.contradicted[line.number].map { RefusedLine(contradicting: line, $0) }
+        }
+        let refused = read.refused + contradicted
+        summary.taken += outcome.taken
+        summary.alreadyThere += outcome.alreadyThere
+        for line in refused { summary.refused[line.reason, default: 0] += 1 }
+        return refused.sorted { $0.line < $1.line }
+    }
+
+    private func take(
+        _ batch: ImportBatch, _ options: ImportOptions, _ session: LedgerSession
+    ) async throws(LedgerError) -> ImportOutcome {
+        try await session.retryingImport(batch.kind, log: log) { () async throws(LedgerError) in
+            try await session.take(batch, isRehearsal: options.isDryRun)
+        }
+    }
+
+    private func note(
+        _ summary: ImportSummary, _ options: ImportOptions, _ session: LedgerSession
+    ) async throws(LedgerError) {
+        guard !options.isDryRun, summary.taken > 0 else { return }
+        try await session.noteImport(
+            of: options.kind, file: options.file, taken: summary.taken, refused: summary.refusedCount)
+    }
+
+    private func show(_ position: Int, of size: Int?) {
+        guard let size else { return }
+        progress(RunProgress(stage: "import", done: position, total: max(position, size)))
+    }
+}
+
+extension RefusedLine {
+    fileprivate init(contradicting line: ImportLine, _ contradiction: Contradiction) {
+        self.init(line: line.number, reason: .contradiction, id: line.row.id, text: contradiction.text)
+    }
+}

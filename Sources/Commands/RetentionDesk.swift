@@ -1,0 +1,65 @@
+import Foundation
+import Ledger
+public import NightlyRun
+public import Reconciliation
+
+/// What is taken away outside of any run.
+public struct RetentionDesk: Sendable {
+    private let settings: JobSettings
+
+    /// - Parameter settings: its database is the one that the command may use.
+    public init(settings: JobSettings) {
+        self.settings = settings
+    }
+
+    /// Takes away all that need not be kept any longer, or only counts it. A purge that is stopped is simply begun
+    /// again.
+    ///
+    /// - Throws: `JobError.configuration` where this host's clock and PostgreSQL's are hours apart: one of them would
+    ///   have it purge what is to be kept.
+    public func purge(
+        isDryRun: Bool, asOf: AsOf = .clock, stop: StopSignal
+    ) async throws(JobError) -> Purged {
+        let now = try await present(asOf)
+        return try await connected { session async throws(LedgerError) in
+            if isDryRun { return try await session.countPurgeable(settings.retention, now: now) }
+            let purged = try await Purger(
+                session: session, retention: settings.retention, now: now, stop: stop
+            ).purge()
+            if purged.total > 0 { try await session.notePurge(purged, runID: nil, now: now) }
+            return purged
+        }
+    }
+
+    /// Erases a user.
+    ///
+    /// - Throws: `JobError.anotherRun` while a run is under way.
+    public func erase(_ erasure: Erasure) async throws(JobError) -> ErasureOutcome {
+        do {
+            return try await connected { session async throws(LedgerError) in
+                try await session.erase(erasure)
+            }
+        } catch .databaseRefuses(let text) {
+            throw .databaseRefuses(
+                "\(text); role iap_privacy may erase: name its login with “privacy_conninfo” in [database]")
+        }
+    }
+
+    private func present(_ asOf: AsOf) async throws(JobError) -> Date {
+        var time = try await connected { session async throws(LedgerError) in try await session.time() }
+        // What runs were as of is nothing to a purge.
+        time.latest = nil
+        return try Present(asOf, time).moment
+    }
+
+    private static func explained(_ error: LedgerError) -> JobError {
+        guard case .conflict(let text) = error else { return JobError(error) }
+        return .anotherRun("Nothing was changed: \(text.sentence) Try again when it has ended.")
+    }
+
+    private func connected<Value>(
+        _ body: (LedgerSession) async throws(LedgerError) -> Value
+    ) async throws(JobError) -> Value {
+        try await withLedger(settings.ledger, explained: Self.explained, body)
+    }
+}

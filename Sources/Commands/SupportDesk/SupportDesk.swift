@@ -1,0 +1,61 @@
+public import Foundation
+import Ledger
+public import NightlyRun
+public import Reconciliation
+import Verification
+
+/// What the support desk asks and decides, outside of any run.
+public struct SupportDesk: Sendable {
+    private let settings: JobSettings
+    private let now: Date
+
+    /// - Parameter settings: its database is the one that the support desk may use.
+    public init(settings: JobSettings, now: Date = Date()) {
+        self.settings = settings
+        self.now = now
+    }
+
+    /// Everything that is known about an id. Apple is asked only where the ledger alone can't answer.
+    ///
+    /// - Parameter apple: the settings with the apps' keys, read only if Apple is asked; what it throws is told as the
+    ///   reason why Apple was not.
+    public func check(
+        _ id: String, askingApple apple: () throws -> JobSettings
+    ) async throws(JobError) -> Enquiry {
+        try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+            var enquiry = try await session.lookUp(id)
+            if let question = ApplesQuestion(enquiry) {
+                let word = await question.ask(apple)
+                let told = Set(word.transactions.map(\.key.id)).subtracting(enquiry.transactions.map(\.key.id))
+                if !told.isEmpty { enquiry = try await session.lookUp(id, and: told.sorted()) }
+                enquiry.apple = word
+            }
+            for index in enquiry.transactions.indices { grant(&enquiry.transactions[index]) }
+            return enquiry
+        }
+    }
+
+    /// Carries out a decision; the database writes down who took it and why.
+    public func carryOut(_ resolution: Resolution) async throws(JobError) -> ResolutionOutcome {
+        try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+            try await session.carryOut(resolution)
+        }
+    }
+
+    /// What the job's own role may not do, the support desk's may.
+    private static func explained(_ error: LedgerError) -> JobError {
+        guard case .refused(let text) = error else { return JobError(error) }
+        return .databaseRefuses(
+            "\(text); the support desk works as role iap_support: name its login with “support_conninfo”")
+    }
+
+    /// Tells of a white transaction how long its client may still come for it.
+    private func grant(_ known: inout KnownTransaction) {
+        guard case .white(var owed) = known.place,
+            let app = settings.apps.map(\.app).first(where: { $0.bundleID == known.key.bundleID })
+        else { return }
+        let end = known.purchasedAt + app.grace.seconds(for: known.productType)
+        owed.graceEndsAt = end > now ? end : nil
+        known.place = .white(owed)
+    }
+}

@@ -1,0 +1,36 @@
+import Ledger
+import NightlyRun
+
+/// The shape of every command: a session of the ledger for its work, closed in any case, and one mapping of what can go
+/// wrong to what the program says of it.
+///
+/// - Parameters:
+///   - isCurrent: whether the schema has to be that of this program.
+///   - explained: what to say where the command knows more of a failure than the ledger.
+func withLedger<Value>(
+    _ settings: LedgerSettings, isCurrent: Bool = true, explained: (LedgerError) -> JobError = { JobError($0) },
+    _ body: (LedgerSession) async throws(LedgerError) -> Value
+) async throws(JobError) -> Value {
+    do {
+        let session =
+            isCurrent
+            ? try await LedgerSession.connectToCurrentSchema(settings) : try await LedgerSession.connect(settings)
+        defer { session.close() }
+        return try await body(session)
+    } catch {
+        throw explained(error)
+    }
+}
+
+/// As the other, for a command that reads files besides, whose errors go on as they are.
+func withLedger<Value>(
+    readingFiles settings: LedgerSettings, _ body: (LedgerSession) async throws -> Value
+) async throws -> Value {
+    do {
+        let session = try await LedgerSession.connectToCurrentSchema(settings)
+        defer { session.close() }
+        return try await body(session)
+    } catch let error as LedgerError {
+        throw JobError(error)
+    }
+}

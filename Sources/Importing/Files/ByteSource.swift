@@ -1,0 +1,61 @@
+import Foundation
+
+/// Gives a file piece by piece.
+package protocol ByteSource {
+    /// Appends the next piece; false at the end.
+    func read(into buffer: inout [UInt8]) throws -> Bool
+}
+
+/// A file, or standard input, read as it comes.
+package final class FileSource: ByteSource {
+    /// Bytes, where that is known beforehand.
+    package let size: Int?
+    private let name: String
+    private let descriptor: Int32
+    private let isStopped: @Sendable () -> Bool
+    private static let pieceSize = 1 << 18
+    /// Milliseconds after which a wait for a pipe looks whether the import was asked to stop.
+    private static let patience: Int32 = 200
+
+    /// - Parameters:
+    ///   - name: `-` is standard input.
+    ///   - isStopped: whether the import was asked to stop.
+    /// - Throws: `ImportError.unreadable`.
+    package init(_ name: String, isStopped: @escaping @Sendable () -> Bool) throws(ImportError) {
+        self.name = name
+        self.isStopped = isStopped
+        // Without waiting: a pipe that nobody writes into would keep a signal waiting.
+        descriptor = name == "-" ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw Self.unreadable(name) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(name) }
+        size = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    }
+
+    deinit { close(descriptor) }
+
+    package func read(into buffer: inout [UInt8]) throws -> Bool {
+        var count = -1
+        repeat {
+            try waitUntilReadable()
+            buffer += [UInt8](unsafeUninitializedCapacity: Self.pieceSize) { bytes, used in
+                count = Foundation.read(descriptor, bytes.baseAddress, bytes.count)
+                used = max(0, count)
+            }
+        } while count < 0 && errno == EAGAIN
+        guard count >= 0 else { throw Self.unreadable(name) }
+        return count > 0
+    }
+
+    private func waitUntilReadable() throws {
+        var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            guard !isStopped(), !Task.isCancelled else { throw CancellationError() }
+            if poll(&request, 1, Self.patience) > 0 { return }
+        }
+    }
+
+    private static func unreadable(_ name: String) -> ImportError {
+        .unreadable(file: name, why: String(cString: strerror(errno)))
+    }
+}

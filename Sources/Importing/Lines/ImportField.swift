@@ -1,0 +1,97 @@
+package import Reconciliation
+
+/// What a line may hold. A CSV header's columns and a JSON object's keys bear these names.
+package enum ImportField: Int, CaseIterable {
+    case bundleID, userID, payload, transactionID, orderID, device, submittedAt
+    case productID, quantity, appAccountToken, createdAt
+    case environment, originalTransactionID, purchasedAt, deliveredAt
+    case entitledUntil, revokedAt
+    case type, name, listPriceMilliunits, currency
+
+    package var column: String {
+        switch self {
+        case .bundleID: "bundle_id"
+        case .userID: "user_id"
+        case .payload: "payload"
+        case .transactionID: "transaction_id"
+        case .orderID: "order_id"
+        case .device: "device"
+        case .submittedAt: "submitted_at"
+        case .productID: "product_id"
+        case .quantity: "quantity"
+        case .appAccountToken: "app_account_token"
+        case .createdAt: "created_at"
+        case .environment: "environment"
+        case .originalTransactionID: "original_transaction_id"
+        case .purchasedAt: "purchased_at"
+        case .deliveredAt: "delivered_at"
+        case .entitledUntil: "entitled_until"
+        case .revokedAt: "revoked_at"
+        case .type: "type"
+        case .name: "name"
+        case .listPriceMilliunits: "list_price_milliunits"
+        case .currency: "currency"
+        }
+    }
+
+    /// Whether it is a moment, which alone may be a number with a fraction.
+    package var isTime: Bool {
+        switch self {
+        case .submittedAt, .createdAt, .purchasedAt, .deliveredAt, .entitledUntil, .revokedAt: true
+        default: false
+        }
+    }
+}
+
+extension ImportKind {
+    /// The fields that a line of this kind must have, and those that it may have.
+    package var fields: (required: [ImportField], optional: [ImportField]) {
+        switch self {
+        case .receipts:
+            ([.bundleID, .payload], [.userID, .transactionID, .orderID, .device, .submittedAt])
+        case .orders:
+            ([.bundleID, .orderID, .userID, .productID], [.quantity, .appAccountToken, .createdAt])
+        case .delivered:
+            (
+                [.bundleID, .transactionID, .productID, .purchasedAt, .deliveredAt],
+                [.environment, .originalTransactionID, .quantity, .userID, .orderID]
+            )
+        case .entitlements:
+            ([.bundleID, .originalTransactionID, .userID, .entitledUntil], [.revokedAt])
+        case .products:
+            ([.bundleID, .productID, .type, .name], [.listPriceMilliunits, .currency])
+        }
+    }
+
+    /// By their names.
+    package var fieldsByColumn: [String: ImportField] {
+        Dictionary(uniqueKeysWithValues: (fields.required + fields.optional).map { ($0.column, $0) })
+    }
+
+    /// The fields that columns of these names hold.
+    package func fields(inColumns names: [String]) throws(ImportError) -> [ImportField] {
+        let known = fieldsByColumn
+        var columns: [ImportField] = []
+        for name in names {
+            guard let field = known[name] else {
+                throw .unknownColumn(name, kind: self, known: known.keys.sorted())
+            }
+            guard !columns.contains(field) else { throw .repeatedColumn(name) }
+            columns.append(field)
+        }
+        let missing = fields.required.filter { !columns.contains($0) }
+        guard missing.isEmpty else { throw .missingColumns(missing.map(\.column), kind: self) }
+        return columns
+    }
+
+    /// The fields by one of which the company knows a line, the best first.
+    package var identifying: [ImportField] {
+        switch self {
+        case .receipts: [.transactionID, .orderID]
+        case .orders: [.orderID]
+        case .delivered: [.transactionID]
+        case .entitlements: [.originalTransactionID]
+        case .products: [.productID]
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+package import Ledger
+package import Reconciliation
+
+/// How the lines of a file are written.
+public enum ImportFormat: String, CaseIterable, Sendable {
+    /// RFC 4180, with a header.
+    case csv
+    /// A JSON object a line.
+    case jsonl
+
+    /// As the file's name ends, else as it begins.
+    init(file: String, firstByte: UInt8?) {
+        self =
+            switch URL(filePath: file).pathExtension.lowercased() {
+            case "csv": .csv
+            case "jsonl", "ndjson", "json": .jsonl
+            default: firstByte == UInt8(ascii: "{") ? .jsonl : .csv
+            }
+    }
+}
+
+/// A piece of a file, read: lines that can be taken, and lines that can't.
+package struct ReadLines: Sendable {
+    package var batch: ImportBatch
+    package var refused: [RefusedLine]
+    /// How much of the file was read when it ended.
+    package var position: Int
+}
+
+/// Reads a file, in pieces of a few thousand lines, while the piece before is taken.
+package actor ImportReader {
+    /// Bytes that a record may have: as much as `iap.submit_receipt` keeps of a payload, and something for what stands
+    /// beside it.
+    static let longestRecord = 17 << 20
+    private static let batchLines = 5_000
+    private static let batchBytes = 8 << 20
+
+    /// How the lines are read once it is known how they are written.
+    private enum Parser {
+        case csv(CSVLineParser)
+        case json(JSONLineParser)
+    }
+
+    private let kind: ImportKind
+    private let file: String
+    private let format: ImportFormat?
+    private var framer: RecordFramer
+    private var parser: Parser?
+    /// Whether the reading ended before the file did, since the import was asked to stop.
+    package private(set) var isStopped = false
+
+    package init(_ source: sending any ByteSource, kind: ImportKind, file: String, format: ImportFormat?) {
+        self.kind = kind
+        self.file = file
+        self.format = format
+        framer = RecordFramer(source, limit: Self.longestRecord)
+    }
+
+    /// The next lines; nothing at the file's end, or when the import was asked to stop.
+    ///
+    /// - Throws: `ImportError`.
+    package func next() throws -> ReadLines? {
+        do {
+            return try read()
+        } catch is CancellationError {
+            isStopped = true
+            return nil
+        }
+    }
+
+    private func read() throws -> ReadLines? {
+        let parser = try parser ?? begin()
+        var refused: [RefusedLine] = []
+        var lines: [ImportLine] = []
+        let start = framer.position
+        while lines.count + refused.count < Self.batchLines, framer.position - start < Self.batchBytes,
+            let record = try framer.next()
+        {
+            switch read(record, by: parser) {
+            case .success(let line): lines.append(line)
+            case .failure(let line): refused.append(line)
+            }
+        }
+        guard !lines.isEmpty || !refused.isEmpty else { return nil }
+        return ReadLines(
+            batch: ImportBatch(kind: kind, lines: lines), refused: refused, position: framer.position)
+    }
+
+    /// Learns the format, and a CSV file's columns.
+    private func begin() throws -> Parser {
+        let first = try framer.firstByte()
+        let format = format ?? ImportFormat(file: file, firstByte: first)
+        framer.isQuoted = format == .csv
+        let parser: Parser =
+            switch format {
+            case .csv: .csv(try header())
+            case .jsonl: .json(JSONLineParser(kind: kind))
+            }
+        self.parser = parser
+        return parser
+    }
+
+    private func header() throws -> CSVLineParser {
+        guard let record = try framer.next() else { throw ImportError.noHeader(file: file) }
+        guard case .bytes(let range) = record.content else {
+            throw ImportError.badHeader(file: file, why: "is no line of CSV as RFC 4180 has it")
+        }
+        let result = framer.withBytes(range) { bytes in
+            Result { () throws(ImportError) in try CSVLineParser(header: bytes, kind: kind, file: file) }
+        }
+        return try result.get()
+    }
+
+    private func read(_ record: RecordFramer.Record, by parser: Parser) -> Result<ImportLine, RefusedLine> {
+        switch record.content {
+        case .tooLong:
+            return refuse(
+                record, LineProblem(.tooLong, "the line has more than \(Self.longestRecord >> 20) MiB"))
+        case .unclosedQuote:
+            return refuse(record, LineProblem(.malformed, "the line opens a quote that is never closed"))
+        case .bytes(let range):
+            guard let parsed = parse(range, by: parser) else {
+                framer.giveUpAllButFirstLine(of: record)
+                return refuse(record, LineProblem(.malformed, "the line's quotes are not as RFC 4180 has them"))
+            }
+            if let problem = parsed.problem { return refuse(record, problem, parsed.fields) }
+            do throws(LineProblem) {
+                let row = try ImportedRow(parsed.fields, kind: kind)
+                return .success(
+                    ImportLine(number: record.line, row: row, name: parsed.fields.id(of: kind) ?? "\(record.line)"))
+            } catch {
+                return refuse(record, error, parsed.fields)
+            }
+        }
+    }
+
+    private func parse(_ range: Range<Int>, by parser: Parser) -> ParsedLine? {
+        framer.withBytes(range) { bytes in
+            switch parser {
+            case .csv(let csv): csv.parse(bytes)
+            case .json(let json): json.parse(bytes)
+            }
+        }
+    }
+
+    private func refuse(
+        _ record: RecordFramer.Record, _ problem: LineProblem, _ fields: LineFields = LineFields()
+    ) -> Result<ImportLine, RefusedLine> {
+        .failure(
+            RefusedLine(
+                line: record.line, reason: problem.reason, id: fields.id(of: kind), text: problem.text))
+    }
+}
+
+/// So that a line that is read is either taken or refused.
+extension RefusedLine: Error {}

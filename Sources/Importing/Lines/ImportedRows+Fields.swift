@@ -1,0 +1,103 @@
+package import Foundation
+package import Ledger
+package import Reconciliation
+
+extension ImportedRow {
+    /// What a line of this kind says.
+    package init(_ fields: LineFields, kind: ImportKind) throws(LineProblem) {
+        self =
+            switch kind {
+            case .receipts: .receipt(try ImportedReceipt(fields))
+            case .orders: .order(try ImportedOrder(fields))
+            case .delivered: .delivery(try ImportedDelivery(fields))
+            case .entitlements: .entitlement(try ImportedEntitlement(fields))
+            case .products: .product(try ImportedProduct(fields))
+            }
+    }
+
+    /// By which the company knows the line.
+    package var id: String? {
+        switch self {
+        case .receipt(let receipt): receipt.transactionID ?? receipt.orderID
+        case .order(let order): order.orderID
+        case .delivery(let delivery): delivery.key.id.text
+        case .entitlement(let entitlement): entitlement.originalID.text
+        case .product(let product): product.product.id.text
+        }
+    }
+
+    /// What it says happened last; a grant may end at any time.
+    package var latestMoment: (field: ImportField, at: Date)? {
+        switch self {
+        case .receipt(let receipt): receipt.submittedAt.map { (.submittedAt, $0) }
+        case .order(let order): order.createdAt.map { (.createdAt, $0) }
+        case .delivery(let delivery):
+            delivery.deliveredAt < delivery.purchasedAt
+                ? (.purchasedAt, delivery.purchasedAt) : (.deliveredAt, delivery.deliveredAt)
+        case .entitlement, .product: nil
+        }
+    }
+
+    package var bundleID: BundleID {
+        switch self {
+        case .receipt(let receipt): receipt.bundleID
+        case .order(let order): order.bundleID
+        case .delivery(let delivery): delivery.key.bundleID
+        case .entitlement(let entitlement): entitlement.bundleID
+        case .product(let product): product.bundleID
+        }
+    }
+}
+
+extension ImportedReceipt {
+    fileprivate init(_ fields: LineFields) throws(LineProblem) {
+        self.init(
+            bundleID: try fields.id(.bundleID), userID: try fields.text(.userID), payload: fields[.payload] ?? "",
+            transactionID: try fields.text(.transactionID), orderID: try fields.text(.orderID),
+            device: try fields.device(), submittedAt: try fields.time(.submittedAt))
+    }
+}
+
+extension ImportedOrder {
+    fileprivate init(_ fields: LineFields) throws(LineProblem) {
+        self.init(
+            bundleID: try fields.id(.bundleID), orderID: try fields.requiredText(.orderID),
+            userID: try fields.requiredText(.userID), productID: try fields.id(.productID),
+            quantity: try fields.quantity(), appAccountToken: try fields.token(.appAccountToken),
+            createdAt: try fields.time(.createdAt))
+    }
+}
+
+extension ImportedDelivery {
+    fileprivate init(_ fields: LineFields) throws(LineProblem) {
+        let id: TransactionID = try fields.id(.transactionID)
+        self.init(
+            key: TransactionKey(
+                id: id, bundleID: try fields.id(.bundleID),
+                environment: try fields.choice(.environment, or: .production)),
+            originalID: fields[.originalTransactionID] == nil ? id : try fields.id(.originalTransactionID),
+            productID: try fields.id(.productID), quantity: try fields.quantity(),
+            purchasedAt: try fields.requiredTime(.purchasedAt), userID: try fields.text(.userID),
+            orderID: try fields.text(.orderID), deliveredAt: try fields.requiredTime(.deliveredAt))
+    }
+}
+
+extension ImportedEntitlement {
+    fileprivate init(_ fields: LineFields) throws(LineProblem) {
+        let isForEver = try fields.required(.entitledUntil) == "infinity"
+        self.init(
+            originalID: try fields.id(.originalTransactionID), bundleID: try fields.id(.bundleID),
+            userID: try fields.requiredText(.userID), until: isForEver ? nil : try fields.time(.entitledUntil),
+            revokedAt: try fields.time(.revokedAt))
+    }
+}
+
+extension ImportedProduct {
+    fileprivate init(_ fields: LineFields) throws(LineProblem) {
+        self.init(
+            bundleID: try fields.id(.bundleID),
+            product: Product(
+                id: try fields.id(.productID), type: try fields.choice(.type),
+                name: try fields.requiredText(.name), listPrice: try fields.price()))
+    }
+}

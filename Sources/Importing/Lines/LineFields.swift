@@ -1,0 +1,127 @@
+package import Foundation
+package import Reconciliation
+
+/// The texts of one line by their fields, be it of CSV or JSON. An empty text is none, and so is `\N`, which MySQL and
+/// PostgreSQL write for NULL.
+package struct LineFields {
+    private var texts = [String?](repeating: nil, count: ImportField.allCases.count)
+
+    package init() {}
+
+    package subscript(field: ImportField) -> String? {
+        get { texts[field.rawValue] }
+        set { texts[field.rawValue] = newValue == "" || newValue == #"\N"# ? nil : newValue }
+    }
+
+    /// As the account of refused lines has it.
+    package func id(of kind: ImportKind) -> String? {
+        kind.identifying.lazy.compactMap { self[$0] }.first.map { String($0.prefix(100)) }
+    }
+}
+
+/// What could be read of a line, and what is wrong with it if anything is.
+struct ParsedLine {
+    var fields = LineFields()
+    var problem: LineProblem?
+}
+
+/// Each field read as what it must be.
+extension LineFields {
+    /// The most bytes of a text that an index must hold, as `iap.require_text` has it.
+    private static let longestText = 1000
+
+    package func required(_ field: ImportField) throws(LineProblem) -> String {
+        guard let text = self[field] else { throw LineProblem(.missing, "\(field.column) is missing") }
+        return text
+    }
+
+    package func text(_ field: ImportField) throws(LineProblem) -> String? {
+        guard let text = self[field] else { return nil }
+        guard text.utf8.count <= Self.longestText else {
+            throw LineProblem(.badValue, "\(field.column) has more than \(Self.longestText) bytes")
+        }
+        return text
+    }
+
+    package func requiredText(_ field: ImportField) throws(LineProblem) -> String {
+        _ = try required(field)
+        return try text(field) ?? ""
+    }
+
+    package func id<Kind: IDKind>(_ field: ImportField) throws(LineProblem) -> TextID<Kind> {
+        guard let id = TextID<Kind>(try required(field)) else {
+            throw LineProblem(
+                .badValue, "\(field.column) is no id of Apple's: 1 to \(Kind.longest) visible ASCII characters")
+        }
+        return id
+    }
+
+    package func token(_ field: ImportField) throws(LineProblem) -> String? {
+        guard let text = self[field] else { return nil }
+        guard let token = AppAccountToken.normalized(text) else {
+            throw LineProblem(.badValue, "\(field.column) is no UUID")
+        }
+        return token
+    }
+
+    package func quantity() throws(LineProblem) -> Int32 {
+        guard let text = self[.quantity] else { return 1 }
+        guard let number = Int32(text), number > 0 else {
+            throw LineProblem(.badValue, "quantity is no whole number from 1 on")
+        }
+        return number
+    }
+
+    package func time(_ field: ImportField) throws(LineProblem) -> Date? {
+        guard let text = self[field] else { return nil }
+        do {
+            return try ImportedTime.parse(text)
+        } catch {
+            throw LineProblem(.badValue, "\(field.column) \(error.rawValue)")
+        }
+    }
+
+    package func requiredTime(_ field: ImportField) throws(LineProblem) -> Date {
+        _ = try required(field)
+        guard let time = try time(field) else { throw LineProblem(.missing, "\(field.column) is missing") }
+        return time
+    }
+
+    /// One of a few words.
+    package func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ field: ImportField, or otherwise: Choice? = nil
+    ) throws(LineProblem) -> Choice {
+        if self[field] == nil, let otherwise { return otherwise }
+        guard let choice = Choice(rawValue: try required(field)) else {
+            let words = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw LineProblem(.badValue, "\(field.column) is none of \(words)")
+        }
+        return choice
+    }
+
+    /// An amount and its currency: both or neither.
+    package func price() throws(LineProblem) -> Money? {
+        switch (self[.listPriceMilliunits], self[.currency]) {
+        case (nil, nil): return nil
+        case (nil, _): throw LineProblem(.missing, "currency has no list_price_milliunits")
+        case (_, nil): throw LineProblem(.missing, "list_price_milliunits has no currency")
+        case (let amount?, let currency?):
+            guard let milliunits = Int64(amount), milliunits >= 0 else {
+                throw LineProblem(.badValue, "list_price_milliunits is no whole number from 0 on")
+            }
+            guard let code = CurrencyCode(currency) else {
+                throw LineProblem(.badValue, "currency is no code of three capital letters")
+            }
+            return Money(milliunits: milliunits, currency: code)
+        }
+    }
+
+    /// JSON in the words that PostgreSQL takes.
+    package func device() throws(LineProblem) -> String? {
+        guard let text = self[.device] else { return nil }
+        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)), let kept = value.text else {
+            throw LineProblem(.badValue, "device is no JSON that PostgreSQL can store")
+        }
+        return kept
+    }
+}

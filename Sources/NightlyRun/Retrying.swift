@@ -1,0 +1,91 @@
+package import Foundation
+package import Ledger
+package import Reconciliation
+
+/// How often in a row a database may go away from the same work. A statement that brings the server down must not do so
+/// all night.
+let mostReconnects = 3
+
+/// Does a step of a night, and does it again, whole, where another session's lock was in its way or the database went
+/// away meanwhile: so it has to be one that may be done twice.
+///
+/// - Parameters:
+///   - patience: seconds for which another session's lock is waited for; none to try but once.
+///   - regain: takes the session back that was lost, for the reason given.
+func retrying<Value>(
+    patience: TimeInterval, regain: (String) async throws -> Void, _ step: () async throws -> Value
+) async throws -> Value {
+    let deadline = ContinuousClock.now + .seconds(patience)
+    var losses = 0
+    var lost: String?
+    while true {
+        do {
+            if let why = lost { try await regain(why) }
+            lost = nil
+            return try await step()
+        } catch let error as LedgerError {
+            switch error {
+            case .conflict where ContinuousClock.now < deadline:
+                try await Task.sleep(for: .seconds(Double.random(in: 0.1...0.5)))
+            case .connectionLost(let why) where patience > 0 && losses < mostReconnects && lost == nil:
+                losses += 1
+                lost = why
+            default: throw error
+            }
+        }
+    }
+}
+
+/// Does again what another session's lock was in the way of, each time a little later, for that many seconds.
+package func retryingConflicts<Value>(
+    for seconds: TimeInterval = 10, _ body: () async throws(LedgerError) -> Value
+) async throws(LedgerError) -> Value {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    var longest = 0.1
+    while ContinuousClock.now < deadline {
+        do {
+            return try await body()
+        } catch {
+            guard case .conflict = error else { throw error }
+            try? await Task.sleep(for: .seconds(Double.random(in: 0...longest)))
+            longest = min(longest * 2, 2)
+        }
+    }
+    return try await body()
+}
+
+extension LedgerSession {
+    /// Connects again, trying for that many seconds.
+    func reconnect(within seconds: TimeInterval) async throws(LedgerError) {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while true {
+            do {
+                return try await reconnect()
+            } catch .connectionLost(let why) {
+                guard ContinuousClock.now < deadline, !Task.isCancelled else { throw .connectionLost(why) }
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+}
+
+extension LedgerSession {
+    /// Seconds for which a lost database is waited for: a restart takes less.
+    private static let patience = 60.0
+
+    /// Does what takes a batch, again where another session was in the way, and on a new connection where the old one
+    /// was lost: what was committed meanwhile is then there already.
+    package func retryingImport<Value>(
+        _ kind: ImportKind, log: (LogEntry) -> Void, _ body: () async throws(LedgerError) -> Value
+    ) async throws(LedgerError) -> Value {
+        while true {
+            do {
+                return try await retryingConflicts(body)
+            } catch .connectionLost(let why) {
+                log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
+                try await reconnect(within: Self.patience)
+                try await prepareImport(of: kind)
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Ledger
+import Reconciliation
+import Verification
+
+/// The verify stage: each payload of a batch is verified once, however many receipts hold it.
+struct Verifier: Sendable {
+    /// A payload's receipts and what verification said of them.
+    struct Verified: Sendable {
+        let group: PayloadGroup
+        let verdict: ReceiptVerdict
+        /// What the check of its signature on this machine said, where it was looked at.
+        let signature: OfflineSignature?
+    }
+
+    private let apps: [String: AppVerifier]
+    private let services: AppleServices
+    private let stop: StopSignal
+
+    init(settings: JobSettings, services: AppleServices, stop: StopSignal, now: Date) {
+        let verifiers = services.verifiers(of: settings.apps, now: now)
+        apps = Dictionary(
+            verifiers.map { ($0.settings.app.bundleID.text, $0) }, uniquingKeysWith: { first, _ in first })
+        self.services = services
+        self.stop = stop
+    }
+
+    /// Whether Apple counts as down, so that nothing more is sent tonight.
+    var isAppleDown: Bool { services.isDown }
+
+    /// Verifies a batch. When Apple went down meanwhile, what failed for that reason counts as not tried: those
+    /// receipts stay as they were, due at once.
+    func verify(_ batch: InboxBatch) async -> [Verified] {
+        let judgements = await stop.cancelling {
+            await withTaskGroup(of: (Int, AppVerifier.Judgement).self) { tasks in
+                for (index, group) in batch.groups.enumerated() {
+                    tasks.addTask { (index, await self.judgement(on: group)) }
+                }
+                var judgements = batch.groups.map { _ in AppVerifier.Judgement(.notTried) }
+                for await (index, judgement) in tasks { judgements[index] = judgement }
+                return judgements
+            }
+        }
+        let isAppleDown = isAppleDown
+        return zip(batch.groups, judgements).map { group, judgement in
+            let isInVain = isAppleDown && judgement.verdict.isForWantOfApple
+            return Verified(
+                group: group, verdict: isInVain ? .notTried : judgement.verdict, signature: judgement.signature)
+        }
+    }
+
+    private func judgement(on group: PayloadGroup) async -> AppVerifier.Judgement {
+        guard let app = apps[group.bundleID] else {
+            let problem = "no section [app \(group.bundleID)] in the configuration"
+            return AppVerifier.Judgement(.problem(.unknownApp, problem))
+        }
+        let payload = group.payload.bare
+        guard !payload.isEmpty else {
+            return AppVerifier.Judgement(.problem(.empty, "the client uploaded nothing"))
+        }
+        do {
+            return try await app.judge(payload, of: Set(group.receipts.compactMap(\.userID)).sorted())
+        } catch {
+            return AppVerifier.Judgement(.notTried)
+        }
+    }
+}
+
+extension String {
+    /// Without the white space around it. Payloads have megabytes, and hardly ever any: only the ends are looked at.
+    fileprivate var bare: String {
+        let isPlain = [utf8.first, utf8.last].allSatisfy { byte in byte.map { (0x21...0x7E).contains($0) } ?? true }
+        return isPlain ? self : trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
+
+extension ReceiptVerdict {
+    /// Whether Apple could not be reached, asked to try again or did not prove to be Apple: in an outage no fault of the
+    /// receipt.
+    fileprivate var isForWantOfApple: Bool {
+        guard case .problem(let problem, _) = self else { return false }
+        return ReceiptProblem.forWantOfApple.contains(problem)
+    }
+}
+
+extension ReceiptProblem {
+    /// What every receipt meets while Apple is down.
+    static let forWantOfApple: [ReceiptProblem] = [.appleUnreachable, .tryAgain, .needsConfiguration]
+}

@@ -1,0 +1,69 @@
+public import Reconciliation
+
+/// One app: what the rules need, and its secret.
+public struct AppSettings: Sendable {
+    public var app: App
+    /// The app's shared secret for `verifyReceipt`; needed for auto-renewable subscriptions.
+    public var sharedSecret: Secret?
+    public var verification: VerificationMethod
+    /// The app's key for the App Store Server API.
+    public var serverAPI: ServerAPIAccess?
+    /// Whether what Xcode and local tests sign is accepted, though anyone may sign so.
+    public var allowsXcode: Bool
+    /// The app's own SKU in App Store Connect, by which Apple's sales reports name it.
+    public var sku: String?
+    /// How many pages of a customer's history are read, of twenty purchases each: nobody bought more, and a history that
+    /// never ends must not keep a night going.
+    public var mostHistoryPages = 500
+
+    public init(
+        app: App, sharedSecret: Secret? = nil, verification: VerificationMethod = .auto,
+        serverAPI: ServerAPIAccess? = nil, allowsXcode: Bool = false, sku: String? = nil
+    ) {
+        self.app = app
+        self.sharedSecret = sharedSecret
+        self.verification = verification
+        self.serverAPI = serverAPI
+        self.allowsXcode = allowsXcode
+        self.sku = sku
+    }
+
+    /// Whether the App Store Server API is asked about this app's receipts.
+    package var asksServerAPI: Bool {
+        switch verification {
+        case .auto, .serverAPI: serverAPI != nil
+        case .verifyReceipt, .local: false
+        }
+    }
+}
+
+/// By what the App Store Server API lets an app's owner in; all of it is from App Store Connect.
+public struct ServerAPIAccess: Sendable {
+    public var issuerID: String
+    public var keyID: String
+    /// The text of the `.p8` file.
+    public var key: Secret
+    /// The number that the App Store gives the app; if known, what Apple signs is compared with it.
+    public var appAppleID: Int64?
+
+    public init(issuerID: String, keyID: String, key: Secret, appAppleID: Int64? = nil) {
+        self.issuerID = issuerID
+        self.keyID = keyID
+        self.key = key
+        self.appAppleID = appAppleID
+    }
+}
+
+/// A secret that no log, error or mirror shows.
+public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The secret itself, for the request that needs it.
+    public let plainText: String
+
+    public init(_ plainText: String) {
+        self.plainText = plainText
+    }
+
+    public var description: String { "(secret)" }
+    public var debugDescription: String { "(secret)" }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,164 @@
+import AppStore
+import Foundation
+package import Reconciliation
+
+/// Verifies the payloads of one app, by the method that its configuration chose.
+package struct AppVerifier: Sendable {
+    package let settings: AppSettings
+    let offline: OfflineVerifier
+    let verifyReceipt: VerifyReceiptClient
+    /// Where the app has a key and its method uses it.
+    let serverAPI: ServerAPIClient?
+    private let histories = CustomerHistories()
+    /// The moment that the run takes for the present.
+    let now: Date
+
+    /// What verification says of a payload.
+    package struct Judgement: Sendable {
+        package var verdict: ReceiptVerdict
+        /// What the check of its signature on this machine said, where it was looked at.
+        package var signature: OfflineSignature?
+
+        package init(_ verdict: ReceiptVerdict, _ signature: OfflineSignature? = nil) {
+            self.verdict = verdict
+            self.signature = signature
+        }
+    }
+
+    /// - Parameter users: who uploaded it.
+    /// - Throws: `CancellationError` when the run was asked to stop.
+    package func judge(_ payload: String, of users: [String] = []) async throws(CancellationError) -> Judgement {
+        switch settings.verification {
+        case .local:
+            let proof = offline.check(payload, for: settings)
+            return Judgement(proof.verdict, proof.signature)
+        case .verifyReceipt:
+            return try await askVerifyReceipt(payload)
+        case .auto, .serverAPI:
+            guard let serverAPI else { return try await askVerifyReceipt(payload) }
+            return try await ask(serverAPI, payload, users)
+        }
+    }
+}
+
+// MARK: verifyReceipt
+
+extension AppVerifier {
+    /// Asks Apple about a receipt; a signed transaction, which `verifyReceipt` doesn't take, stands by its signature.
+    private func askVerifyReceipt(_ payload: String) async throws(CancellationError) -> Judgement {
+        let receiptData: String
+        switch try? ReceiptText(payload.utf8) {
+        case .signed:
+            let proof = offline.check(payload, for: settings)
+            return Judgement(proof.verdict, proof.signature)
+        case .appReceipt(let bytes), .transactionReceipt(let bytes):
+            receiptData = Data(bytes).base64EncodedString()
+        case .verifyReceiptAnswer, nil:
+            receiptData = payload
+        }
+        let outcome = try await verifyReceipt.verify(
+            receiptData: receiptData, sharedSecret: settings.sharedSecret?.plainText)
+        return heardWithWitness(ReceiptVerdict(outcome, now: now), payload)
+    }
+
+    /// Where Apple refuses a receipt, its signature is the second witness: what Apple signed is not malformed, and an
+    /// answer that it isn't genuine contradicts Apple's own hand.
+    private func heardWithWitness(_ verdict: ReceiptVerdict, _ payload: String) -> Judgement {
+        guard case .problem(let problem, let text) = verdict, problem == .malformed || problem == .notGenuine else {
+            return Judgement(verdict)
+        }
+        let proof = offline.check(payload, for: settings)
+        switch (problem, proof.signature) {
+        case (.malformed, .valid):
+            let found = "\(text); but Apple's signature holds, so the trouble is Apple's"
+            return Judgement(.problem(.tryAgain, found), .valid)
+        case (.notGenuine, .valid):
+            return Judgement(.problem(.contradicted, "\(text), though Apple's own signature holds"), .valid)
+        default:
+            let found = proof.flaw.map { "\(text); \($0)" } ?? text
+            return Judgement(.problem(problem, found), proof.signature)
+        }
+    }
+}
+
+// MARK: App Store Server API
+
+extension AppVerifier {
+    /// The signature says which purchases are in the proof, and Apple says how they, and the customer's others, stand.
+    private func ask(
+        _ client: ServerAPIClient, _ payload: String, _ users: [String]
+    ) async throws(CancellationError) -> Judgement {
+        let proof = offline.check(payload, for: settings)
+        guard proof.signature == .valid, let contents = proof.contents, let known = contents.transactions.first else {
+            return try await withoutTransaction(proof, payload)
+        }
+        // This app's key opens nothing of another's: screening tells it apart.
+        guard contents.bundleID == nil || contents.bundleID == settings.app.bundleID else {
+            return Judgement(.verified(contents), .valid)
+        }
+        return Judgement(try await history(of: known.transaction.id, client, contents, users: users), .valid)
+    }
+
+    /// A proof that names no transaction to ask about, or that nobody vouches for.
+    private func withoutTransaction(
+        _ proof: OfflineProof, _ payload: String
+    ) async throws(CancellationError) -> Judgement {
+        let mayAskOtherwise = settings.verification == .auto && !proof.isEmpty && !proof.isSignedTransaction
+        return mayAskOtherwise
+            ? try await askVerifyReceipt(payload) : Judgement(proof.verdict, proof.signature)
+    }
+
+    /// Everything that the customer of a transaction bought: what the proof holds as Apple sees it now, and what no
+    /// proof ever held.
+    private func history(
+        of id: TransactionID, _ client: ServerAPIClient, _ contents: VerifiedReceipt, users: [String]
+    ) async throws(CancellationError) -> ReceiptVerdict {
+        let environment: ServerEnvironment = contents.environment == .production ? .production : .sandbox
+        let told = try await histories.history(
+            ofCustomerWith: contents.transactions.map(\.transaction.id), in: environment, users: users
+        ) { () async throws(CancellationError) in try await ask(client, ofCustomerWith: id, in: environment) }
+        switch told {
+        case .history(let history):
+            var receipt = contents
+            receipt.take(history)
+            return .verified(receipt)
+        // Seen for hours after a purchase: until Apple knows it, its signature stands.
+        case .notKnown: return .verified(contents)
+        case .problem(let verdict): return verdict
+        }
+    }
+
+    private func ask(
+        _ client: ServerAPIClient, ofCustomerWith id: TransactionID, in environment: ServerEnvironment
+    ) async throws(CancellationError) -> CustomerHistories.Told {
+        var history = CustomerHistory()
+        var pages = 0
+        for try await outcome in client.history(ofCustomerWith: id.text, in: environment) {
+            switch outcome {
+            case .found(let page):
+                history.take(page)
+                pages += 1
+                guard page.hasMore, pages >= settings.mostHistoryPages else { continue }
+                history.unreadable.append("the customer's history goes on after \(pages) pages, which were taken")
+                return .history(history)
+            case .notFound where pages == 0: return .notKnown
+            case .notFound, .unverified, .tryAgain(.unreadable):
+                guard pages > 0 else { return .problem(Self.problem(outcome)) }
+                history.unreadable.append(
+                    "page \(pages + 1) of the customer's history could not be read; those before were")
+                return .history(history)
+            case .tryAgain, .needsConfiguration, .notTried: return .problem(Self.problem(outcome))
+            }
+        }
+        return .history(history)
+    }
+
+    private static func problem(_ outcome: ServerAPIOutcome<TransactionPage>) -> ReceiptVerdict {
+        switch outcome {
+        case .found, .notFound, .notTried: .notTried
+        case .unverified(let payload): .problem(.unreadableAnswer, "\(payload)")
+        case .tryAgain(let why): .problem(ReceiptProblem(why), why.text)
+        case .needsConfiguration(let what): .problem(.needsConfiguration, what)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+package import AppStore
+package import Foundation
+package import Reconciliation
+
+/// A key, a certificate or an address that can't be used, as the configuration has it.
+package struct UnusableSetting: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Everything by which a run verifies: Apple's endpoints, and Apple's signatures.
+package struct AppleServices: Sendable {
+    package let verifyReceipt: VerifyReceiptClient
+    /// For each app that has a key, by bundle id.
+    package let serverAPI: [BundleID: ServerAPIClient]
+    private let roots: TrustRoots
+    private let signed: JWSVerifier
+
+    /// - Throws: `UnusableSetting` where a key, a certificate or an address can't be used.
+    package init(_ apple: AppleSettings, apps: [AppSettings]) throws(UnusableSetting) {
+        let roots = try TrustRoots(apple)
+        let signed = JWSVerifier(roots: roots)
+        let connection = try AppStoreConnection(apple)
+        var serverAPI: [BundleID: ServerAPIClient] = [:]
+        for app in apps where app.asksServerAPI {
+            guard let access = app.serverAPI else { continue }
+            serverAPI[app.app.bundleID] = connection.serverAPI(
+                ServerAPISettings(apple), credentials: try access.credentials(for: app.app.bundleID),
+                verifier: signed)
+        }
+        verifyReceipt = connection.verifyReceipt(VerifyReceiptSettings(apple))
+        self.serverAPI = serverAPI
+        self.roots = roots
+        self.signed = signed
+    }
+
+    /// What verifies the receipts of these apps.
+    ///
+    /// - Parameter now: the moment to take for the present.
+    package func verifiers(of apps: [AppSettings], now: Date) -> [AppVerifier] {
+        let offline = OfflineVerifier(roots: roots, signed: signed, now: now)
+        return apps.map { app in
+            AppVerifier(
+                settings: app, offline: offline, verifyReceipt: verifyReceipt, serverAPI: serverAPI[app.app.bundleID],
+                now: now)
+        }
+    }
+
+    /// Whether one of Apple's services counts as down, so that nothing more is sent tonight.
+    package var isDown: Bool { verifyReceipt.isCircuitOpen || serverAPI.values.contains { $0.isCircuitOpen } }
+
+    /// Asks each app's App Store Server API something harmless: a key that Apple refuses must be mended before any
+    /// receipt is touched.
+    ///
+    /// - Throws: `UnusableSetting`.
+    package func checkAccess() async throws(UnusableSetting) {
+        for (_, client) in serverAPI.sorted(by: { $0.key < $1.key }) {
+            if case .needsConfiguration(let what) = await client.access { throw UnusableSetting(what) }
+        }
+    }
+}
+
+extension ServerAPIClient {
+    /// What asking for a transaction that nobody has comes to.
+    package var access: ServerAPIOutcome<SignedTransaction> {
+        get async {
+            do {
+                return try await transactionInfo("1")
+            } catch {
+                return .notTried
+            }
+        }
+    }
+}
+
+extension ServerAPIAccess {
+    fileprivate func credentials(for bundleID: BundleID) throws(UnusableSetting) -> ServerAPICredentials {
+        do {
+            return ServerAPICredentials(
+                issuerID: issuerID, keyID: keyID, bundleID: bundleID.text, appAppleID: appAppleID,
+                key: try ServerAPIKey(file: Array(key.plainText.utf8)))
+        } catch {
+            throw UnusableSetting("The App Store Server API key \(keyID) of \(bundleID) \(error).")
+        }
+    }
+}
+
+extension TrustRoots {
+    /// Apple's, and those of the file that the settings name.
+    fileprivate init(_ settings: AppleSettings) throws(UnusableSetting) {
+        guard let file = settings.rootCertificates else {
+            self = .apple
+            return
+        }
+        do {
+            self = try TrustRoots.apple.adding(contentsOf: Array(try Data(contentsOf: URL(filePath: file))))
+        } catch {
+            throw UnusableSetting("The root certificates in \(file) can't be used: \(error)")
+        }
+    }
+}
+
+extension AppStoreConnection {
+    fileprivate init(_ settings: AppleSettings) throws(UnusableSetting) {
+        do {
+            try self.init(
+                concurrency: settings.concurrency, connectTimeout: settings.connectTimeout, timeout: settings.timeout,
+                certificateAuthorities: settings.certificateAuthorities)
+        } catch {
+            throw UnusableSetting("The connection to Apple can't be set up: \(error)")
+        }
+    }
+}
+
+extension VerifyReceiptSettings {
+    fileprivate init(_ settings: AppleSettings) {
+        self.init()
+        production = settings.verifyReceiptProduction
+        sandbox = settings.verifyReceiptSandbox
+        timeout = settings.timeout
+        concurrency = settings.concurrency
+        requestsPerSecond = settings.requestsPerSecond
+        retries.attempts = settings.attempts
+    }
+}
+
+extension ServerAPISettings {
+    fileprivate init(_ settings: AppleSettings) {
+        self.init()
+        production = settings.serverAPIProduction
+        sandbox = settings.serverAPISandbox
+        timeout = settings.timeout
+        concurrency = min(concurrency, settings.concurrency)
+        retries.attempts = settings.attempts
+    }
+}

@@ -1,0 +1,139 @@
+package import AppStore
+import Foundation
+package import Reconciliation
+
+/// What Apple sends, turned into the types of the rules. The only place that knows both.
+extension ReceiptVerdict {
+    /// - Parameter now: the moment that the run takes for the present.
+    init(_ outcome: VerifyReceiptOutcome, now: Date) {
+        self =
+            switch outcome {
+            case .genuine(let answer): Self.verdict(on: answer, now: now)
+            case .notGenuine(let status): .problem(.notGenuine, "Apple says it is not genuine (status \(status))")
+            case .malformedOrOutage(let status):
+                .problem(.malformed, "Apple says it is malformed (status \(status)), or was out of order")
+            case .tryAgain(let why): .problem(ReceiptProblem(why), why.text)
+            case .needsConfiguration(let what): .problem(.needsConfiguration, what)
+            case .accountGone:
+                .problem(.accountGone, "Apple says the customer's account is gone (status 21010)")
+            case .notTried: .notTried
+            }
+    }
+
+    private static func verdict(on answer: VerifiedReceiptAnswer, now: Date) -> ReceiptVerdict {
+        switch VerifiedReceipt.reading(answer, source: .verifyReceipt, now: now) {
+        case .success(let receipt): .verified(receipt)
+        case .failure(let flaw): .problem(.unreadableAnswer, flaw.text)
+        }
+    }
+}
+
+/// Why what a proof says can't be used, in a sentence.
+struct ProofFlaw: Error, CustomStringConvertible {
+    let text: String
+
+    var description: String { text }
+}
+
+extension VerifiedReceipt {
+    /// What an answer of Apple's, or a receipt in the shape of one, says.
+    static func reading(
+        _ answer: VerifiedReceiptAnswer, source: Source, now: Date
+    ) -> Result<VerifiedReceipt, ProofFlaw> {
+        guard let environment = Environment(rawValue: answer.environment) else {
+            return .failure(ProofFlaw(text: "it names an environment that is not known"))
+        }
+        var receipt = VerifiedReceipt(
+            environment: environment, bundleID: nil, transactions: [], verifiedAt: now,
+            unreadable: answer.unusableRows)
+        if let found = answer.bundleID {
+            guard let bundleID = BundleID(found) else {
+                return .failure(ProofFlaw(text: "it names a bundle id that can't be one"))
+            }
+            receipt.bundleID = bundleID
+        }
+        if !answer.isFlat { receipt.madeAt = answer.receiptCreationDate }
+        for row in answer.transactions {
+            guard let transaction = Transaction(row) else {
+                receipt.unreadable.append("a transaction has an id or a product id that can't be one")
+                continue
+            }
+            receipt.transactions.append(VerifiedTransaction(transaction, source: source))
+        }
+        return .success(receipt)
+    }
+
+    /// What one signed transaction says. What Xcode and local tests sign counts as sandbox: nobody paid.
+    init(_ signed: SignedTransaction, source: Source, now: Date) throws {
+        let bundleID = try signed.bundleID.map { text in
+            guard let bundleID = BundleID(text) else { throw ProofFlaw(text: "it names a bundle id that can't be one") }
+            return bundleID
+        }
+        self.init(
+            environment: signed.environment == Environment.production.rawValue ? .production : .sandbox,
+            bundleID: bundleID,
+            transactions: [VerifiedTransaction(try Transaction(signed), source: source)], verifiedAt: now)
+    }
+}
+
+extension ReceiptProblem {
+    init(_ why: TryAgain) {
+        self =
+            switch why {
+            case .unreadable: .unreadableAnswer
+            case .noAnswer, .sandboxDown: .appleUnreachable
+            case .http, .waitTooLong, .busy, .unknownStatus, .noEnvironment: .tryAgain
+            }
+    }
+}
+
+extension Transaction {
+    /// - Throws: `ProofFlaw`, or AppStore's `UnusableTransaction`, when it can't be used.
+    package init(_ signed: SignedTransaction) throws {
+        guard let transaction = Transaction(try signed.transaction()) else {
+            throw ProofFlaw(text: "the transaction has an id or a product id that can't be one")
+        }
+        self = transaction
+    }
+
+    /// Nothing when an id is none of Apple's.
+    package init?(_ row: AppStoreTransaction) {
+        guard let id = TransactionID(row.transactionID), let productID = ProductID(row.productID) else { return nil }
+        var originalID: TransactionID?
+        if let text = row.originalTransactionID {
+            guard let known = TransactionID(text) else { return nil }
+            originalID = known
+        }
+        self.init(
+            id: id, originalID: originalID, productID: productID, quantity: row.quantity,
+            purchasedAt: row.purchaseDate)
+        originalPurchasedAt = row.originalPurchaseDate
+        expiresAt = row.expiresDate
+        refundedAt = row.cancellationDate
+        refundReason = row.cancellationReason
+        ownership = row.ownershipType
+        isTrial = row.isTrialPeriod
+        isUpgraded = row.isUpgraded
+        webOrderLineItemID = row.webOrderLineItemID
+        // One that is no UUID occurs, and stays as it is.
+        appAccountToken = row.appAccountToken.map { AppAccountToken.normalized($0) ?? $0 }
+        storefront = row.storefront
+        productType = row.productType.flatMap(ProductType.init(applesWord:))
+        if let milliunits = row.priceMilliunits, let currency = row.currency.flatMap(CurrencyCode.init) {
+            price = Money(milliunits: milliunits, currency: currency)
+        }
+    }
+}
+
+extension ProductType {
+    /// In the words of signed transactions; nothing for a word that Apple may add.
+    fileprivate init?(applesWord word: String) {
+        switch word {
+        case "Consumable": self = .consumable
+        case "Non-Consumable": self = .nonConsumable
+        case "Auto-Renewable Subscription": self = .autoRenewable
+        case "Non-Renewing Subscription": self = .nonRenewing
+        default: return nil
+        }
+    }
+}
