@@ -2,50 +2,50 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-SWIFT_BUILD := .ci/with-swift swift build
+SWIFT_BUILD := scripts/with-swift swift build
 
 .PHONY: demo world chaos test fuzz bench lint install clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
 # and leaves its report under .build/demo/reports/latest/.
 demo:
-	@.ci/install-packages demo
-	@.ci/demo
+	@scripts/install-packages demo
+	@scripts/demo
 
 # Night after night, beside the truth: `make world SEED=2 CUSTOMERS=20000 NIGHTS=30`.
 world:
-	@.ci/install-packages demo
-	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" .ci/world
+	@scripts/install-packages demo
+	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" scripts/world
 
 # The job under fire, each time compared with an undisturbed night: `make chaos SEED=1 POINTS=200`. SCENARIO=name and
 # POINT=number play one of them.
 chaos:
-	@.ci/install-packages chaos
-	@SEED="$(SEED)" POINTS="$(POINTS)" SCENARIO="$(SCENARIO)" POINT="$(POINT)" .ci/chaos
+	@scripts/install-packages chaos
+	@SEED="$(SEED)" POINTS="$(POINTS)" SCENARIO="$(SCENARIO)" POINT="$(POINT)" scripts/chaos
 
 # Every test: Swift, SQL, formatting.
 test:
-	@.ci/install-packages test
-	@.ci/test
+	@scripts/install-packages test
+	@scripts/test
 
 # What strangers write, made up by libFuzzer under the address sanitizer: `make fuzz FUZZ=jws RUNS=10000000 SEED=2`.
 # INPUT=file gives a decoder one input again.
 fuzz:
-	@.ci/install-packages build
-	@FUZZ="$(FUZZ)" RUNS="$(RUNS)" SEED="$(SEED)" INPUT="$(INPUT)" .ci/fuzz
+	@scripts/install-packages build
+	@FUZZ="$(FUZZ)" RUNS="$(RUNS)" SEED="$(SEED)" INPUT="$(INPUT)" scripts/fuzz
 
 # The benchmarks, each beside a limit taken in the same run: a table, and .build/bench/results.json.
 # BENCH=name runs one of them; BENCH=peers PEERS=FILE plays nights beside other programs by a script.
 bench:
-	@.ci/install-packages bench
-	@PEERS="$(PEERS)" PEERS_OPTIONS="$(PEERS_OPTIONS)" .ci/bench $(BENCH)
+	@scripts/install-packages bench
+	@PEERS="$(PEERS)" PEERS_OPTIONS="$(PEERS_OPTIONS)" scripts/bench $(BENCH)
 
 lint:
-	@.ci/with-swift swift format lint --strict -r Sources Tests Package.swift
+	@scripts/with-swift swift format lint --strict -r Sources Tests Package.swift
 
 # The program is stripped, with its symbols beside it; what names a path names that of PREFIX.
 install:
-	@.ci/install-packages build
+	@scripts/install-packages build
 	$(SWIFT_BUILD) -c release --static-swift-stdlib --product iap-reconcile
 	install -D -m 755 .build/release/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
 	objcopy --only-keep-debug "$(DESTDIR)$(PREFIX)/bin/iap-reconcile" "$(DESTDIR)$(PREFIX)/bin/iap-reconcile.debug"

@@ -121,7 +121,7 @@ let package = Package(
     ]
 )
 
-// Set by .ci/fuzz, which builds the decoders with coverage and sanitizer into a folder of their own. The configuration
+// Set by scripts/fuzz, which builds the decoders with coverage and sanitizer into a folder of their own. The configuration
 // then comes as a library, since no program can be linked into another.
 if Context.environment["IAP_FUZZING"] != nil {
     package.products = []

@@ -3,7 +3,7 @@
 -- pg_hba.conf know them by their system user.
 --
 --   iap_job      the nightly job
---   iap_app      an app's own server: calls four functions and sees no table
+--   iap_app      an app's own server: calls six functions and sees no table
 --   iap_support  the support desk: reads all but the payloads of receipts, ends cases, and takes that back
 --   iap_finance  reads the views in schema finance
 --   iap_privacy  erases a person's data on request

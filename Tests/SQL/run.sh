@@ -20,7 +20,7 @@ finish() {
     status=$?
     trap '' INT TERM HUP
     if [ -n "$cluster" ]; then
-        "$root/.ci/private-cluster" stop "$cluster"
+        "$root/scripts/private-cluster" stop "$cluster"
         rm -f "$cluster.schema"
     fi
     exit "$status"
@@ -29,7 +29,7 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-cluster=$("$root/.ci/private-cluster" start)
+cluster=$("$root/scripts/private-cluster" start)
 export PGHOST=$cluster PGUSER=postgres PGOPTIONS='-c client_min_messages=warning -c timezone=UTC'
 unset PGPORT PGDATABASE PGSERVICE PGSERVICEFILE PGPASSWORD PGHOSTADDR PGSSLMODE
 

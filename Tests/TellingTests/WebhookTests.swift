@@ -32,11 +32,11 @@ import Testing
         #expect(body.contains("The database can't be reached.") && !body.contains("figures"))
     }
 
-    @Test func aReceiverChecksTheSignatureAsTheREADMEShows() async throws {
+    @Test func aReceiverChecksTheSignatureAsTheDocumentsShow() async throws {
         let request = try #require(
             try await received(News.complete(), { _, connection in connection.respond() }).first)
-        let readme = try String(contentsOf: PackageRoot.folder.appending(path: "README.md"), encoding: .utf8)
-        let example = try #require(readme.firstMatch(of: /```python\n(?<code>(?s).*?is_genuine.*?)```/)?.code)
+        let document = try String(contentsOf: PackageRoot.folder.appending(path: "docs/operate.md"), encoding: .utf8)
+        let example = try #require(document.firstMatch(of: /```python\n(?<code>(?s).*?is_genuine.*?)```/)?.code)
         func verdict(_ body: Data) async throws -> String {
             let headers = ["webhook-id", "webhook-timestamp", "webhook-signature"].map {
                 ($0, request.header($0) ?? "")
