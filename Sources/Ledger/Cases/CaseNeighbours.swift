@@ -42,7 +42,7 @@ struct CaseNeighbours {
             FROM sightings
             LEFT JOIN LATERAL (
                 SELECT user_id
-                FROM iap.black
+                FROM \(stored: .black)
                 WHERE black.transaction_id = sightings.transaction_id AND black.bundle_id = sightings.bundle_id
                     AND black.environment = sightings.environment
                 OFFSET 0

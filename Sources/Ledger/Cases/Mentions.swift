@@ -18,7 +18,7 @@ extension LedgerSession {
                 FROM iap.uploads
                 WHERE transaction_id = ANY (\(page.map(\.key.id.text)))
             ) AS named
-            JOIN iap.receipts USING (bucket, receipt_id)
+            JOIN \(stored: .receipts) USING (bucket, receipt_id)
             WHERE number <= \(Int64(CaseFacts.most + 1))
                 AND (receipts.verified_at IS NOT NULL OR receipts.error_code = 'no_transactions')
             ORDER BY named.first_uploaded_at, receipt_id

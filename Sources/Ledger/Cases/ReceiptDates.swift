@@ -25,7 +25,7 @@ extension LedgerSession {
         var dates = ReceiptDates()
         guard !sightings.isEmpty else { return dates }
         // A dry run's own word stands in the shadow, that of earlier nights in the table.
-        for table: SQL in isShadowed ? ["iap.receipts", "receipts"] : ["iap.receipts"] {
+        for table: SQL in isShadowed ? ["\(stored: .receipts)", "receipts"] : ["\(stored: .receipts)"] {
             try await addReceiptDates(of: sightings, in: table, to: &dates)
         }
         return dates

@@ -25,9 +25,9 @@ extension LedgerSession {
             let held = try await connection.query(
                 """
                 SELECT DISTINCT sightings.bucket, sightings.receipt_id
-                FROM iap.moves
+                FROM \(stored: .moves)
                 CROSS JOIN audit.frontier
-                JOIN iap.sightings USING (transaction_id, bundle_id, environment)
+                JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
                 WHERE moves.kind = 'revoked' AND move_id > coalesce(lower(gaps) - 1, upto)
                     AND iap.is_beyond(move_id, upto, gaps)
                 ORDER BY sightings.bucket, sightings.receipt_id
@@ -40,7 +40,7 @@ extension LedgerSession {
     private func watchAgain(_ held: [Row], at now: Date) async throws -> Int {
         try await connection.execute(
             """
-            UPDATE iap.receipts
+            UPDATE \(stored: .receipts)
             SET state = 'watched', next_attempt_at = \(now),
                 seal = audit.receipt_seal(
                     receipts.bucket, receipts.receipt_id, bundle_id, user_id, payload_sha256, order_id,
@@ -60,8 +60,8 @@ extension LedgerSession {
         try await connection.query(
             """
             SELECT DISTINCT sightings.bucket, sightings.receipt_id
-            FROM iap.transactions
-            JOIN iap.sightings USING (transaction_id, bundle_id, environment)
+            FROM \(stored: .transactions)
+            JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
             WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
                 AND purchased_at >= coalesce(\(app.since as Date?), '-infinity')
                 AND reason IN ('sandbox', 'before_start') AND refunded_at IS NULL

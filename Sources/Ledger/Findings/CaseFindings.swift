@@ -34,7 +34,7 @@ extension LedgerSession {
         let devices: [Int64: String] = try await connection.query(
             """
             SELECT receipt_id, device::text AS device
-            FROM iap.receipts
+            FROM \(stored: .receipts)
             WHERE bucket = ANY (\(receiptIDs.distinctBuckets))
                 AND receipt_id = ANY (\(receiptIDs.sorted()))
                 AND device IS NOT NULL

@@ -44,7 +44,7 @@ extension LedgerSession {
             ) AS crowd (bundle_id, nth_newest, begins)
             LEFT JOIN LATERAL (
                 SELECT true AS is_alive
-                FROM iap.transactions
+                FROM \(stored: .transactions)
                 WHERE place = 'black' AND bundle_id = crowd.bundle_id AND delivered_by <> 'resolved'
                     AND delivered_at >= crowd.nth_newest AND purchased_at >= crowd.nth_newest
                 ORDER BY delivered_at DESC
@@ -54,7 +54,7 @@ extension LedgerSession {
                 SELECT max(purchased_at) AS purchased_at
                 FROM (
                     SELECT purchased_at
-                    FROM iap.transactions
+                    FROM \(stored: .transactions)
                     WHERE heard.is_alive IS NULL AND place = 'black' AND bundle_id = crowd.bundle_id
                         AND delivered_by <> 'resolved' AND delivered_at >= crowd.begins
                     ORDER BY delivered_at DESC
@@ -84,7 +84,7 @@ extension LedgerSession {
         let ends = (crowds.map(\.newest).max() ?? .distantPast) + Crowd.late
         return """
             SELECT transaction_id, bundle_id, environment, product_id, purchased_at, delivered_at
-            FROM iap.transactions
+            FROM \(stored: .transactions)
             WHERE place = 'black' AND delivered_at >= \(from) AND delivered_at < \(ends) AND purchased_at >= \(from)
                 AND bundle_id = ANY (\(crowds.map(\.bundleID.text)))
             ORDER BY delivered_at DESC
@@ -116,7 +116,7 @@ extension LedgerSession {
             ), delivered AS (
                 SELECT bought.bundle_id, bought.product_id, bought.purchased_at, told.device, false AS is_silence
                 FROM (\(Self.deliveries(of: crowds, from: from))) AS bought
-                \(Self.device(of: "bought", in: "iap.sightings"))
+                \(Self.device(of: "bought", in: "\(stored: .sightings)"))
             ), counted AS (
                 SELECT
                     bundle_id, dimension, value, count(*) AS cases, count(DISTINCT customer) AS customers, 0 AS delivered
@@ -157,7 +157,7 @@ extension LedgerSession {
         LEFT JOIN LATERAL (
             SELECT receipts.device
             FROM \(sightings) AS seen
-            JOIN iap.receipts USING (bucket, receipt_id)
+            JOIN \(stored: .receipts) USING (bucket, receipt_id)
             WHERE seen.transaction_id = \(purchase).transaction_id AND seen.bundle_id = \(purchase).bundle_id
                 AND seen.environment = \(purchase).environment AND receipts.device IS NOT NULL
             ORDER BY seen.uploaded_at DESC, seen.receipt_id DESC

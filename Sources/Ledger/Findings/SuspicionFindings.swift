@@ -28,13 +28,13 @@ extension LedgerSession {
             """
             WITH disputed AS (
                 SELECT transaction_id, bundle_id, environment
-                FROM iap.black
+                FROM \(stored: .black)
                 JOIN iap.orders USING (bundle_id, order_id)
                 WHERE delivered_at >= \(since) AND delivered_by = 'claim' AND orders.user_id <> black.user_id
                 UNION
                 SELECT transaction_id, bundle_id, environment
-                FROM iap.black
-                JOIN iap.sightings USING (transaction_id, bundle_id, environment)
+                FROM \(stored: .black)
+                JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
                 WHERE delivered_at >= \(since) AND delivered_by = 'claim' AND sightings.user_id <> black.user_id
             )
             SELECT
@@ -43,13 +43,13 @@ extension LedgerSession {
                 coalesce(orders.user_id, first_upload.user_id) AS likely_user_id,
                 ARRAY[coalesce(orders.user_id, first_upload.user_id), black.user_id] AS user_ids
             FROM disputed
-            JOIN iap.black USING (transaction_id, bundle_id, environment)
+            JOIN \(stored: .black) USING (transaction_id, bundle_id, environment)
             LEFT JOIN iap.orders
                 ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id
                 AND orders.user_id <> black.user_id
             LEFT JOIN LATERAL (
                 SELECT user_id
-                FROM iap.sightings
+                FROM \(stored: .sightings)
                 WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
                     AND sightings.environment = black.environment AND sightings.user_id IS NOT NULL
                 ORDER BY is_named DESC, uploaded_at, receipt_id
@@ -74,7 +74,7 @@ extension LedgerSession {
                 SELECT
                     transaction_id, bundle_id, environment, product_id, delivered_at AS first_seen_at, storefront,
                     array_remove(ARRAY[user_id], NULL) AS user_ids
-                FROM iap.black
+                FROM \(stored: .black)
                 WHERE bundle_id = \(app.bundleID.text) AND delivered_at >= \(since) AND storefront IS NOT NULL
                     AND storefront <> ALL (\(app.storefronts.sorted()))
                 ORDER BY delivered_at, transaction_id
@@ -107,7 +107,7 @@ extension LedgerSession {
         try await connection.forEachRow(
             """
             SELECT receipt_id, bundle_id, transaction_id, user_id, submitted_at, uploads_left_out
-            FROM iap.receipts
+            FROM \(stored: .receipts)
             WHERE uploads_left_out > 0 AND submitted_at >= \(since)
             ORDER BY submitted_at, receipt_id
             """

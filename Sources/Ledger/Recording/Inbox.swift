@@ -21,7 +21,7 @@ extension LedgerSession {
             try await connection.query(
                 """
                 SELECT bucket::bigint AS bucket, count(*) AS due
-                FROM iap.receipts
+                FROM \(stored: .receipts)
                 WHERE next_attempt_at <= \(now)
                 GROUP BY receipts.bucket
                 """
@@ -46,7 +46,7 @@ extension LedgerSession {
                 """
                 WITH chosen AS (
                     SELECT bucket, receipt_id, payload_sha256
-                    FROM iap.receipts
+                    FROM \(stored: .receipts)
                     WHERE \(isAmongThem) AND next_attempt_at IS NOT NULL AND next_attempt_at <= \(now)
                         AND payload_sha256 > \(after)
                     ORDER BY payload_sha256
@@ -61,7 +61,7 @@ extension LedgerSession {
                     FROM chosen
                     -- By the primary key, however small the inbox is: for each batch a scan reads all of it.
                     CROSS JOIN LATERAL (
-                        SELECT * FROM iap.receipts AS found
+                        SELECT * FROM \(stored: .receipts) AS found
                         WHERE found.bucket = chosen.bucket AND found.receipt_id = chosen.receipt_id
                         OFFSET 0
                     ) AS receipts

@@ -38,9 +38,9 @@ extension LedgerSession {
                 SELECT
                     clock_timestamp() AS server, latest.run_id, latest.as_of,
                     EXISTS (SELECT FROM iap.rehearsal) AS is_rehearsal,
-                    (SELECT max(finished_at) FROM iap.runs WHERE state = 'complete') AS complete_at
+                    (SELECT max(finished_at) FROM \(stored: .runs) WHERE state = 'complete') AS complete_at
                 FROM (VALUES (true)) AS always (is_there)
-                LEFT JOIN (SELECT run_id, as_of FROM iap.runs ORDER BY as_of DESC, run_id DESC LIMIT 1) AS latest
+                LEFT JOIN (SELECT run_id, as_of FROM \(stored: .runs) ORDER BY as_of DESC, run_id DESC LIMIT 1) AS latest
                     ON true
                 """)
             let host = before.addingTimeInterval(Date().timeIntervalSince(before) / 2)
@@ -64,8 +64,8 @@ extension LedgerSession {
                 WITH marked AS (
                     INSERT INTO iap.rehearsal
                     SELECT
-                    WHERE NOT EXISTS (SELECT FROM iap.runs) AND NOT EXISTS (SELECT FROM iap.receipts)
-                        AND NOT EXISTS (SELECT FROM iap.transactions) AND NOT EXISTS (SELECT FROM iap.orders)
+                    WHERE NOT EXISTS (SELECT FROM \(stored: .runs)) AND NOT EXISTS (SELECT FROM \(stored: .receipts))
+                        AND NOT EXISTS (SELECT FROM \(stored: .transactions)) AND NOT EXISTS (SELECT FROM iap.orders)
                     ON CONFLICT DO NOTHING
                     RETURNING is_only
                 )

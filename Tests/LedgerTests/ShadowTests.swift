@@ -1,0 +1,43 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// A statement of the night names either what a dry run shadows (`transactions`) or, past the shadow and on purpose,
+/// what is stored (`\(stored: .transactions)`). One forgotten name would make a dry run write, or read what is stale.
+@Suite struct ShadowTests {
+    /// The folders whose statements no dry run carries out.
+    private static let othersFolders = [
+        "Examining", "Importing", "Integrity", "Retention", "Sales", "Schema", "Sources", "SupportDesk",
+    ]
+    private static let shadowed = StoredTable.allCases.map(\.rawValue).joined(separator: "|")
+
+    @Test func theNightsStatementsNameNoTablePastItsShadowByAccident() throws {
+        let folder = PackageRoot.folder.appending(path: "Sources/Ledger")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        let name = try Regex("(^|[^:'\\w])iap\\.(\(Self.shadowed))\\b(?!\\()")
+        var looked = 0
+        for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+            let parts = file.pathComponents
+            guard file.lastPathComponent != "DryRun.swift", !Self.othersFolders.contains(parts[parts.count - 2])
+            else { continue }
+            looked += 1
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+            where !line.drop(while: \.isWhitespace).hasPrefix("///") {
+                #expect(!line.contains(name), "\(file.lastPathComponent): \(line)")
+            }
+        }
+        #expect(looked > 20)
+    }
+
+    /// The functions that the night calls write by the caller's search path.
+    @Test(arguments: ["04_places", "07_night"])
+    func theNightsFunctionsWriteToNoTablePastItsShadow(file: String) throws {
+        let sql = try String(
+            contentsOf: PackageRoot.folder.appending(path: "sql/migrations/0001_ledger/\(file).sql"), encoding: .utf8)
+        let write = try Regex("(INSERT INTO|UPDATE|DELETE FROM)\\s+iap\\.(\(Self.shadowed))\\b")
+        #expect(!sql.contains(write))
+        #expect(sql.contains("INSERT INTO"))
+    }
+}
