@@ -15,7 +15,7 @@ let mostReconnects = 3
 func retrying<Value>(
     patience: TimeInterval, regain: (String) async throws -> Void, _ step: () async throws -> Value
 ) async throws -> Value {
-    let deadline = ContinuousClock.now + .seconds(patience)
+    var backoff = DatabaseBackoff(within: patience, pause: 0.1...0.5)
     var losses = 0
     var lost: String?
     while true {
@@ -25,8 +25,8 @@ func retrying<Value>(
             return try await step()
         } catch let error as LedgerError {
             switch error {
-            case .conflict where ContinuousClock.now < deadline:
-                try await Task.sleep(for: .seconds(Double.random(in: 0.1...0.5)))
+            case .conflict:
+                guard await backoff.mayTryAgain() else { throw error }
             case .connectionLost(let why) where patience > 0 && losses < mostReconnects && lost == nil:
                 losses += 1
                 lost = why
@@ -40,30 +40,25 @@ func retrying<Value>(
 package func retryingConflicts<Value>(
     for seconds: TimeInterval = 10, _ body: () async throws(LedgerError) -> Value
 ) async throws(LedgerError) -> Value {
-    let deadline = ContinuousClock.now + .seconds(seconds)
-    var longest = 0.1
-    while ContinuousClock.now < deadline {
+    var backoff = DatabaseBackoff(within: seconds, pause: 0...0.1, growingTo: 2)
+    while true {
         do {
             return try await body()
         } catch {
-            guard case .conflict = error else { throw error }
-            try? await Task.sleep(for: .seconds(Double.random(in: 0...longest)))
-            longest = min(longest * 2, 2)
+            guard case .conflict = error, await backoff.mayTryAgain() else { throw error }
         }
     }
-    return try await body()
 }
 
 extension LedgerSession {
     /// Connects again, trying for that many seconds.
     func reconnect(within seconds: TimeInterval) async throws(LedgerError) {
-        let deadline = ContinuousClock.now + .seconds(seconds)
+        var backoff = DatabaseBackoff(within: seconds, pause: 1...1)
         while true {
             do {
                 return try await reconnect()
             } catch .connectionLost(let why) {
-                guard ContinuousClock.now < deadline, !Task.isCancelled else { throw .connectionLost(why) }
-                try? await Task.sleep(for: .seconds(1))
+                guard await backoff.mayTryAgain() else { throw .connectionLost(why) }
             }
         }
     }

@@ -67,12 +67,9 @@ struct Sweeper {
 
     /// A claim takes milliseconds: what is locked for longer is left to the next night.
     private func storeAgain(_ cases: [AssessedCase]) async throws(LedgerError) -> [AssessedCase] {
-        let deadline = ContinuousClock.now + .seconds(min(2, night.settings.patience))
+        var backoff = DatabaseBackoff(within: min(2, night.settings.patience), pause: 0.1...0.1)
         var left = cases
-        while !left.isEmpty, ContinuousClock.now < deadline {
-            try? await Task.sleep(for: .milliseconds(100))
-            left = try await store(left)
-        }
+        while !left.isEmpty, await backoff.mayTryAgain() { left = try await store(left) }
         return left
     }
 }

@@ -16,7 +16,7 @@ struct WorkerPool {
         _ session: LedgerSession, buckets: [Int: Int], due: () async throws -> [Int: Int]
     ) async throws {
         var remaining = buckets
-        let deadline = ContinuousClock.now + .seconds(min(Self.courtesy, night.settings.patience))
+        var backoff = DatabaseBackoff(within: min(Self.courtesy, night.settings.patience), pause: 0.2...0.2)
         while !remaining.isEmpty, !night.isEnding {
             let before = night.receipts.left
             night.offer(remaining)
@@ -28,8 +28,7 @@ struct WorkerPool {
             try await pass(workers: min(night.settings.connections, remaining.count))
             if night.receipts.left >= before {
                 // Runs that share the inbox get in each other's way for a moment: what one leaves, another may have left.
-                guard night.settings.workers == .shared, ContinuousClock.now < deadline else { return }
-                try await Task.sleep(for: .milliseconds(200))
+                guard night.settings.workers == .shared, await backoff.mayTryAgain() else { return }
             }
             remaining = try await due()
         }

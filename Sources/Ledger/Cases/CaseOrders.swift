@@ -175,7 +175,8 @@ extension LedgerSession {
     private func deliveredOrders(among orders: [OrderRow]) async throws -> Set<[String]> {
         guard !orders.isEmpty else { return [] }
         let rows = try await connection.query(
-            "SELECT bundle_id, order_id FROM \(stored: .black) WHERE order_id = ANY (\(Set(orders.map(\.id)).sorted()))")
+            "SELECT bundle_id, order_id FROM \(stored: .black) WHERE order_id = ANY (\(Set(orders.map(\.id)).sorted()))"
+        )
         return Set(try rows.map { [try $0.decode("bundle_id"), try $0.decode("order_id")] })
     }
 }

@@ -48,16 +48,13 @@ public final class LedgerSession {
     public static func connect(
         _ settings: LedgerSettings, waiting seconds: TimeInterval = 0
     ) async throws(LedgerError) -> LedgerSession {
-        let deadline = ContinuousClock.now + .seconds(seconds)
+        var backoff = DatabaseBackoff(within: seconds, pause: 1...1)
         while true {
             do {
                 return try await open(settings)
             } catch {
                 let isPassing = [.cannotConnectNow, .tooManyConnections].contains(error.sqlState)
-                guard isPassing, ContinuousClock.now < deadline, !Task.isCancelled else {
-                    throw LedgerError(translating: error)
-                }
-                try? await Task.sleep(for: .seconds(1))
+                guard isPassing, await backoff.mayTryAgain() else { throw LedgerError(translating: error) }
             }
         }
     }
