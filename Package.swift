@@ -58,7 +58,10 @@ let package = Package(
         // The page's style and script, compiled in: a report needs no file but itself.
         room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
         room("Telling", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
-        room("AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "CZlib", "PostgreSQL"]),
+        // Test keys and certificates, compiled in; .ci/simulator-keys makes them.
+        room(
+            "AppStoreSimulator", ["CMicroHTTPD", "COpenSSL", "CZlib", "PostgreSQL"],
+            resources: [.embedInCode("Keys")]),
         .executableTarget(
             name: "IAPReconcile",
             dependencies: [
