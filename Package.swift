@@ -67,7 +67,10 @@ let package = Package(
         // The page's style and script, compiled in: a report needs no file but itself.
         room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
         room("Telling", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
-        room("AppStoreSimulator", ["CivilTime", "CMicroHTTPD", "COpenSSL", "CZlib", "PostgreSQL"]),
+        // Test keys and certificates, compiled in; scripts/simulator-keys makes them.
+        room(
+            "AppStoreSimulator", ["CivilTime", "CMicroHTTPD", "COpenSSL", "CZlib", "PostgreSQL"],
+            resources: [.embedInCode("Keys")]),
         .executableTarget(
             name: "IAPReconcile",
             dependencies: [

@@ -49,7 +49,7 @@ extension SimulatedAppStore {
             return .rateLimited(until: until.unixMilliseconds)
         }
         let api = ServerAPI(
-            signer: PayloadSigner(signer.chains.payloads), records: admitted.records, app: app,
+            signer: PayloadSigner(signer.keys.payloads), records: admitted.records, app: app,
             environment: environment, now: now())
         return meetingFault(api.answer(to: request), of: .serverAPI, admitted)
     }

@@ -2,7 +2,7 @@ public import Foundation
 import Synchronization
 
 /// Apple's side: `verifyReceipt` and the App Store Server API of production and sandbox over HTTP on 127.0.0.1, with
-/// faults. What it answers depends on the seed, the request, the records and the clock alone.
+/// faults. What it answers depends on the seed, the keys, the request, the records and the clock alone.
 public final class SimulatedAppStore: Sendable {
     /// Where the store answers.
     public struct Addresses: Hashable, Sendable {
@@ -41,17 +41,19 @@ public final class SimulatedAppStore: Sendable {
     let signer: ReceiptSigner
     let state: Mutex<State>
     /// The only key that the App Store Server API accepts.
-    public let apiKey: APIKey
+    public var apiKey: APIKey { signer.keys.api }
 
     /// - Parameters:
-    ///   - seed: makes receipts, faults and delays what they are; a store reads only receipts of its own seed.
+    ///   - seed: makes receipts, faults and delays what they are.
+    ///   - keys: a store reads only receipts that were signed with its own.
     ///   - outageAfter: so many requests are answered, and every later one with 503.
     ///   - rateLimits: of the App Store Server API.
     ///   - now: the moment that the store takes for the present. Tokens and rate limits go by the real time, as the
     ///     client's do.
     public init(
-        seed: UInt64, records: StoreRecords = StoreRecords(), faults: Faults = .none, latency: Latency? = nil,
-        outageAfter: Int? = nil, rateLimits: RateLimits = .none, now: @escaping @Sendable () -> Date = { Date() }
+        seed: UInt64, keys: TestKeys = .usual, records: StoreRecords = StoreRecords(), faults: Faults = .none,
+        latency: Latency? = nil, outageAfter: Int? = nil, rateLimits: RateLimits = .none,
+        now: @escaping @Sendable () -> Date = { Date() }
     ) {
         self.seed = seed
         self.faults = faults
@@ -59,8 +61,7 @@ public final class SimulatedAppStore: Sendable {
         self.outageAfter = outageAfter
         self.now = now
         rateGate = RateGate(rateLimits)
-        signer = ReceiptSigner(seed: seed)
-        apiKey = APIKey(seed: seed)
+        signer = ReceiptSigner(seed: seed, keys: keys)
         state = Mutex(State(records: records))
     }
 
@@ -97,8 +98,8 @@ public final class SimulatedAppStore: Sendable {
         signer.encode(receipt)
     }
 
-    /// The roots of what the store signs, in PEM, for clients to trust; the same for every store of the seed.
-    public var rootCertificatesPEM: String { signer.chains.rootsPEM }
+    /// The roots of what the store signs, in PEM, for clients to trust; the same for every store of the same keys.
+    public var rootCertificatesPEM: String { signer.keys.rootsPEM }
 
     /// Changes what the store knows beside the receipts: apps, refunds, subscriptions, deleted accounts.
     public func update(_ change: (inout StoreRecords) -> Void) {

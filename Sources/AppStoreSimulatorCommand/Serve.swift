@@ -11,7 +11,7 @@ enum Serve {
 
           --port N               port for HTTP; 0, the default, takes a free one
           --port-file FILE       write the port there
-          --tls                  answer over HTTPS as well, with a certificate authority made on the spot;
+          --tls                  answer over HTTPS as well, with a certificate that is made for tests;
                                  its URL is the second line on standard output
           --tls-port N           port for HTTPS; 0, the default, takes a free one
           --ca-out FILE          write the certificate authority there, in PEM

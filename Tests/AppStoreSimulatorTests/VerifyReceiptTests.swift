@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func refusesWhatIsNoReceiptOfItsOwn() async throws {
-        let foreign = SimulatedAppStore(seed: 8).makeReceipt(receipt([consumable("370000000000001")]))
+        let foreign = SimulatedAppStore(seed: 7, keys: .stranger).makeReceipt(receipt([consumable("370000000000001")]))
         try await withStore(store) { addresses async throws -> Void in
             let url = addresses.productionVerifyReceipt
             #expect(try await Client.verify(foreign, at: url).code == 21003)

@@ -1,6 +1,5 @@
-import Foundation
-
-/// A certificate authority made on the spot, and a server's key and certificate for localhost that it signed.
+/// A server's key and certificate for localhost, and the certificate authority that signed it, whose own key nobody has.
+/// They come with the simulator as `TestKeys` do.
 struct ServerCredentials: Sendable {
     let keyPEM: String
     let certificatePEM: String
@@ -8,20 +7,9 @@ struct ServerCredentials: Sendable {
     let authorityPEM: String
 
     init() {
-        var random = SystemRandomNumberGenerator()
-        let authorityKey = SigningKey(.p256, SeededRandom(seed: random.next()))
-        let serverKey = SigningKey(.p256, SeededRandom(seed: random.next()))
-        let now = Date()
-        let validity = now.addingTimeInterval(-86_400)..<now.addingTimeInterval(30 * 86_400)
-        let authority = Certificate(
-            Certificate.Name(common: "App Store Simulator CA"), serial: 1, key: authorityKey, validity: validity,
-            extensions: [.authority, .signsCertificates])
-        let server = Certificate(
-            Certificate.Name(common: "localhost"), serial: 2, key: serverKey,
-            issuer: Certificate.Issuer(name: authority.name, key: authorityKey), validity: validity,
-            extensions: [.localhost, .isServer])
-        keyPEM = serverKey.pem
-        certificatePEM = server.pem
-        authorityPEM = authority.pem
+        let file = KeyFile(PackageResources.localhost_pem)
+        keyPEM = file.key.pem
+        certificatePEM = file.leaf.pem
+        authorityPEM = file.root.pem
     }
 }

@@ -1,16 +1,15 @@
 import Foundation
 
-/// A key of the App Store Server API, which follows from a seed: as the App Store Connect of the simulator's team
-/// gives it out.
+/// A key of the App Store Server API, as the App Store Connect of the simulator's team gives it out.
 public struct APIKey: Sendable {
-    /// Of the team, whatever the seed.
+    /// Of the team.
     public static let issuerID = "69a6de7e-8b3c-47e3-a053-5b8c7c11a4d1"
-    /// Of the key, whatever the seed.
+    /// Of the key, whichever it is.
     public static let keyID = "SIMKEY2026"
-    private let key: SigningKey
+    let key: SigningKey
 
-    public init(seed: UInt64) {
-        key = SigningKey(.p256, SeededRandom(seed: seed, part: "API key"))
+    init(_ key: SigningKey) {
+        self.key = key
     }
 
     /// The private key in PEM form, as the `.p8` file holds it.

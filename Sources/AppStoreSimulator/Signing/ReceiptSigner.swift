@@ -7,12 +7,7 @@ struct ReceiptSigner: Sendable {
     private static let sha256Begin = Date(timeIntervalSince1970: 1_737_676_800)
 
     let seed: UInt64
-    let chains: SigningChains
-
-    init(seed: UInt64) {
-        self.seed = seed
-        chains = SigningChains.of(seed: seed)
-    }
+    var keys = TestKeys.usual
 
     /// Why a text is no receipt of this store.
     enum Unreadable: Error {
@@ -49,7 +44,7 @@ struct ReceiptSigner: Sendable {
     // MARK: The forms
 
     private var transactionReceipts: TransactionReceiptForm {
-        TransactionReceiptForm(chain: chains.transactionReceipts)
+        TransactionReceiptForm(keys: keys.transactionReceipts)
     }
 
     private func adamID(of receipt: SimulatedReceipt) -> Int64 {
@@ -57,17 +52,15 @@ struct ReceiptSigner: Sendable {
     }
 
     private func container(of receipt: SimulatedReceipt) -> [UInt8] {
-        let chain = chains.appReceipts
         let content = AppReceiptPayload.encode(receipt, adamID: adamID(of: receipt))
         let digest = receipt.createdAt < Self.sha256Begin ? Digest.sha1 : .sha256
-        return SignedDataContainer(signing: content, with: chain.key, digest).der(chain)
+        return SignedDataContainer.sign(content, with: keys.appReceipts, digest)
     }
 
     private func appReceipt(_ bytes: [UInt8]) throws(Unreadable) -> SimulatedReceipt {
         do {
             let container = try SignedDataContainer(der: bytes)
-            guard chains.appReceipts.key.isGenuine(container.signature, over: container.content, container.digest)
-            else { throw Unreadable.notAuthentic }
+            guard container.isSigned(by: keys.appReceipts.key) else { throw Unreadable.notAuthentic }
             return try AppReceiptPayload.decode(container.content)
         } catch let error as Unreadable {
             throw error
@@ -82,6 +75,6 @@ struct ReceiptSigner: Sendable {
         let payload = TransactionPayload(
             transaction: transaction, bundleID: receipt.bundleID, environment: receipt.environment,
             account: receipt.account, refund: nil, signedAt: receipt.createdAt)
-        return PayloadSigner(chains.payloads).sign { payload.write(to: &$0) }
+        return PayloadSigner(keys.payloads).sign { payload.write(to: &$0) }
     }
 }

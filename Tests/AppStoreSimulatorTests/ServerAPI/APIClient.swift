@@ -10,7 +10,7 @@ import Foundation
 struct APIClient {
     /// What the token says; each may be made wrong.
     struct Token {
-        var key = SigningKey(.p256, SeededRandom(seed: 7, part: "API key"))
+        var key = TestKeys.usual.api.key
         var keyID = APIKey.keyID
         var issuer = APIKey.issuerID
         var audience = "appstoreconnect-v1"

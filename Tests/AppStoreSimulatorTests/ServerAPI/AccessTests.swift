@@ -13,7 +13,7 @@ import Testing
             change(&token)
             tokens[name] = token
         }
-        add("another key") { $0.key = SigningKey(.p256, SeededRandom(seed: 8, part: "API key")) }
+        add("another key") { $0.key = TestKeys.stranger.api.key }
         add("another key id") { $0.keyID = "SIMKEY2025" }
         add("another issuer") { $0.issuer = "69a6de7e-8b3c-47e3-a053-5b8c7c11a4d2" }
         add("another audience") { $0.audience = "appstoreconnect-v2" }

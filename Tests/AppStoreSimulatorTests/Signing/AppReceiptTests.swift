@@ -29,7 +29,7 @@ import Testing
             let file = folder.appending(path: "receipt.der")
             let root = folder.appending(path: "root.pem")
             try der.write(to: file)
-            try signer.chains.rootsPEM.write(to: root, atomically: true, encoding: .utf8)
+            try signer.keys.rootsPEM.write(to: root, atomically: true, encoding: .utf8)
             let verified = try await openssl([
                 "cms", "-verify", "-inform", "DER", "-in", file.path, "-CAfile", root.path, "-purpose", "any",
                 "-attime", "\(Int(createdAt))", "-out", "/dev/null",

@@ -33,9 +33,9 @@ import Testing
         let length = blob[129..<133].reduce(0) { $0 << 8 | Int($1) }
         #expect(blob[0] == 2)
         #expect(length == blob.count - 133)
-        #expect(Array(blob[133...]) == signer.chains.transactionReceipts.leaf.der)
+        #expect(Array(blob[133...]) == signer.keys.transactionReceipts.leaf.der)
         let info = Array(try #require(Data(base64Encoded: list["purchase-info"] ?? "")))
-        let key = signer.chains.transactionReceipts.key
+        let key = signer.keys.transactionReceipts.key
         #expect(key.isGenuine(Array(blob[1..<129]), over: [2] + info, .sha1))
         #expect(!key.isGenuine(Array(blob[1..<129]), over: [3] + info, .sha1))
     }

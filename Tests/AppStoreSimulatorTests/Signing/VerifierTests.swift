@@ -10,7 +10,7 @@ import Testing
     private let roots: TrustRoots
 
     init() throws {
-        roots = try TrustRoots.apple.adding(contentsOf: signer.chains.rootsPEM.utf8)
+        roots = try TrustRoots.apple.adding(contentsOf: signer.keys.rootsPEM.utf8)
     }
 
     private var transactions: [SimulatedTransaction] {

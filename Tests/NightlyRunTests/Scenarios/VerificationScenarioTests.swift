@@ -133,7 +133,7 @@ import Testing
             let access = try #require(play.settings.apps[0].serverAPI)
             switch wrong {
             case "key":
-                let other = SimulatedAppStore(seed: 8)
+                let other = SimulatedAppStore(seed: 7, keys: .stranger)
                 play.settings.apps[0].serverAPI = ServerAPIAccess(
                     issuerID: access.issuerID, keyID: access.keyID, key: Secret(other.apiKey.privateKeyPEM))
             case "issuer":
@@ -195,8 +195,8 @@ import Testing
         try await withPlay(.verifyReceipt) { play in
             let bought = play.buy("1000000000000029")
             let number = try await play.upload(play.receipt([bought]), for: bought)
-            // A store of another seed takes this one's receipts for forged.
-            let stranger = SimulatedAppStore(seed: 9)
+            // A store of other keys takes this one's receipts for forged.
+            let stranger = SimulatedAppStore(seed: 7, keys: .stranger)
             let addresses = try stranger.start()
             defer { stranger.stop() }
             var play = play

@@ -1,4 +1,6 @@
-/// Reads DER one element after another. What the simulator wrote has definite lengths and one-byte tags alone.
+import COpenSSL
+
+/// Reads DER one element after another.
 struct DERReader {
     struct Malformed: Error {}
 
@@ -11,33 +13,41 @@ struct DERReader {
     var isAtEnd: Bool { rest.isEmpty }
 
     /// The content of the next element, which must have this tag.
-    mutating func next(_ tag: UInt8) throws(Malformed) -> ArraySlice<UInt8> {
-        guard rest.popFirst() == tag, let first = rest.popFirst() else { throw Malformed() }
-        var length = Int(first)
-        if first >= 0x80 {
-            let digits = rest.prefix(Int(first & 0x7F))
-            guard (1...4).contains(digits.count) else { throw Malformed() }
-            length = digits.reduce(0) { $0 << 8 | Int($1) }
-            rest = rest.dropFirst(digits.count)
+    mutating func next(_ tag: Int32, _ kind: Int32 = V_ASN1_UNIVERSAL) throws(Malformed) -> ArraySlice<UInt8> {
+        let content: Range<Int>? = rest.withUnsafeBufferPointer { buffer in
+            var position = buffer.baseAddress
+            var (length, foundTag, foundKind) = (0, Int32(0), Int32(0))
+            // The highest bit says that it is malformed, the lowest that it doesn't say its length.
+            let form = ASN1_get_object(&position, &length, &foundTag, &foundKind, buffer.count)
+            guard form & 0x81 == 0, foundTag == tag, foundKind == kind, let start = buffer.baseAddress, let position
+            else { return nil }
+            return position - start..<position - start + length
         }
-        guard length <= rest.count else { throw Malformed() }
-        let content = rest.prefix(length)
-        rest = rest.dropFirst(length)
-        return content
+        guard let content else {
+            ERR_clear_error()
+            throw Malformed()
+        }
+        defer { rest = rest.dropFirst(content.upperBound) }
+        return rest.dropFirst(content.lowerBound).prefix(content.count)
     }
 
     /// What the next element contains, to be read in turn.
-    mutating func open(_ tag: UInt8) throws(Malformed) -> DERReader {
+    mutating func open(_ tag: Int32) throws(Malformed) -> DERReader {
         DERReader(try next(tag))
     }
 
+    /// As `open`, for the tag 0 of the context, which every element of a container has that may be left out.
+    mutating func openContext() throws(Malformed) -> DERReader {
+        DERReader(try next(0, V_ASN1_CONTEXT_SPECIFIC))
+    }
+
     mutating func integer() throws(Malformed) -> Int64 {
-        let digits = try next(DERWriter.Tag.integer)
+        let digits = try next(V_ASN1_INTEGER)
         guard (1...8).contains(digits.count), let first = digits.first else { throw Malformed() }
         return digits.reduce(first >= 0x80 ? -1 : 0) { $0 << 8 | Int64($1) }
     }
 
-    mutating func text(_ tag: UInt8) throws(Malformed) -> String {
+    mutating func text(_ tag: Int32) throws(Malformed) -> String {
         guard let text = String(validating: try next(tag), as: UTF8.self) else { throw Malformed() }
         return text
     }

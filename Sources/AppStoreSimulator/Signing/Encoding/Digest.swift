@@ -13,13 +13,6 @@ enum Digest {
         }
     }
 
-    var objectIdentifier: String {
-        switch self {
-        case .sha1: "1.3.14.3.2.26"
-        case .sha256: "2.16.840.1.101.3.4.2.1"
-        }
-    }
-
     func callAsFunction(_ bytes: [UInt8]) -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
         var length: UInt32 = 0

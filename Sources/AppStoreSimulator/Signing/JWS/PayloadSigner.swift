@@ -5,9 +5,9 @@ struct PayloadSigner: Sendable {
     private let key: SigningKey
     private let header: String
 
-    init(_ chain: SigningChain) {
-        key = chain.key
-        let certificates = chain.certificates.map { "\"\(Data($0.der).base64EncodedString())\"" }
+    init(_ keys: KeyFile) {
+        key = keys.key
+        let certificates = keys.certificates.map { "\"\(Data($0.der).base64EncodedString())\"" }
         header = Base64URL.text(Array("{\"alg\":\"ES256\",\"x5c\":[\(certificates.joined(separator: ","))]}".utf8))
     }
 

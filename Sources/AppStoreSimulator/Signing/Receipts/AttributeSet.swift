@@ -1,3 +1,4 @@
+import COpenSSL
 import Foundation
 
 /// A SET of attributes, each a number, a version and a value, as app receipts and the purchases in them are.
@@ -13,7 +14,7 @@ struct AttributeSet {
     }
 
     mutating func add(_ type: Int64, text: String) {
-        add(type, DERWriter.Tag.utf8String, text)
+        add(type, V_ASN1_UTF8STRING, text)
     }
 
     mutating func add(_ type: Int64, number: Int64) {
@@ -24,10 +25,10 @@ struct AttributeSet {
 
     /// No date is an empty text, as in Apple's receipts.
     mutating func add(_ type: Int64, date: Date?) {
-        add(type, DERWriter.Tag.ia5String, date.map { StoreDate($0).internetText } ?? "")
+        add(type, V_ASN1_IA5STRING, date.map { StoreDate($0).internetText } ?? "")
     }
 
-    private mutating func add(_ type: Int64, _ tag: UInt8, _ text: String) {
+    private mutating func add(_ type: Int64, _ tag: Int32, _ text: String) {
         var writer = DERWriter()
         writer.add(tag, text.utf8)
         add(type, raw: writer.bytes)
@@ -37,12 +38,12 @@ struct AttributeSet {
     var der: [UInt8] {
         let shuffled = values.map { (Mix.finish(StableHash.of($0.value) ^ UInt64($0.type)), $0) }.sorted { $0.0 < $1.0 }
         var set = DERWriter()
-        set.add(DERWriter.Tag.set) {
+        set.add(V_ASN1_SET) {
             for (_, attribute) in shuffled {
-                $0.add(DERWriter.Tag.sequence) {
+                $0.add(V_ASN1_SEQUENCE) {
                     $0.add(integer: attribute.type)
                     $0.add(integer: 1)
-                    $0.add(DERWriter.Tag.octetString, attribute.value)
+                    $0.add(V_ASN1_OCTET_STRING, attribute.value)
                 }
             }
         }
@@ -53,12 +54,12 @@ struct AttributeSet {
 
     init(der: ArraySlice<UInt8>) throws(DERReader.Malformed) {
         var outer = DERReader(der)
-        var set = try outer.open(DERWriter.Tag.set)
+        var set = try outer.open(V_ASN1_SET)
         while !set.isAtEnd {
-            var attribute = try set.open(DERWriter.Tag.sequence)
+            var attribute = try set.open(V_ASN1_SEQUENCE)
             let type = try attribute.integer()
             _ = try attribute.integer()
-            values.append((type, try attribute.next(DERWriter.Tag.octetString)))
+            values.append((type, try attribute.next(V_ASN1_OCTET_STRING)))
         }
     }
 
@@ -74,7 +75,7 @@ struct AttributeSet {
 
     func text(_ type: Int64) throws(DERReader.Malformed) -> String {
         var reader = DERReader(try raw(type))
-        return try reader.text(DERWriter.Tag.utf8String)
+        return try reader.text(V_ASN1_UTF8STRING)
     }
 
     func number(_ type: Int64) throws(DERReader.Malformed) -> Int64 {
@@ -85,7 +86,7 @@ struct AttributeSet {
     /// Nothing where the text is empty.
     func date(_ type: Int64) throws(DERReader.Malformed) -> Date? {
         var reader = DERReader(try raw(type))
-        let text = try reader.text(DERWriter.Tag.ia5String)
+        let text = try reader.text(V_ASN1_IA5STRING)
         guard !text.isEmpty else { return nil }
         guard let date = StoreDate(internetText: text)?.date else { throw DERReader.Malformed() }
         return date

@@ -13,7 +13,7 @@ struct TransactionReceiptForm {
     private static let version: UInt8 = 2
     private static let signatureLength = 128
 
-    let chain: SigningChain
+    let keys: KeyFile
 
     // MARK: Writing
 
@@ -30,9 +30,9 @@ struct TransactionReceiptForm {
 
     /// Version, RSA over SHA-1, the certificate behind its length.
     private func signature(over info: [UInt8]) -> [UInt8] {
-        let certificate = chain.leaf.der
+        let certificate = keys.leaf.der
         let length = withUnsafeBytes(of: UInt32(certificate.count).bigEndian, Array.init)
-        return [Self.version] + chain.key.signature(over: [Self.version] + info, .sha1) + length + certificate
+        return [Self.version] + keys.key.signature(over: [Self.version] + info, .sha1) + length + certificate
     }
 
     private func purchaseInfo(of receipt: SimulatedReceipt, adamID: Int64) -> OldStylePropertyList {
@@ -68,7 +68,7 @@ struct TransactionReceiptForm {
         else { throw .malformed }
         let signed = [Self.version] + Array(info)
         guard signature.first == Self.version,
-            chain.key.isGenuine(Array(signature.dropFirst().prefix(Self.signatureLength)), over: signed, .sha1)
+            keys.key.isGenuine(Array(signature.dropFirst().prefix(Self.signatureLength)), over: signed, .sha1)
         else { throw .notAuthentic }
         guard let info = OldStylePropertyList(text: String(decoding: info, as: UTF8.self)),
             let receipt = Self.receipt(info, environment)
