@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reconciliation
 import Reporting
 
 /// The program `iap-reconcile`: understands the command line, and turns what is thrown into text and exit code.

@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reconciliation
 
 extension Work {
     /// Brings the schema up to date, or shows the SQL that would.

@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reconciliation
 
 /// A command that needs the configuration.
 struct Work {
