@@ -37,6 +37,7 @@ enum IAPReconcile {
         switch invocation.command {
         case .help: StandardOutput.write(Help.text)
         case .version: StandardOutput.write("iap-reconcile \(Help.version)\n")
+        case .completion(let shell): StandardOutput.write(shell.completion)
         case .inspect(let files, let trustRoot): return try Inspecting(files: files, trustRoot: trustRoot).perform()
         default: return try await Work(invocation).perform()
         }
