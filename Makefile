@@ -57,6 +57,13 @@ install:
 	install -m 644 cron/* "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron/"
 	install -m 644 docs/report.schema.json "$(DESTDIR)$(PREFIX)/share/iap-reconcile/"
 	install -D -m 644 docs/iap-reconcile.8 "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
+	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" \
+	    "$(DESTDIR)$(PREFIX)/share/zsh/site-functions" "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
+	.build/release/iap-reconcile completion bash \
+	    > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/iap-reconcile"
+	.build/release/iap-reconcile completion zsh > "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_iap-reconcile"
+	.build/release/iap-reconcile completion fish \
+	    > "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/iap-reconcile.fish"
 	sed -i 's,/usr/local/,$(PREFIX)/,g; s,/usr/local\b,$(PREFIX),g' "$(DESTDIR)$(PREFIX)"/share/iap-reconcile/cron/* \
 	    "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
 

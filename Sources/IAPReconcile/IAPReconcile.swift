@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reconciliation
 import Reporting
 
 /// The program `iap-reconcile`: understands the command line, and turns what is thrown into text and exit code.
@@ -36,6 +37,7 @@ enum IAPReconcile {
         switch invocation.command {
         case .help: StandardOutput.write(Help.text)
         case .version: StandardOutput.write("iap-reconcile \(Help.version)\n")
+        case .completion(let shell): StandardOutput.write(shell.completion)
         case .inspect(let files, let trustRoot): return try Inspecting(files: files, trustRoot: trustRoot).perform()
         default: return try await Work(invocation).perform()
         }

@@ -21,20 +21,15 @@ extension JobError {
         self = .configuration(error.description)
     }
 
-    /// For the program, which writes reports outside of runs too.
-    public init(_ error: ReportError) {
-        self = .reportUnwritable(error.description)
-    }
-
-    /// How the program ends, which the run's row keeps too, in the numbers of sysexits.h.
-    public var exitCode: Int32 {
+    /// How the program ends, which the run's row keeps too.
+    public var exitCode: ExitCode {
         switch self {
-        case .databaseUnavailable, .appleUnavailable: 69
-        case .databaseRefuses, .reportUnwritable: 77
-        case .schemaMismatch, .configuration: 78
-        case .anotherRun, .interrupted: 75
-        case .inconsistent: 70
-        case .notFound: 65
+        case .databaseUnavailable, .appleUnavailable: .unavailable
+        case .databaseRefuses: .noPermission
+        case .schemaMismatch, .configuration: .configuration
+        case .anotherRun, .interrupted: .tryLater
+        case .inconsistent: .software
+        case .notFound: .dataError
         }
     }
 }

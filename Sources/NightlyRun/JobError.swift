@@ -1,5 +1,7 @@
+public import Reconciliation
+
 /// Why a job could not do its work at all. What it holds may be shown to anyone: no secret, no payload.
-public enum JobError: Error, Sendable, CustomStringConvertible {
+public enum JobError: ForeseenError, Sendable {
     /// PostgreSQL can't be reached, or went away and did not come back.
     case databaseUnavailable(String)
     /// PostgreSQL went away and did not come back, or another session's lock stayed in the way, after some receipts
@@ -17,8 +19,6 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
     case configuration(String)
     /// Control totals that don't balance, or a state that can't be.
     case inconsistent(String)
-    /// The report can't be written.
-    case reportUnwritable(String)
     /// A run, case or other thing that was asked for is not there.
     case notFound(String)
 
@@ -27,7 +27,7 @@ public enum JobError: Error, Sendable, CustomStringConvertible {
         case .databaseUnavailable(let text), .interrupted(let text),
             .databaseRefuses(let text), .schemaMismatch(let text),
             .appleUnavailable(let text), .anotherRun(let text), .configuration(let text),
-            .inconsistent(let text), .reportUnwritable(let text), .notFound(let text):
+            .inconsistent(let text), .notFound(let text):
             text
         }
     }

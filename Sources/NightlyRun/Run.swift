@@ -206,7 +206,7 @@ struct Run {
         let end: RunEnd =
             switch report.outcome {
             case .complete: .complete
-            case .endedEarly(let why): .endedEarly(exitCode: isNothingProcessed ? 69 : 75, why)
+            case .endedEarly(let why): .endedEarly(exitCode: isNothingProcessed ? .unavailable : .tryLater, why)
             }
         checkpoint(.runEnding)
         try await step { try await session.end(night.runID, as: end, at: present.clock) }
@@ -226,15 +226,8 @@ struct Run {
     /// Says in the run's row why it failed, if the database can still be told.
     private func fail(_ error: any Error) async {
         if case .appleUnavailable = error as? JobError { return }
-        let cause: JobError? =
-            switch error {
-            case let error as LedgerError: JobError(error)
-            case let error as ReportError: JobError(error)
-            default: error as? JobError
-            }
-        let end = RunEnd.failed(
-            exitCode: cause?.exitCode ?? 70, cause?.description ?? "an internal error, of which the job's log says more"
-        )
-        try? await session.end(night.runID, as: end, at: present.clock)
+        let ending = Ending((error as? LedgerError).map { JobError($0) } ?? error)
+        try? await session.end(
+            night.runID, as: .failed(exitCode: ending.exitCode, ending.publicText), at: present.clock)
     }
 }

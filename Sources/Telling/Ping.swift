@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Reconciliation
 
 /// Asks the addresses of a dead man's switch. Each request is a POST whose body is a line of text.
 struct Ping {
@@ -20,7 +21,7 @@ struct Ping {
     func end(_ news: RunNews) async throws {
         guard let url = settings.url(for: news) else { return }
         let run = news.runID.map { "run \($0)" } ?? "run"
-        try await post.deliver { Self.request(url, "\(run) ended with exit code \(news.exitCode)") }
+        try await post.deliver { Self.request(url, "\(run) ended with exit code \(news.exitCode.rawValue)") }
     }
 
     private static func request(_ url: String, _ line: String) -> HTTPRequest {
@@ -33,6 +34,6 @@ struct Ping {
 extension PingSettings {
     /// The address to ask when a run has ended, if there is one.
     func url(for news: RunNews) -> String? {
-        (news.exitCode == 0 ? success : failure)?.replacing("{code}", with: "\(news.exitCode)")
+        (news.exitCode == .done ? success : failure)?.replacing("{code}", with: "\(news.exitCode.rawValue)")
     }
 }

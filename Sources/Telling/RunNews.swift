@@ -5,7 +5,7 @@ public import Reconciliation
 public struct RunNews: Sendable {
     /// Nothing where the run failed before it had one.
     public var runID: Int64?
-    public var exitCode: Int32
+    public var exitCode: ExitCode
     /// Why it did not end with 0, in a sentence that holds no secret and nothing of a customer.
     public var reason: String?
     public var startedAt: Date
@@ -19,7 +19,7 @@ public struct RunNews: Sendable {
     public private(set) var isTest = false
 
     public init(
-        runID: Int64?, exitCode: Int32, reason: String?, startedAt: Date, finishedAt: Date, host: String,
+        runID: Int64?, exitCode: ExitCode, reason: String?, startedAt: Date, finishedAt: Date, host: String,
         programVersion: String, findings: RunReport?, report: WrittenReport?
     ) {
         self.runID = runID
@@ -36,7 +36,7 @@ public struct RunNews: Sendable {
     /// News of no run, to see whether messages arrive.
     public static func test(of programVersion: String, on host: String, at moment: Date) -> RunNews {
         var news = RunNews(
-            runID: nil, exitCode: 0, reason: "This is a test: no run took place.", startedAt: moment,
+            runID: nil, exitCode: .done, reason: "This is a test: no run took place.", startedAt: moment,
             finishedAt: moment, host: host, programVersion: programVersion, findings: nil, report: nil)
         news.isTest = true
         return news
@@ -52,8 +52,11 @@ public struct RunNews: Sendable {
 
     var state: State {
         if isTest { return .test }
-        if exitCode == 0 { return .complete }
-        return exitCode == 75 ? .endedEarly : .failed
+        return switch exitCode {
+        case .done: .complete
+        case .tryLater: .endedEarly
+        default: .failed
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reconciliation
 import Testing
 
 @testable import IAPReconcile

@@ -125,7 +125,7 @@ import Testing
             let cases = CaseCounts(byLikelihood: [.high: 2], new: 1)
             try await session.keep(
                 cases: cases, pending: 7, stages: [StageTime(name: "record", seconds: 1, items: 3)], of: run)
-            try await session.end(run, as: .endedEarly(exitCode: 75, "a lock"), at: began + 60)
+            try await session.end(run, as: .endedEarly(exitCode: .tryLater, "a lock"), at: began + 60)
             try await session.end(run, as: .complete, at: began + 90)
             let kept = try #require(try await session.latestRun())
             #expect(kept.runID == run && kept.reason == "a lock" && kept.pending == 7)

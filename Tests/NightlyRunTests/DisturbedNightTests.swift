@@ -65,7 +65,7 @@ import Testing
                     }
                 }
             } throws: { error in
-                (error as? JobError)?.exitCode == 75 && "\(error)".contains("too many connections")
+                (error as? JobError)?.exitCode == .tryLater && "\(error)".contains("too many connections")
             }
             let admin = try await database.connect()
             defer { admin.close() }

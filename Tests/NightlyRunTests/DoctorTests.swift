@@ -68,7 +68,7 @@ import Testing
             await #expect {
                 _ = try await readOnly.run()
             } throws: { error in
-                (error as? JobError)?.exitCode == 69 && "\(error)".contains("takes no changes")
+                (error as? JobError)?.exitCode == .unavailable && "\(error)".contains("takes no changes")
             }
         }
     }

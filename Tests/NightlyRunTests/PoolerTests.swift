@@ -24,7 +24,7 @@ import Testing
                     _ = try await pooled.run()
                     #expect(code == nil)
                 } catch let error as JobError {
-                    #expect(error.exitCode == code, "\(error)")
+                    #expect(error.exitCode.rawValue == code, "\(error)")
                     #expect("\(error)".contains("session pooling"), "\(error)")
                     #expect(try await stage.rows(of: "iap.runs") == before)
                     // No lock of the night's stayed with a session of the pool.

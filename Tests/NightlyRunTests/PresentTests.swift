@@ -17,7 +17,7 @@ import Testing
             _ = try Present(asOf, time)
             return nil
         } catch {
-            #expect(error.exitCode == 78)
+            #expect(error.exitCode == .configuration)
             return error.description
         }
     }
@@ -63,7 +63,7 @@ import Testing
                 await #expect {
                     _ = try await stage.run(RunOptions(asOf: asOf))
                 } throws: { error in
-                    (error as? JobError)?.exitCode == 78
+                    (error as? JobError)?.exitCode == .configuration
                 }
             }
             #expect(try await stage.rows(of: "iap.receipts") == before)

@@ -73,7 +73,8 @@ import Testing
 
     @Test func aRunThatFailedIsToldWithItsReason() async throws {
         try await Mailbox.with { mailbox in
-            #expect(await told(mailbox, News.failed(77, because: "no\r\nBcc: evil@example.com")) == [Told(.mail)])
+            let news = News.failed(.noPermission, because: "no\r\nBcc: evil@example.com")
+            #expect(await told(mailbox, news) == [Told(.mail)])
             let mail = try await mailbox.mail()
             #expect(mail.isClean)
             #expect(mail.header("Subject") == "iap-reconcile: the run failed (exit code 77)")
@@ -83,7 +84,7 @@ import Testing
 
     @Test func aTroubledRunSaysSoBesideWhatItFound() {
         var news = News.complete(cases: 1)
-        news.exitCode = 75
+        news.exitCode = .tryLater
         #expect(
             MailText(news: news, prefix: "夜").subject
                 == "夜: the run ended early (exit code 75), 1 likely lost order (1 new), 230 JPY, 45.98 USD")

@@ -1,4 +1,5 @@
 import Foundation
+import Reconciliation
 import TestSupport
 import Testing
 
@@ -35,7 +36,8 @@ import Testing
     @Test func aFailedRunKeepsTheLastSuccessAndCountsOn() async throws {
         try await Mailbox.with { folder in
             let path = folder.path("iap.prom")
-            for news in [News.complete(), News.failed(69), News.failed(75), News.failed(69)] {
+            for news in [News.complete(), News.failed(.unavailable), News.failed(.tryLater), News.failed(.unavailable)]
+            {
                 #expect(await write(news, to: path) == [Told(.metrics)])
             }
             let samples = try PrometheusText(try String(contentsOfFile: path, encoding: .utf8)).samples

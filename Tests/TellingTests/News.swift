@@ -9,12 +9,14 @@ enum News {
 
     static func complete(cases: Int = 3, report: WrittenReport? = nil) -> RunNews {
         RunNews(
-            runID: 42, exitCode: 0, reason: nil, startedAt: now, finishedAt: now.addingTimeInterval(12.5),
+            runID: 42, exitCode: .done, reason: nil, startedAt: now, finishedAt: now.addingTimeInterval(12.5),
             host: "night-1", programVersion: "0.1.0", findings: findings(cases), report: report)
     }
 
     /// Failed before anything was found.
-    static func failed(_ exitCode: Int32 = 69, because reason: String = "The database can't be reached.") -> RunNews {
+    static func failed(
+        _ exitCode: ExitCode = .unavailable, because reason: String = "The database can't be reached."
+    ) -> RunNews {
         RunNews(
             runID: nil, exitCode: exitCode, reason: reason, startedAt: now, finishedAt: now, host: "night-1",
             programVersion: "0.1.0", findings: nil, report: nil)

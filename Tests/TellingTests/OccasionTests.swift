@@ -1,3 +1,4 @@
+import Reconciliation
 import Testing
 
 @testable import Telling
@@ -9,7 +10,7 @@ import Testing
     ])
     func eachKnowsItsRuns(occasion: Occasion, expected: [Bool]) {
         var early = News.complete(cases: 0)
-        early.exitCode = 75
+        early.exitCode = .tryLater
         let runs = [News.complete(), News.complete(cases: 0), early, News.failed()]
         #expect(runs.map(occasion.includes) == expected)
     }

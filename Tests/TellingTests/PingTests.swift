@@ -1,4 +1,5 @@
 import Foundation
+import Reconciliation
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
         try await TestServer.with({ _, connection in connection.respond() }) { server in
             let telling = telling(server.url)
             let told = [
-                await telling.begin(), await telling.end(News.complete()), await telling.end(News.failed(75)),
+                await telling.begin(), await telling.end(News.complete()), await telling.end(News.failed(.tryLater)),
             ]
             #expect(told == [[Told(.ping)], [Told(.ping)], [Told(.ping)]])
             #expect(server.log.map(\.path) == ["/start", "/u/0", "/u/75"])

@@ -1,5 +1,5 @@
 /// The keys with which a store signs what Apple signs, and the key that it gives out. They come with the simulator,
-/// everybody has them, and they protect nothing; `.ci/simulator-keys` makes them anew.
+/// everybody has them, and they protect nothing; `scripts/simulator-keys` makes them anew.
 public struct TestKeys: Sendable {
     /// What every store of the same world has, in every process.
     public static let usual = TestKeys(

@@ -3,12 +3,6 @@ import NightlyRun
 import Reconciliation
 
 extension Command {
-    /// The options of `import`.
-    static let importOptions = [
-        LongOption(name: "format", takesValue: true), LongOption(name: "refused", takesValue: true),
-        LongOption(name: "dry-run", takesValue: false),
-    ]
-
     /// `import KIND FILE`.
     static func importFile(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
         let kinds = ImportKind.allCases.map(\.rawValue)
@@ -25,5 +19,15 @@ extension Command {
         let imported = ImportOptions(
             kind: kind, file: operands[1], format: try options.choice("format"), isDryRun: options.has("dry-run"))
         return .importFile(imported, refusedFile: try options.text("refused"))
+    }
+
+    static func sales(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
+        guard !operands.isEmpty else { throw UsageError("a sales report to read is missing; - is standard input") }
+        return .sales(files: operands, refusedFile: try options.text("refused"))
+    }
+
+    static func products(_: [String], _ options: OptionValues) throws(UsageError) -> Command {
+        guard options.has("suggest") else { throw UsageError("products needs --suggest") }
+        return .suggestProducts
     }
 }

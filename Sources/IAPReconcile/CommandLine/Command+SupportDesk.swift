@@ -1,16 +1,6 @@
 import Reconciliation
 
 extension Command {
-    /// The options of `resolve`.
-    static let resolveOptions = [
-        LongOption(name: "delivered", takesValue: false), LongOption(name: "dismissed", takesValue: false),
-        LongOption(name: "refunded", takesValue: false), LongOption(name: "reopen", takesValue: false),
-        LongOption(name: "by", takesValue: true), LongOption(name: "note", takesValue: true),
-        LongOption(name: "user", takesValue: true), LongOption(name: "order", takesValue: true),
-        LongOption(name: "app", takesValue: true), LongOption(name: "environment", takesValue: true),
-        LongOption(name: "unknown-user", takesValue: false),
-    ]
-
     static func check(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
         guard let id = operands.first, operands.count == 1, !id.isEmpty else {
             throw UsageError("check needs one id: of a transaction, an invoice, an order or a user")
@@ -23,8 +13,8 @@ extension Command {
             throw UsageError("resolve needs one transaction id")
         }
         guard let id = TransactionID(text) else { throw UsageError("“\(text)” can't be a transaction id") }
-        guard let who = try options.text("by") else { throw UsageError("--by WHO is missing: who decides?") }
-        guard let note = try options.text("note") else { throw UsageError("--note TEXT is missing: why?") }
+        let who = try options.needed(CommandTable.whoDecides)
+        let note = try options.needed(CommandTable.note)
         var resolution = Resolution(transactionID: id, decision: try decision(options), by: who, note: note)
         resolution.userID = try options.text("user")
         resolution.orderID = try options.text("order")
@@ -57,7 +47,7 @@ extension Command {
 }
 
 /// An environment as a person writes it.
-private enum EnvironmentName: String, CaseIterable {
+enum EnvironmentName: String, CaseIterable {
     case production, sandbox
 
     var environment: Environment { self == .production ? .production : .sandbox }

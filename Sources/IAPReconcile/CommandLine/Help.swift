@@ -1,3 +1,5 @@
+import Foundation
+
 /// What `--help` and `--version` say.
 enum Help {
     static let version = "0.1.0"
@@ -8,62 +10,10 @@ enum Help {
         Finds App Store purchases that were paid and never delivered.
 
         Commands:
-          run                    the nightly job: verify what waits in the inbox, report likely lost orders
-              --dry-run          verify and report, write nothing to the database
-              --limit N          try N receipts, and those with the last one's payload
-              --report-dir DIR   write the report below DIR
-              --now TIMESTAMP    take this earlier moment for the present, such as 2026-11-21T03:00:00Z
-              --replay           or any, in a database for replays
-          report                 write the latest run's report again
-              --run N            if that is run N
-              --report-dir DIR   below DIR
-          check ID               say what is known of a transaction id, an invoice's order id (M…), an own order id
-                                 or a user id, the verdict last
-              --json             as JSON
-          resolve ID             end the case of transaction ID, or take that back
-              --delivered        it was delivered by hand: --user USER, --order ORDER
-              --unknown-user     although nobody has heard of USER
-              --dismissed        nothing is owed after all
-              --refunded         the money went back
-              --reopen           an earlier resolve was wrong: it is owed again
-              --by WHO           who decides
-              --note TEXT        why
-              --app BUNDLE       in this app, --environment production or sandbox, where several know ID
-          verify                 look at what must always hold of the tables, the trail's chain included
-              --since END        and that the chain continues an end that was kept
-              --json             as JSON
-          purge                  take away payloads and devices that [retention] keeps no longer
-              --dry-run          only say how many
-          erase USER             erase a person's data: amounts and Apple's ids stay; connects best as role iap_privacy
-              --by WHO           who erases
-              --even-open        although something is paid and not delivered
-              --dry-run          do everything and roll it back
-          migrate                bring the database's schema up to date
-              --print            show the SQL instead
-              --rehearsal        make a database for replays of it, in which no customer's purchase belongs
-          import KIND FILE       take over a company's own history: receipts, orders, delivered, entitlements or
-                                 products, as CSV or JSON Lines; - is standard input; best as role iap_import
-              --format FORMAT    csv or jsonl, where neither the file's name nor its first byte tells
-              --refused FILE     write the lines that are not taken, with the reasons, as CSV
-              --dry-run          do everything and roll it back
-          sales FILE...          read Apple's daily sales reports (Summary Sales, TSV, gzipped or not), and compare what
-                                 was sold with what the tables saw; - is standard input
-              --refused FILE     write the lines that are not taken, with the reasons, as CSV
-          products --suggest     print the rows that iap.products lacks a price for, to be filled in and imported
-          doctor                 check configuration, database, grants, Apple and report directory
-              --tell             send a test by mail and webhook as well
-              --json             as JSON
-          inspect FILE...        say what receipts, signed transactions or answers of verifyReceipt hold, and
-                                 whether their signatures are Apple's; - is standard input; needs no configuration
-              --trust-root FILE  trust these certificates as well
+        \(CommandTable.commands.map(entry).joined(separator: "\n"))
 
         Options of every command:
-          --config FILE          the configuration (default \(Invocation.defaultConfiguration))
-          --log-format FORMAT    text or json
-          --quiet                only warnings and errors on standard error
-          --verbose              everything, and the time that each stage took
-          --help, -h             this text
-          --version              the program's version
+        \(CommandTable.everywhere.map { line(label($0), indentedBy: 2, $0.help) }.joined(separator: "\n"))
 
         Exit codes: 0 everything due was tried; 64 usage; 65 what was asked for is not there,
         can't be read or is not valid, or lines of a file were refused;
@@ -72,4 +22,25 @@ enum Help {
         See man iap-reconcile.
 
         """
+
+    /// In which the descriptions begin.
+    private static let column = 25
+
+    private static func entry(_ command: CommandForm) -> String {
+        let beside = command.options.filter { $0.place == .besideTheCommand }.map(\.label)
+        let words = [command.name] + command.operands.map(\.name) + beside
+        let head = line(words.joined(separator: " ") + (command.takesMore ? "..." : ""), indentedBy: 2, command.help)
+        let options = command.options.filter { $0.place == .onItsOwnLine }
+        return ([head] + options.map { line($0.label, indentedBy: 6, $0.help) }).joined(separator: "\n")
+    }
+
+    private static func label(_ option: OptionForm) -> String {
+        option.name == CommandTable.help ? "\(option.label), -h" : option.label
+    }
+
+    private static func line(_ label: String, indentedBy indent: Int, _ help: String) -> String {
+        let head = (String(repeating: " ", count: indent) + label)
+            .padding(toLength: column, withPad: " ", startingAt: 0)
+        return head + help.replacing("\n", with: "\n" + String(repeating: " ", count: column))
+    }
 }

@@ -2,12 +2,6 @@
 @preconcurrency import Glibc
 import Synchronization
 
-/// A long option as `getopt_long` knows it.
-struct LongOption: Hashable, Sendable {
-    let name: String
-    let takesValue: Bool
-}
-
 /// What a command line holds: its options, and its operands in their order.
 struct ParsedArguments {
     var options: [String: String] = [:]
@@ -22,7 +16,7 @@ enum LongOptions {
 
     /// Parses the arguments behind the program's name. A switch's value is empty; of an option given twice the last
     /// counts.
-    static func parse(_ arguments: [String], knowing options: [LongOption]) throws(UsageError) -> ParsedArguments {
+    static func parse(_ arguments: [String], knowing options: [OptionForm]) throws(UsageError) -> ParsedArguments {
         let result = turn.withLock { _ in
             withCStrings(["iap-reconcile"] + arguments) { argv in
                 withCStrings(options.map(\.name)) { names in
@@ -34,13 +28,13 @@ enum LongOptions {
     }
 
     private static func parse(
-        _ argv: [UnsafeMutablePointer<CChar>?], names: [UnsafeMutablePointer<CChar>?], _ options: [LongOption]
+        _ argv: [UnsafeMutablePointer<CChar>?], names: [UnsafeMutablePointer<CChar>?], _ options: [OptionForm]
     ) throws(UsageError) -> ParsedArguments {
         var argv = argv
         let count = argv.count - 1
         let table = zip(names, options).enumerated().map { index, known in
             option(
-                name: known.0, has_arg: known.1.takesValue ? 1 : 0, flag: nil, val: firstValue + Int32(index))
+                name: known.0, has_arg: known.1.value == nil ? 0 : 1, flag: nil, val: firstValue + Int32(index))
         }
         var parsed = ParsedArguments()
         // Zero makes glibc start over, with the messages left to us.
@@ -50,7 +44,7 @@ enum LongOptions {
             let found = getopt_long(Int32(count), &argv, ":h", table + [option()], nil)
             if found == -1 { break }
             switch found {
-            case Int32(UInt8(ascii: "h")): parsed.options["help"] = ""
+            case Int32(UInt8(ascii: "h")): parsed.options[CommandTable.help] = ""
             case firstValue...:
                 parsed.options[options[Int(found - firstValue)].name] = optarg.map { String(cString: $0) } ?? ""
             default: throw complaint(about: found, argv: argv, options)
@@ -62,7 +56,7 @@ enum LongOptions {
 
     /// What is wrong with the option that `getopt_long` stopped at.
     private static func complaint(
-        about found: Int32, argv: [UnsafeMutablePointer<CChar>?], _ options: [LongOption]
+        about found: Int32, argv: [UnsafeMutablePointer<CChar>?], _ options: [OptionForm]
     ) -> UsageError {
         if optopt >= firstValue {
             let name = options[Int(optopt - firstValue)].name

@@ -17,6 +17,12 @@ struct OptionValues {
         return text
     }
 
+    /// A text that must be there; where it is missing, its question is asked.
+    func needed(_ option: OptionForm) throws(UsageError) -> String {
+        if let text = try text(option.name) { return text }
+        throw UsageError("\(option.label) is missing" + (option.question.map { ": \($0)" } ?? ""))
+    }
+
     /// A whole number, 1 or more.
     func number<Number: FixedWidthInteger>(_ name: String) throws(UsageError) -> Number? {
         guard let text = values[name] else { return nil }

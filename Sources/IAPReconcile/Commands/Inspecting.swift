@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import NightlyRun
+import Reconciliation
 import Reporting
 
 /// The command `inspect`, which needs no configuration: it looks into files and prints a line of JSON for each.
@@ -54,6 +55,11 @@ struct Inspecting {
 }
 
 /// A file that the command line names and that is of no use.
-struct UnusableFile: Error, CustomStringConvertible {
+struct UnusableFile: ForeseenError {
     let description: String
+    let exitCode = ExitCode.dataError
+
+    init(description: String) {
+        self.description = description
+    }
 }

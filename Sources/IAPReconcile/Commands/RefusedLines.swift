@@ -1,6 +1,7 @@
 import Importing
 import Foundation
 import NightlyRun
+import Reconciliation
 import Reporting
 
 /// The account of lines that were not taken: a CSV file where one is named, else the first of them in the log.
@@ -76,8 +77,9 @@ struct RefusedLines {
 }
 
 /// A file that the command line names and that can't be written.
-struct UnwritableFile: Error, CustomStringConvertible {
+struct UnwritableFile: ForeseenError {
     let description: String
+    let exitCode = ExitCode.noPermission
 
     init(_ file: String, _ why: String) {
         description = "\(file) can't be written: \(why)"

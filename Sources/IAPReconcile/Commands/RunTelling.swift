@@ -62,7 +62,7 @@ final class RunTelling: Sendable {
         let notes = notes.withLock { $0 }
         let told = await telling.end(
             RunNews(
-                runID: notes.runID, exitCode: code.rawValue, reason: reason, startedAt: startedAt, finishedAt: Date(),
+                runID: notes.runID, exitCode: code, reason: reason, startedAt: startedAt, finishedAt: Date(),
                 host: ProcessInfo.processInfo.hostName, programVersion: Help.version, findings: notes.findings,
                 report: notes.report))
         log(told)

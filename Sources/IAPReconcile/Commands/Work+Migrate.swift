@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import NightlyRun
+import Reconciliation
 
 extension Work {
     /// Brings the schema up to date, or shows the SQL that would.

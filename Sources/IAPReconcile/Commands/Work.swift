@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reconciliation
 
 /// A command that needs the configuration.
 struct Work {
@@ -17,7 +18,7 @@ struct Work {
         switch command {
         case .run, .doctor: .ofThisProcess
         case .suggestProducts, .check, .resolve, .verify, .purge, .erase, .report, .migrate, .importFile, .sales,
-            .inspect, .help, .version:
+            .inspect, .completion, .help, .version:
             .leftAlone
         }
     }
@@ -37,7 +38,7 @@ struct Work {
         case .verify(let asJSON, let end): try await verify(asJSON: asJSON, since: end)
         case .purge(let isDryRun): try await purge(isDryRun: isDryRun)
         case .erase(let erasure): try await erase(erasure)
-        case .inspect, .help, .version: .done
+        case .inspect, .completion, .help, .version: .done
         }
     }
 }

@@ -1,9 +1,13 @@
+import Reconciliation
+
 /// What is wrong with the configuration, and where.
-struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+struct ConfigurationError: ForeseenError, Equatable {
     let file: String
     /// Nothing where the whole file is meant.
     let line: Int?
     let text: String
+
+    var exitCode: ExitCode { .configuration }
 
     var description: String {
         line.map { "\(file):\($0): \(text)" } ?? "\(file): \(text)"

@@ -6,11 +6,8 @@ import Telling
 struct ConfigurationParser {
     private let file: String
     private let isReadableByOthers: Bool
-    private let sections = Sections.names + TellingSections.names
-    private let appKeys: [String: SettingKey<AppSection>]
-    private let tellingKeys: [String: [String: SettingKey<TellingSections>]]
-    private var configuration = Configuration()
-    private var telling = TellingSections()
+    private let secrets: Secrets
+    private var draft = Draft()
     private var apps: [AppSection] = []
     private var sources: [SourceSection] = []
     /// Where each section began, and each of its keys stands.
@@ -19,15 +16,11 @@ struct ConfigurationParser {
     init(file: String, isReadableByOthers: Bool, secrets: Secrets) {
         self.file = file
         self.isReadableByOthers = isReadableByOthers
-        appKeys = AppSection.keys(secrets: secrets)
-        tellingKeys = Dictionary(
-            uniqueKeysWithValues: TellingSections.names.compactMap { name in
-                TellingSections.keys(of: name, secrets: secrets).map { (name, $0) }
-            })
+        self.secrets = secrets
     }
 
     func finished() throws(ConfigurationError) -> Configuration {
-        var finished = configuration
+        var finished = draft.configuration
         for app in apps {
             do {
                 finished.settings.apps.append(try app.settings())
@@ -50,7 +43,7 @@ struct ConfigurationParser {
 
     private func tellingSettings() throws(ConfigurationError) -> TellingSettings {
         do {
-            return try telling.settings(given: Set(TellingSections.names.filter { seen[[$0]] != nil }))
+            return try draft.telling.settings(given: Set(TellingSections.names.filter { seen[[$0]] != nil }))
         } catch {
             throw ConfigurationError(
                 file: file, line: seen[[error.section]],
@@ -64,21 +57,23 @@ struct ConfigurationParser {
             try once([entry.section], "the section [\(entry.section)]", at: entry.line)
             try begin(entry)
         case .setting(let key, let value):
-            let setting = Setting(file: file, line: entry.line, key: key, text: value)
+            let setting = Setting(
+                file: file, line: entry.line, key: key, text: value, isReadableByOthers: isReadableByOthers,
+                secrets: secrets)
             try once([entry.section, key], "“\(key)”", at: entry.line)
             try take(setting, of: entry.section)
         }
     }
 
     private mutating func begin(_ entry: IniEntry) throws(ConfigurationError) {
-        if Sections.keys(of: entry.section) != nil || tellingKeys[entry.section] != nil { return }
+        if SettingsTable.sections.contains(where: { $0.name == entry.section }) { return }
         let words = entry.section.split(whereSeparator: \.isWhitespace).map(String.init)
         if words.first == "source" { return try beginSource(entry, words) }
         guard words.first == "app" else {
             throw error(
                 entry.line,
                 "unknown section [\(entry.section)]"
-                    + NearestName.suggestion(for: entry.section, in: sections))
+                    + NearestName.suggestion(for: entry.section, in: SettingsTable.sectionNames))
         }
         guard words.count == 2, let bundleID = BundleID(words[1]) else {
             throw error(entry.line, "an app's section names its bundle id, such as [app com.example.game]")
@@ -103,29 +98,25 @@ struct ConfigurationParser {
         if section.isEmpty {
             throw setting.error("“\(setting.key)” stands before the first section; sections are [database], [run] …")
         }
-        if let keys = Sections.keys(of: section) {
-            try Self.key(setting, among: keys, of: section).read(setting, &configuration)
-            if section == "database", setting.key.hasSuffix("conninfo") { try refuseOpenPassword(setting) }
+        if let keys = SettingsTable.sections.first(where: { $0.name == section })?.keys {
+            try Self.key(setting, among: keys, of: section).read(setting, &draft)
         } else if section.hasPrefix("source"), var source = sources.popLast() {
-            try Self.key(setting, among: SourceSection.keys, of: section).read(setting, &source)
+            try Self.key(setting, among: SettingsTable.source, of: section).read(setting, &source)
             sources.append(source)
-            if setting.key == "conninfo" { try refuseOpenPassword(setting) }
-        } else if let keys = tellingKeys[section] {
-            try Self.key(setting, among: keys, of: section).read(setting, &telling)
         } else if var app = apps.popLast() {
-            try Self.key(setting, among: appKeys, of: section).read(setting, &app)
+            try Self.key(setting, among: SettingsTable.app, of: section).read(setting, &app)
             apps.append(app)
             if setting.key == "sku" { try once(["sku", setting.text], "the SKU “\(setting.text)”", at: setting.line) }
         }
     }
 
     private static func key<Target>(
-        _ setting: Setting, among keys: [String: SettingKey<Target>], of section: String
+        _ setting: Setting, among keys: [SettingKey<Target>], of section: String
     ) throws(ConfigurationError) -> SettingKey<Target> {
-        guard let key = keys[setting.key] else {
+        guard let key = keys.first(where: { $0.name == setting.key }) else {
             throw setting.error(
                 "unknown key “\(setting.key)” in [\(section)]"
-                    + NearestName.suggestion(for: setting.key, in: keys.keys))
+                    + NearestName.suggestion(for: setting.key, in: keys.map(\.name)))
         }
         return key
     }
@@ -134,13 +125,6 @@ struct ConfigurationParser {
         if let first = seen.updateValue(line, forKey: name) {
             throw error(line, "\(what) was already given in line \(first)")
         }
-    }
-
-    private func refuseOpenPassword(_ setting: Setting) throws(ConfigurationError) {
-        guard isReadableByOthers, Conninfo.holdsPassword(setting.text) else { return }
-        throw setting.error(
-            "a password stands in a file that others may read; run: chmod o-r \(file), or keep the password in "
-                + "~/.pgpass")
     }
 
     private func error(_ line: Int, _ text: String) -> ConfigurationError {

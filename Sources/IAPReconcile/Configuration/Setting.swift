@@ -1,4 +1,5 @@
 import Foundation
+import Reconciliation
 
 /// One setting as it was written, read as what it should be. Errors name its line and never its value where that
 /// may be a secret.
@@ -7,6 +8,9 @@ struct Setting {
     let line: Int
     let key: String
     let text: String
+    /// Whether others than the job's user may read the file.
+    let isReadableByOthers: Bool
+    let secrets: Secrets
 
     func error(_ text: String) -> ConfigurationError {
         ConfigurationError(file: file, line: line, text: text)
@@ -76,10 +80,36 @@ struct Setting {
         return seconds
     }
 
-    /// What a text file holds.
-    ///
-    /// - Parameter longest: bytes.
-    func text(ofFile longest: Int) throws(ConfigurationError) -> String {
+    /// How libpq reaches a database; without a password, where others may read it.
+    func conninfo() throws(ConfigurationError) -> String {
+        let conninfo = try nonEmpty()
+        guard isReadableByOthers, Conninfo.holdsPassword(conninfo) else { return conninfo }
+        throw error(
+            "a password stands in a file that others may read; run: chmod o-r \(file), or keep the password in "
+                + "~/.pgpass")
+    }
+
+    /// How far behind a watermark a pull begins.
+    func overlap() throws(ConfigurationError) -> SourceQuery.Overlap {
+        if let count = Int64(text), count >= 0 { return .numbers(count) }
+        return .time(try duration())
+    }
+
+    /// A folder's absolute path.
+    func folder() throws(ConfigurationError) -> String {
+        guard text.hasPrefix("/") else { throw error("“\(key)” is a path that begins with /") }
+        return text
+    }
+
+    func readableFile() throws(ConfigurationError) -> String {
+        let path = try nonEmpty()
+        guard FileManager.default.isReadableFile(atPath: path) else { throw error("“\(path)” can't be read") }
+        return path
+    }
+
+    /// What a text file of up to 1 MiB holds.
+    func textOfFile() throws(ConfigurationError) -> String {
+        let longest = 1 << 20
         let path = try nonEmpty()
         let data: Data
         do {

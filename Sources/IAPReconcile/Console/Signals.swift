@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import NightlyRun
+import Reconciliation
 import Synchronization
 
 /// Turns SIGTERM and SIGINT into a stop in good order; the second ends the program at once.

@@ -1,7 +1,7 @@
 public import Reconciliation
 
 /// Why a file can't be imported at all. Nothing of it was taken.
-public enum ImportError: Error, Sendable {
+public enum ImportError: ForeseenError, Sendable {
     case unreadable(file: String, why: String)
     /// It is a CSV file without a line.
     case noHeader(file: String)
@@ -13,7 +13,9 @@ public enum ImportError: Error, Sendable {
     case missingColumns([String], kind: ImportKind)
 }
 
-extension ImportError: CustomStringConvertible {
+extension ImportError {
+    public var exitCode: ExitCode { .dataError }
+
     /// Why the file can't be imported, and what to do.
     public var description: String {
         switch self {

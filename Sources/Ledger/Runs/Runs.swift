@@ -27,16 +27,16 @@ public struct RunStart: Sendable {
 /// How a run ended, as its row says it.
 public struct RunEnd: Sendable {
     let state: String
-    let exitCode: Int32
+    let exitCode: ExitCode
     let reason: String?
 
-    public static let complete = RunEnd(state: "complete", exitCode: 0, reason: nil)
+    public static let complete = RunEnd(state: "complete", exitCode: .done, reason: nil)
 
-    public static func endedEarly(exitCode: Int32, _ reason: String) -> RunEnd {
+    public static func endedEarly(exitCode: ExitCode, _ reason: String) -> RunEnd {
         RunEnd(state: "ended_early", exitCode: exitCode, reason: reason)
     }
 
-    public static func failed(exitCode: Int32, _ reason: String) -> RunEnd {
+    public static func failed(exitCode: ExitCode, _ reason: String) -> RunEnd {
         RunEnd(state: "failed", exitCode: exitCode, reason: reason)
     }
 }
@@ -74,7 +74,7 @@ extension LedgerSession {
                 let ended = try await connection.execute(
                     """
                     UPDATE runs
-                    SET state = \(end.state), exit_code = \(end.exitCode), reason = \(end.reason),
+                    SET state = \(end.state), exit_code = \(end.exitCode.rawValue), reason = \(end.reason),
                         finished_at = \(finishedAt)
                     WHERE run_id = \(runID) AND state IN ('running', 'abandoned')
                     """)
@@ -82,7 +82,7 @@ extension LedgerSession {
                 guard ended > 0 else { return }
                 try await note(
                     "run_finished", runID: runID, at: finishedAt,
-                    details: ["state": end.state, "exit_code": String(end.exitCode)])
+                    details: ["state": end.state, "exit_code": String(end.exitCode.rawValue)])
             }
         }
     }

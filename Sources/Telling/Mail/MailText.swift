@@ -14,8 +14,8 @@ struct MailText {
             switch news.state {
             case .complete: nil
             case .test: "a test, no run took place"
-            case .endedEarly: "the run ended early (exit code \(news.exitCode))"
-            case .failed: "the run failed (exit code \(news.exitCode))"
+            case .endedEarly: "the run ended early (exit code \(news.exitCode.rawValue))"
+            case .failed: "the run failed (exit code \(news.exitCode.rawValue))"
             }
         return "\(prefix): " + [trouble, found].compactMap(\.self).joined(separator: ", ")
     }
@@ -40,7 +40,8 @@ struct MailText {
     }
 
     private var failure: String {
-        "\(subject)\n\n" + Self.row("exit code", "\(news.exitCode)") + Self.row("reason", news.reason ?? "not known")
+        "\(subject)\n\n" + Self.row("exit code", "\(news.exitCode.rawValue)")
+            + Self.row("reason", news.reason ?? "not known")
             + Self.row("host", news.host) + Self.row("started at", news.startedAt.formatted(.iso8601))
             + Self.row("ended at", news.finishedAt.formatted(.iso8601))
     }

@@ -10,8 +10,8 @@ struct Metrics {
 
     private var run: [MetricFamily] {
         var counts = earlier.runs
-        counts["\(news.exitCode)", default: 0] += 1
-        let success = news.exitCode == 0 ? Self.seconds(news.finishedAt) : earlier.lastSuccess
+        counts["\(news.exitCode.rawValue)", default: 0] += 1
+        let success = news.exitCode == .done ? Self.seconds(news.finishedAt) : earlier.lastSuccess
         return [
             MetricFamily("info", "The program's version.", by: "version", [(news.programVersion, "1")]),
             MetricFamily(
@@ -22,7 +22,7 @@ struct Metrics {
             MetricFamily(
                 "last_duration_seconds", "How long the latest run took.",
                 Self.decimal(max(0, news.finishedAt.timeIntervalSince(news.startedAt)))),
-            MetricFamily("last_exit_code", "How the latest run ended; 0 is well.", "\(news.exitCode)"),
+            MetricFamily("last_exit_code", "How the latest run ended; 0 is well.", "\(news.exitCode.rawValue)"),
             MetricFamily(EarlierMetrics.lastSuccess, "When a run last ended with 0.", success),
         ]
     }

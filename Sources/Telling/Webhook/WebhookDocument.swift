@@ -64,7 +64,7 @@ struct WebhookDocument: Encodable {
 extension WebhookDocument.Run {
     init(_ news: RunNews) {
         self.init(
-            runID: news.runID, outcome: news.state.rawValue, exitCode: news.exitCode, reason: news.reason,
+            runID: news.runID, outcome: news.state.rawValue, exitCode: news.exitCode.rawValue, reason: news.reason,
             startedAt: news.startedAt, finishedAt: news.finishedAt, now: news.findings?.now,
             timeZone: news.findings?.timeZone.identifier, host: news.host, programVersion: news.programVersion,
             receipts: (news.findings?.receipts).map { receipts in

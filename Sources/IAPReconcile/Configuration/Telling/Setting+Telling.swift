@@ -16,10 +16,6 @@ extension Setting {
         return text
     }
 
-    func occasion() throws(ConfigurationError) -> Occasion {
-        try choice(Dictionary(uniqueKeysWithValues: Occasion.allCases.map { ($0.rawValue, $0) }))
-    }
-
     func mailAddress() throws(ConfigurationError) -> MailAddress {
         guard let address = MailAddress(text) else {
             throw error("“\(key)” is a mail address such as “Night job <ops@example.com>”, not “\(text)”")
@@ -54,12 +50,6 @@ extension Setting {
         guard path.hasSuffix(".prom") else {
             throw error("“\(key)” is a path that ends in .prom, for node_exporter reads no others, not “\(text)”")
         }
-        return path
-    }
-
-    func readableFile() throws(ConfigurationError) -> String {
-        let path = try nonEmpty()
-        guard FileManager.default.isReadableFile(atPath: path) else { throw error("“\(path)” can't be read") }
         return path
     }
 }

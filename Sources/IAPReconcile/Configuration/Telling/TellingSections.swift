@@ -9,17 +9,6 @@ struct TellingSections {
     var ping = PingSettings()
     var metricsFile: String?
 
-    /// The keys of such a section; nothing where the name is none of theirs.
-    static func keys(of section: String, secrets: Secrets) -> [String: SettingKey<TellingSections>]? {
-        switch section {
-        case "webhook": WebhookSection.keys(secrets: secrets)
-        case "mail": MailSection.keys
-        case "ping": ping
-        case "metrics": metrics
-        default: nil
-        }
-    }
-
     /// A section whose keys are of no use without others.
     struct Incomplete: Error {
         let section: String
@@ -44,33 +33,5 @@ struct TellingSections {
             throw Incomplete(section: "ping", missing: ["start, success or failure"])
         }
         return ping
-    }
-
-    private static var ping: [String: SettingKey<TellingSections>] {
-        [
-            "start": SettingKey { setting, to throws(ConfigurationError) in
-                to.ping.start = try setting.secretAddress()
-            },
-            "success": SettingKey { setting, to throws(ConfigurationError) in
-                to.ping.success = try setting.secretAddress()
-            },
-            "failure": SettingKey { setting, to throws(ConfigurationError) in
-                to.ping.failure = try setting.secretAddress()
-            },
-            "timeout": SettingKey { setting, to throws(ConfigurationError) in
-                to.ping.timeout = try setting.timeOut()
-            },
-            "certificate_authorities": SettingKey { setting, to throws(ConfigurationError) in
-                to.ping.certificateAuthorities = try setting.readableFile()
-            },
-        ]
-    }
-
-    private static var metrics: [String: SettingKey<TellingSections>] {
-        [
-            "file": SettingKey { setting, to throws(ConfigurationError) in
-                to.metricsFile = try setting.metricsFile()
-            }
-        ]
     }
 }

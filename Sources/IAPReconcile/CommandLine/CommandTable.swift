@@ -1,0 +1,159 @@
+import Importing
+import NightlyRun
+import Reconciliation
+
+/// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.
+enum CommandTable {
+    static let commands: [CommandForm] = [
+        run, report, check, resolve, verify, purge, erase, migrate, importFile, sales, products, doctor, inspect,
+        completion,
+    ]
+
+    /// The options of every command.
+    static let everywhere: [OptionForm] = [
+        OptionForm(
+            "config", .file("FILE"), help: "the configuration (default \(Invocation.defaultConfiguration))"),
+        OptionForm("log-format", .word("FORMAT", of: LogFormat.self), help: "text or json"),
+        OptionForm("quiet", help: "only warnings and errors on standard error"),
+        OptionForm("verbose", help: "everything, and the time that each stage took"),
+        OptionForm(Self.help, help: "this text"),
+        OptionForm("version", help: "the program's version"),
+    ]
+
+    /// The option that has a short form, `-h`.
+    static let help = "help"
+
+    /// All options by their names, which mean the same wherever they may stand.
+    static let options: [OptionForm] = Dictionary(
+        (everywhere + commands.flatMap(\.options)).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }
+    ).values.sorted { $0.name < $1.name }
+
+    private static let run = CommandForm(
+        "run", help: "the nightly job: verify what waits in the inbox, report likely lost orders",
+        options: [
+            OptionForm("dry-run", help: "verify and report, write nothing to the database"),
+            OptionForm("limit", .text("N"), help: "try N receipts, and those with the last one's payload"),
+            OptionForm("report-dir", .folder("DIR"), help: "write the report below DIR"),
+            OptionForm(
+                "now", .text("TIMESTAMP"),
+                help: "take this earlier moment for the present, such as 2026-11-21T03:00:00Z"),
+            OptionForm("replay", help: "or any, in a database for replays"),
+        ], understand: Command.run)
+
+    private static let report = CommandForm(
+        "report", help: "write the latest run's report again",
+        options: [
+            OptionForm("run", .text("N"), help: "if that is run N"),
+            OptionForm("report-dir", .folder("DIR"), help: "below DIR"),
+        ], understand: Command.report)
+
+    private static let check = CommandForm(
+        "check", .text("ID"),
+        help: """
+            say what is known of a transaction id, an invoice's order id (M…), an own order id
+            or a user id, the verdict last
+            """,
+        options: [OptionForm("json", help: "as JSON")], understand: Command.check)
+
+    static let whoDecides = OptionForm("by", .text("WHO"), help: "who decides", question: "who decides?")
+    static let note = OptionForm("note", .text("TEXT"), help: "why", question: "why?")
+
+    private static let resolve = CommandForm(
+        "resolve", .text("ID"), help: "end the case of transaction ID, or take that back",
+        options: [
+            OptionForm("delivered", help: "it was delivered by hand: --user USER, --order ORDER"),
+            OptionForm("user", .text("USER"), help: "to this user", place: .withAnother),
+            OptionForm("order", .text("ORDER"), help: "for this order", place: .withAnother),
+            OptionForm("unknown-user", help: "although nobody has heard of USER"),
+            OptionForm("dismissed", help: "nothing is owed after all"),
+            OptionForm("refunded", help: "the money went back"),
+            OptionForm("reopen", help: "an earlier resolve was wrong: it is owed again"),
+            whoDecides, note,
+            OptionForm(
+                "app", .text("BUNDLE"),
+                help: "in this app, --environment production or sandbox, where several know ID"),
+            OptionForm(
+                "environment", .word("NAME", of: EnvironmentName.self), help: "in this environment",
+                place: .withAnother),
+        ], understand: Command.resolve)
+
+    private static let verify = CommandForm(
+        "verify", help: "look at what must always hold of the tables, the trail's chain included",
+        options: [
+            OptionForm("since", .text("END"), help: "and that the chain continues an end that was kept"),
+            OptionForm("json", help: "as JSON"),
+        ], understand: Command.verify)
+
+    private static let purge = CommandForm(
+        "purge", help: "take away payloads and devices that [retention] keeps no longer",
+        options: [OptionForm("dry-run", help: "only say how many")], understand: Command.purge)
+
+    static let whoErases = OptionForm("by", .text("WHO"), help: "who erases", question: "who erases?")
+
+    private static let erase = CommandForm(
+        "erase", .text("USER"),
+        help: "erase a person's data: amounts and Apple's ids stay; connects best as role iap_privacy",
+        options: [
+            whoErases,
+            OptionForm("even-open", help: "although something is paid and not delivered"),
+            OptionForm("dry-run", help: "do everything and roll it back"),
+        ], understand: Command.erase)
+
+    private static let migrate = CommandForm(
+        "migrate", help: "bring the database's schema up to date",
+        options: [
+            OptionForm("print", help: "show the SQL instead"),
+            OptionForm("rehearsal", help: "make a database for replays of it, in which no customer's purchase belongs"),
+        ], understand: Command.migrate)
+
+    private static let refused = OptionForm(
+        "refused", .file("FILE"), help: "write the lines that are not taken, with the reasons, as CSV")
+
+    private static let importFile = CommandForm(
+        "import", .word("KIND", of: ImportKind.self), .file("FILE"),
+        help: """
+            take over a company's own history: receipts, orders, delivered, entitlements or
+            products, as CSV or JSON Lines; - is standard input; best as role iap_import
+            """,
+        options: [
+            OptionForm(
+                "format", .word("FORMAT", of: ImportFormat.self),
+                help: "csv or jsonl, where neither the file's name nor its first byte tells"),
+            refused,
+            OptionForm("dry-run", help: "do everything and roll it back"),
+        ], understand: Command.importFile)
+
+    private static let sales = CommandForm(
+        "sales", .file("FILE"), takesMore: true,
+        help: """
+            read Apple's daily sales reports (Summary Sales, TSV, gzipped or not), and compare what
+            was sold with what the tables saw; - is standard input
+            """,
+        options: [refused], understand: Command.sales)
+
+    private static let products = CommandForm(
+        "products", help: "print the rows that iap.products lacks a price for, to be filled in and imported",
+        options: [
+            OptionForm("suggest", help: "print what is to be filled in and imported", place: .besideTheCommand)
+        ], understand: Command.products)
+
+    private static let doctor = CommandForm(
+        "doctor", help: "check configuration, database, grants, Apple and report directory",
+        options: [
+            OptionForm("tell", help: "send a test by mail and webhook as well"), OptionForm("json", help: "as JSON"),
+        ], understand: Command.doctor)
+
+    private static let inspect = CommandForm(
+        "inspect", .file("FILE"), takesMore: true,
+        help: """
+            say what receipts, signed transactions or answers of verifyReceipt hold, and
+            whether their signatures are Apple's; - is standard input; needs no configuration
+            """,
+        options: [OptionForm("trust-root", .file("FILE"), help: "trust these certificates as well")],
+        understand: Command.inspect)
+
+    private static let completion = CommandForm(
+        "completion", .word("SHELL", of: Shell.self),
+        help: "print what makes bash, zsh or fish complete commands and options; needs no configuration",
+        understand: Command.completion)
+}

@@ -1,0 +1,86 @@
+/// What bash sources.
+enum BashCompletion {
+    static let script = """
+        # Completion of iap-reconcile for bash, as “iap-reconcile completion bash” prints it.
+        _iap_reconcile() {
+            local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+            local command="" operands=0 own="" i
+            COMPREPLY=()
+            # Of --option=value bash makes three words.
+            if [[ $current == "=" ]]; then
+                current=""
+            elif [[ $before == "=" ]]; then
+                before=${COMP_WORDS[COMP_CWORD - 2]}
+            fi
+            for ((i = 1; i < COMP_CWORD; i++)); do
+                case ${COMP_WORDS[i]} in
+                \(CommandTable.takingValues.joined(separator: " | ")))
+                    ((i += 1))
+                    [[ ${COMP_WORDS[i]} == "=" ]] && ((i += 1))
+                    ;;
+                -*) ;;
+                *) if [[ -z $command ]]; then command=${COMP_WORDS[i]}; else ((operands += 1)); fi ;;
+                esac
+            done
+            case $before in
+        \(values.joined(separator: "\n"))
+            esac
+            if [[ $current == -* ]]; then
+                case $command in
+        \(options.joined(separator: "\n"))
+                esac
+                _iap_reconcile_offer -W "$own \(switches(CommandTable.everywhere))"
+                return
+            fi
+            case $command:$operands in
+            :0) _iap_reconcile_offer -W "\(CommandTable.commands.map(\.name).joined(separator: " "))" ;;
+        \(operands.joined(separator: "\n"))
+            esac
+        }
+
+        _iap_reconcile_offer() {
+            [[ $1 == -W ]] || compopt -o filenames
+            mapfile -t COMPREPLY < <(compgen "$@" -- "$current")
+        }
+
+        complete -F _iap_reconcile iap-reconcile
+
+        """
+
+    /// What stands behind an option that takes a value; of a text, nothing can be known.
+    private static var values: [String] {
+        let texts = CommandTable.options.filter { $0.value?.kind == .text }.map { "--\($0.name)" }
+        let others = CommandTable.options.compactMap { option in
+            option.value.flatMap { offer($0.kind) }.map { "    --\(option.name)) \($0); return ;;" }
+        }
+        return ["    \(texts.joined(separator: " | "))) return ;;"] + others
+    }
+
+    private static var options: [String] {
+        CommandTable.commands.filter { !$0.options.isEmpty }
+            .map { "        \($0.name)) own=\"\(switches($0.options))\" ;;" }
+    }
+
+    private static var operands: [String] {
+        CommandTable.commands.flatMap { command in
+            command.operands.enumerated().compactMap { index, operand in
+                let isLast = index == command.operands.count - 1
+                let place = command.takesMore && isLast ? "*" : "\(index)"
+                return offer(operand.kind).map { "    \(command.name):\(place)) \($0) ;;" }
+            }
+        }
+    }
+
+    private static func switches(_ options: [OptionForm]) -> String {
+        options.map { "--\($0.name)" }.joined(separator: " ")
+    }
+
+    private static func offer(_ kind: Argument.Kind) -> String? {
+        switch kind {
+        case .text: nil
+        case .file: "_iap_reconcile_offer -f"
+        case .folder: "_iap_reconcile_offer -d"
+        case .words(let words): "_iap_reconcile_offer -W \"\(words.joined(separator: " "))\""
+        }
+    }
+}

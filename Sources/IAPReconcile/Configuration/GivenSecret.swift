@@ -1,0 +1,29 @@
+import Verification
+import NightlyRun
+import Telling
+
+/// A secret that a section names, and by which key.
+struct GivenSecret<Value: Sendable>: Sendable {
+    let key: String
+    /// Nothing where secrets are left alone.
+    let value: Value?
+}
+
+extension Setting {
+    func secretFile() throws(ConfigurationError) -> GivenSecret<Secret> {
+        GivenSecret(key: key, value: try secrets.secret(inFile: self))
+    }
+
+    func secretCredential() throws(ConfigurationError) -> GivenSecret<Secret> {
+        GivenSecret(key: key, value: try secrets.secret(inCredential: self))
+    }
+
+    /// What a webhook is signed with.
+    func signingKey(in secret: GivenSecret<Secret>) throws(ConfigurationError) -> GivenSecret<SigningKey> {
+        guard let value = secret.value else { return GivenSecret(key: key, value: nil) }
+        guard let signingKey = SigningKey(value.plainText) else {
+            throw error("the secret “\(text)” is no base64 of 24 to 64 bytes; make one by: openssl rand -base64 32")
+        }
+        return GivenSecret(key: key, value: signingKey)
+    }
+}
