@@ -124,6 +124,8 @@ final class Sheet {
         worksheet_set_landscape(sheet)
         worksheet_set_paper(sheet, 9)  // A4
         worksheet_print_across(sheet)
+        // Side by side on two sheets at most, whatever their number of rows.
+        worksheet_fit_to_pages(sheet, 2, 0)
         try workbook.check(worksheet_repeat_rows(sheet, 0, 0))
         try workbook.check(worksheet_repeat_columns(sheet, 0, lxw_col_t(min(repeatedColumns, columns.count) - 1)))
         try workbook.check(worksheet_set_footer(sheet, "&L&A&R&P / &N"))
