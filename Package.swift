@@ -66,7 +66,7 @@ let package = Package(
             "Commands", ["NightlyRun", "Ledger", "Verification", "Importing", "AppStore", "Reconciliation"]),
         // The page's style and script, compiled in: a report needs no file but itself.
         room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
-        room("Telling", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
+        room("Notifications", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
         // Test keys and certificates, compiled in; scripts/simulator-keys makes them.
         room(
             "AppStoreSimulator", ["CivilTime", "CMicroHTTPD", "COpenSSL", "CZlib", "PostgreSQL"],
@@ -74,7 +74,7 @@ let package = Package(
         .executableTarget(
             name: "IAPReconcile",
             dependencies: [
-                "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Telling", "Reconciliation",
+                "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation",
                 "CINIH", "CGetopt", "CMalloc",
             ],
             swiftSettings: strict),
@@ -113,12 +113,12 @@ let package = Package(
                 "Reconciliation",
             ]),
         tests("Reporting", ["Reconciliation"]),
-        tests("Telling", ["Reconciliation", "Reporting"]),
+        tests("Notifications", ["Reconciliation", "Reporting"]),
         tests("AppStoreSimulator", ["AppStore", "HTTP", "PostgreSQL"]),
         tests(
             "IAPReconcile",
             [
-                "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Telling", "Reconciliation",
+                "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation",
                 "AppStoreSimulator", "PostgreSQL",
             ]),
     ]
@@ -133,7 +133,7 @@ if Context.environment["IAP_FUZZING"] != nil {
         .target(
             name: "IAPReconcile",
             dependencies: [
-                "NightlyRun", "Importing", "Verification", "Reporting", "Telling", "Reconciliation", "CINIH",
+                "NightlyRun", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation", "CINIH",
             ],
             sources: ["Configuration", "Moment.swift", "NearestName.swift"], swiftSettings: strict),
         .systemLibrary(name: "CLibFuzzer", path: "Sources/CLibraries/CLibFuzzer"),

@@ -7,8 +7,8 @@ enum Benchmark: String, CaseIterable {
 
     func run(_ bench: Bench) async throws -> [Measurement] {
         switch self {
-        case .appReceipts: try OfflineProofs.appReceipts()
-        case .jws: try OfflineProofs.signedTransactions()
+        case .appReceipts: try OfflineReceipts.appReceipts()
+        case .jws: try OfflineReceipts.signedTransactions()
         case .verify: try await VerifyStage.measure(bench)
         case .record: try await RecordStage.measure(bench)
         case .report: try await ReportStage.measure(bench)

@@ -22,12 +22,12 @@ enum FuzzedDecoder: String, CaseIterable {
     /// The decoder, ready to be called again and again.
     func decode() -> @Sendable ([UInt8]) -> Void {
         switch self {
-        case .upload: ProofFuzzing().uploads()
-        case .appReceipt: ProofFuzzing().appReceipts()
-        case .appReceiptPayload: ProofFuzzing().appReceiptPayloads()
-        case .transactionReceipt: ProofFuzzing().transactionReceipts()
-        case .jws: ProofFuzzing().signedTransactions()
-        case .jwsPayload: ProofFuzzing().signedPayloads()
+        case .upload: ReceiptFuzzing().uploads()
+        case .appReceipt: ReceiptFuzzing().appReceipts()
+        case .appReceiptPayload: ReceiptFuzzing().appReceiptPayloads()
+        case .transactionReceipt: ReceiptFuzzing().transactionReceipts()
+        case .jws: ReceiptFuzzing().signedTransactions()
+        case .jwsPayload: ReceiptFuzzing().signedPayloads()
         case .verifyReceipt: AnswerFuzzing.decode
         case .salesReport: SalesFuzzing.decode
         case .importCSV: ImportFuzzing(format: .csv).decode
@@ -39,12 +39,12 @@ enum FuzzedDecoder: String, CaseIterable {
     /// Good inputs to begin with.
     func seeds() -> [[UInt8]] {
         switch self {
-        case .upload: ProofSeeds().uploads
-        case .appReceipt: ProofSeeds().appReceipts
-        case .appReceiptPayload: ProofSeeds().appReceiptPayloads
-        case .transactionReceipt: ProofSeeds().transactionReceipts
-        case .jws: ProofSeeds().signedTransactions
-        case .jwsPayload: ProofSeeds().signedPayloads
+        case .upload: ReceiptSeeds().uploads
+        case .appReceipt: ReceiptSeeds().appReceipts
+        case .appReceiptPayload: ReceiptSeeds().appReceiptPayloads
+        case .transactionReceipt: ReceiptSeeds().transactionReceipts
+        case .jws: ReceiptSeeds().signedTransactions
+        case .jwsPayload: ReceiptSeeds().signedPayloads
         case .verifyReceipt: AnswerFuzzing.seeds
         case .salesReport: SalesFuzzing.seeds
         case .importCSV, .importJSONLines: ImportFuzzing(format: self == .importCSV ? .csv : .jsonl).seeds

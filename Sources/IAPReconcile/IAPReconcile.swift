@@ -7,7 +7,7 @@ import Reporting
 @main
 enum IAPReconcile {
     static func main() async {
-        Standard.makeSureOfAll()
+        StandardStreams.openMissing()
         Memory.keepToOneHeap()
         Memory.keepOffDisks()
         exit(await code(of: Array(CommandLine.arguments.dropFirst())).rawValue)
@@ -39,7 +39,7 @@ enum IAPReconcile {
         case .version: StandardOutput.write("iap-reconcile \(Help.version)\n")
         case .completion(let shell): StandardOutput.write(shell.completion)
         case .inspect(let files, let trustRoot): return try Inspecting(files: files, trustRoot: trustRoot).perform()
-        default: return try await Work(invocation).perform()
+        default: return try await CommandRunner(invocation).perform()
         }
         return .done
     }

@@ -15,7 +15,7 @@ struct FindingsStage {
     func hand(_ head: RunReport, to findings: inout some FindingsReceiver) async throws {
         try findings.begin(head)
         checkpoint(.reportBegun)
-        var receiver = Attentive(findings)
+        var receiver = FailureRecorder(findings)
         defer { findings = receiver.receiver }
         do {
             try await session.reading {
@@ -48,7 +48,7 @@ struct FindingsStage {
 }
 
 /// Remembers the error of a receiver, which the ledger would otherwise take for its own.
-private struct Attentive<Receiver: FindingsReceiver> {
+private struct FailureRecorder<Receiver: FindingsReceiver> {
     var receiver: Receiver
     var refusal: (any Error)?
 

@@ -101,7 +101,7 @@ extension AppVerifier {
 
     /// A proof that names no transaction to ask about, or that nobody vouches for.
     private func withoutTransaction(
-        _ proof: OfflineProof, _ payload: String
+        _ proof: OfflineReceipt, _ payload: String
     ) async throws(CancellationError) -> Judgement {
         let mayAskOtherwise = settings.verification == .auto && !proof.isEmpty && !proof.isSignedTransaction
         return mayAskOtherwise
@@ -130,7 +130,7 @@ extension AppVerifier {
 
     private func ask(
         _ client: ServerAPIClient, ofCustomerWith id: TransactionID, in environment: ServerEnvironment
-    ) async throws(CancellationError) -> CustomerHistories.Told {
+    ) async throws(CancellationError) -> CustomerHistories.Answer {
         var history = CustomerHistory()
         var pages = 0
         for try await outcome in client.history(ofCustomerWith: id.text, in: environment) {

@@ -29,7 +29,7 @@ extension ReceiptVerdict {
 }
 
 /// Why what a proof says can't be used, in a sentence.
-struct ProofFlaw: Error, CustomStringConvertible {
+struct ReceiptFlaw: Error, CustomStringConvertible {
     let text: String
 
     var description: String { text }
@@ -39,16 +39,16 @@ extension VerifiedReceipt {
     /// What an answer of Apple's, or a receipt in the shape of one, says.
     static func reading(
         _ answer: VerifiedReceiptAnswer, source: Source, now: Date
-    ) -> Result<VerifiedReceipt, ProofFlaw> {
+    ) -> Result<VerifiedReceipt, ReceiptFlaw> {
         guard let environment = Environment(rawValue: answer.environment) else {
-            return .failure(ProofFlaw(text: "it names an environment that is not known"))
+            return .failure(ReceiptFlaw(text: "it names an environment that is not known"))
         }
         var receipt = VerifiedReceipt(
             environment: environment, bundleID: nil, transactions: [], verifiedAt: now,
             unreadable: answer.unusableRows)
         if let found = answer.bundleID {
             guard let bundleID = BundleID(found) else {
-                return .failure(ProofFlaw(text: "it names a bundle id that can't be one"))
+                return .failure(ReceiptFlaw(text: "it names a bundle id that can't be one"))
             }
             receipt.bundleID = bundleID
         }
@@ -66,7 +66,9 @@ extension VerifiedReceipt {
     /// What one signed transaction says. What Xcode and local tests sign counts as sandbox: nobody paid.
     init(_ signed: SignedTransaction, source: Source, now: Date) throws {
         let bundleID = try signed.bundleID.map { text in
-            guard let bundleID = BundleID(text) else { throw ProofFlaw(text: "it names a bundle id that can't be one") }
+            guard let bundleID = BundleID(text) else {
+                throw ReceiptFlaw(text: "it names a bundle id that can't be one")
+            }
             return bundleID
         }
         self.init(
@@ -88,10 +90,10 @@ extension ReceiptProblem {
 }
 
 extension Transaction {
-    /// - Throws: `ProofFlaw`, or AppStore's `UnusableTransaction`, when it can't be used.
+    /// - Throws: `ReceiptFlaw`, or AppStore's `UnusableTransaction`, when it can't be used.
     package init(_ signed: SignedTransaction) throws {
         guard let transaction = Transaction(try signed.transaction()) else {
-            throw ProofFlaw(text: "the transaction has an id or a product id that can't be one")
+            throw ReceiptFlaw(text: "the transaction has an id or a product id that can't be one")
         }
         self = transaction
     }

@@ -4,7 +4,7 @@ import Reconciliation
 /// What Apple told tonight of the customers of an app: each is asked about once, however many uploads lead there.
 actor CustomerHistories {
     /// What asking about a customer came to.
-    enum Told: Sendable {
+    enum Answer: Sendable {
         case history(CustomerHistory)
         /// Apple does not know the transaction that was asked with.
         case notKnown
@@ -47,8 +47,8 @@ actor CustomerHistories {
     ///   - ask: is not called where the answer is known by then.
     func history(
         ofCustomerWith ids: [TransactionID], in environment: ServerEnvironment, users: [String],
-        ask: @Sendable () async throws(CancellationError) -> Told
-    ) async throws(CancellationError) -> Told {
+        ask: @Sendable () async throws(CancellationError) -> Answer
+    ) async throws(CancellationError) -> Answer {
         let keys = ids.map { Key(id: $0, environment: environment) }
         if let known = known(keys) { return .history(known) }
         let signs = keys.map(Sign.transaction) + users.map { .user($0, environment) }

@@ -3,7 +3,7 @@ import Foundation
 import NightlyRun
 import Reconciliation
 import Reporting
-import Telling
+import Notifications
 import TestSupport
 import Testing
 

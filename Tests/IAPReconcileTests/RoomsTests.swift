@@ -16,9 +16,10 @@ import Testing
         "NightlyRun": ["Ledger", "Verification", "Importing", "Reconciliation"],
         "Commands": ["NightlyRun", "Ledger", "Verification", "Importing", "AppStore", "Reconciliation"],
         "Reporting": ["Reconciliation", "CXLSXWriter"],
-        "Telling": ["Reporting", "Reconciliation", "HTTP", "COpenSSL"],
+        "Notifications": ["Reporting", "Reconciliation", "HTTP", "COpenSSL"],
         "IAPReconcile": [
-            "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Telling", "Reconciliation", "CINIH",
+            "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation",
+            "CINIH",
             "CGetopt", "CMalloc",
         ],
         "AppStoreSimulator": ["PostgreSQL", "CivilTime", "COpenSSL", "CMicroHTTPD", "CZlib"],

@@ -38,7 +38,7 @@ public struct Inspection: Encodable, Sendable {
         self.error = error
     }
 
-    init(file: String, _ proof: InspectedProof) {
+    init(file: String, _ proof: InspectedReceipt) {
         self.file = file
         format = proof.format.rawValue
         content = proof.content

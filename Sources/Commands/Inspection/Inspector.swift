@@ -6,16 +6,16 @@ public struct Inspector: Sendable {
     /// Larger files are refused unread.
     public static let sizeLimit = ReceiptText.sizeLimit
 
-    private let inspector: ProofInspector
+    private let inspector: ReceiptInspector
 
     /// - Parameter root: certificates in PEM or DER form that are trusted besides Apple's.
     public init(trusting root: Data? = nil) throws(UntrustableRoot) {
         guard let root else {
-            inspector = ProofInspector(roots: .apple)
+            inspector = ReceiptInspector(roots: .apple)
             return
         }
         do {
-            inspector = ProofInspector(roots: try TrustRoots.apple.adding(contentsOf: root))
+            inspector = ReceiptInspector(roots: try TrustRoots.apple.adding(contentsOf: root))
         } catch {
             throw UntrustableRoot(description: "\(error)")
         }

@@ -24,7 +24,7 @@ public struct SupportDesk: Sendable {
     ) async throws(JobError) -> Enquiry {
         try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
             var enquiry = try await session.lookUp(id)
-            if let question = ApplesQuestion(enquiry) {
+            if let question = AppleQuestion(enquiry) {
                 let word = await question.ask(apple)
                 let told = Set(word.transactions.map(\.key.id)).subtracting(enquiry.transactions.map(\.key.id))
                 if !told.isEmpty { enquiry = try await session.lookUp(id, and: told.sorted()) }

@@ -11,6 +11,6 @@ extension Command {
     }
 
     static func doctor(_: [String], _ options: OptionValues) throws(UsageError) -> Command {
-        .doctor(isTelling: options.has("tell"), asJSON: options.has("json"))
+        .doctor(isNotifying: options.has("tell"), asJSON: options.has("json"))
     }
 }

@@ -22,7 +22,7 @@ enum Command: Sendable {
     /// `-` among the files is standard input.
     case sales(files: [String], refusedFile: String?)
     /// With a test message by mail and webhook, where it is telling.
-    case doctor(isTelling: Bool, asJSON: Bool)
+    case doctor(isNotifying: Bool, asJSON: Bool)
     case suggestProducts
     case check(String, asJSON: Bool)
     case resolve(Resolution)

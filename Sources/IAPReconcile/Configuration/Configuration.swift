@@ -2,7 +2,7 @@ import Foundation
 import NightlyRun
 import Reconciliation
 import Reporting
-import Telling
+import Notifications
 
 /// What the configuration file says, parsed and checked.
 struct Configuration {
@@ -18,7 +18,7 @@ struct Configuration {
     /// Where browsers find the report directory; nothing where they don't.
     var reportAddress: String?
     /// Who is told of a run.
-    var telling = TellingSettings()
+    var telling = NotificationSettings()
 }
 
 extension Configuration {

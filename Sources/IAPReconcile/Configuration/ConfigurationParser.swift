@@ -1,6 +1,6 @@
 import NightlyRun
 import Reconciliation
-import Telling
+import Notifications
 
 /// Takes the lines of a configuration one after the other, and refuses the first that says nothing it knows.
 struct ConfigurationParser {
@@ -41,9 +41,9 @@ struct ConfigurationParser {
         return finished
     }
 
-    private func tellingSettings() throws(ConfigurationError) -> TellingSettings {
+    private func tellingSettings() throws(ConfigurationError) -> NotificationSettings {
         do {
-            return try draft.telling.settings(given: Set(TellingSections.names.filter { seen[[$0]] != nil }))
+            return try draft.telling.settings(given: Set(NotificationSections.names.filter { seen[[$0]] != nil }))
         } catch {
             throw ConfigurationError(
                 file: file, line: seen[[error.section]],

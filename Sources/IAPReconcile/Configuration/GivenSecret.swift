@@ -1,6 +1,6 @@
 import Verification
 import NightlyRun
-import Telling
+import Notifications
 
 /// A secret that a section names, and by which key.
 struct GivenSecret<Value: Sendable>: Sendable {

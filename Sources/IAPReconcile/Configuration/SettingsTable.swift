@@ -2,7 +2,7 @@ import Verification
 import NightlyRun
 import Reconciliation
 import Reporting
-import Telling
+import Notifications
 
 /// Every section and key that a configuration may hold. Defaults stand where the values go.
 enum SettingsTable {
@@ -62,7 +62,7 @@ enum SettingsTable {
         SettingKey("secret_file", .signingKeyFile, once: \.telling.webhook.secret),
         SettingKey("secret_credential", .signingKeyCredential, once: \.telling.webhook.secret),
         SettingKey(refusedSecret: "secret"),
-        SettingKey("when", .word, \.telling.webhook.occasion),
+        SettingKey("when", .word, \.telling.webhook.trigger),
         SettingKey("timeout", .timeOut, \.telling.webhook.timeout),
         SettingKey("attempts", .whole(1...10), \.telling.webhook.attempts),
         SettingKey("certificate_authorities", .readableFile, \.telling.webhook.certificateAuthorities),
@@ -71,7 +71,7 @@ enum SettingsTable {
     private static let mail: [SettingKey<Draft>] = [
         SettingKey("from", .mailAddress, \.telling.mail.from),
         SettingKey("to", .mailAddresses, \.telling.mail.to),
-        SettingKey("when", .word, \.telling.mail.occasion),
+        SettingKey("when", .word, \.telling.mail.trigger),
         SettingKey("subject_prefix", .text, \.telling.mail.subjectPrefix),
         SettingKey("sendmail", .absolutePath, \.telling.mail.sendmail),
         SettingKey("attachment_limit", .size, \.telling.mail.attachmentLimit),
@@ -138,5 +138,5 @@ enum SettingsTable {
 /// What the sections that may stand once say, while they are read.
 struct Draft {
     var configuration = Configuration()
-    var telling = TellingSections()
+    var telling = NotificationSections()
 }

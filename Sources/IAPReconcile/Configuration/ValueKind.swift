@@ -2,7 +2,7 @@ import Verification
 import Foundation
 import NightlyRun
 import Reconciliation
-import Telling
+import Notifications
 
 /// A kind of value that a setting may have, and how it is read.
 struct ValueKind<Value>: Sendable {

@@ -9,13 +9,13 @@ struct CaseNeighbours {
     /// A receipt that tells of more is looked up once a sweep, however many pages of cases it brings.
     private static let manyTransactions = 1000
 
-    private struct Told {
+    private struct ReceiptMention {
         var isNamed = false
         var users: [String] = []
         var transactions = 0
     }
 
-    private var told: [Int64: Told] = [:]
+    private var told: [Int64: ReceiptMention] = [:]
 
     /// Whether each receipt that held it was uploaded for another purchase.
     func onlyCameWithOthers(_ facts: CaseFacts) -> Bool {
@@ -53,7 +53,7 @@ struct CaseNeighbours {
             """)
         for row in rows {
             let id = try row.decode("receipt_id", as: Int64.self)
-            var receipt = told[id, default: Told()]
+            var receipt = told[id, default: ReceiptMention()]
             receipt.isNamed = try row.decode("is_named") || receipt.isNamed
             receipt.transactions += try row.decode("transactions", as: Int.self)
             if receipt.users.count < Self.mostUsers, let user = try row.decode("user_id", as: String?.self) {

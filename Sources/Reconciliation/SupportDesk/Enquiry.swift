@@ -16,7 +16,7 @@ public struct Enquiry: Hashable, Sendable {
     public var troubledReceipts: [KnownReceipt] = []
     /// Whether there is more than is listed.
     public var isCut = false
-    public var apple = ApplesWord.notNeeded
+    public var apple = AppleAnswer.notNeeded
 
     public init(id: String) {
         self.id = id

@@ -12,7 +12,7 @@ extension EnquiryJSON.Answer {
         self.init(
             id: enquiry.id, verdict: verdict.kind, sentence: EnquiryJSON.text.sentence(verdict),
             transactions: enquiry.transactions.map(EnquiryJSON.Transaction.init),
-            appleTransactions: enquiry.unseenTransactions.map(EnquiryJSON.Told.init),
+            appleTransactions: enquiry.unseenTransactions.map(EnquiryJSON.AppleTransaction.init),
             apple: EnquiryJSON.Apple(enquiry.apple), orders: enquiry.orders.map(EnquiryJSON.Order.init),
             user: enquiry.user.map(EnquiryJSON.User.init),
             claims: enquiry.strayClaims.map {
@@ -128,7 +128,7 @@ extension EnquiryJSON.Event {
     }
 }
 
-extension EnquiryJSON.Told {
+extension EnquiryJSON.AppleTransaction {
     fileprivate init(_ told: ApplesTransaction) {
         let transaction = told.transaction
         self.init(
@@ -141,7 +141,7 @@ extension EnquiryJSON.Told {
 }
 
 extension EnquiryJSON.Apple {
-    fileprivate init?(_ word: ApplesWord) {
+    fileprivate init?(_ word: AppleAnswer) {
         switch word {
         case .notNeeded: return nil
         case .notAsked(let why): self.init(notAsked: why, answers: [:])

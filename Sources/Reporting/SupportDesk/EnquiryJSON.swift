@@ -12,7 +12,7 @@ public enum EnquiryJSON {
         /// The verdict's kind, such as `delivered`; `sentence` says it in words.
         let verdict, sentence: String
         let transactions: [Transaction]
-        let appleTransactions: [Told]
+        let appleTransactions: [AppleTransaction]
         let apple: Apple?
         let orders: [Order]
         let user: User?
@@ -99,7 +99,7 @@ public enum EnquiryJSON {
         let details: [String: String]
     }
 
-    struct Told: Encodable {
+    struct AppleTransaction: Encodable {
         let transactionID, bundleID, environment, productID: String
         let quantity: Int
         let purchasedAt: Date

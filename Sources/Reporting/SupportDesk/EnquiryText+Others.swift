@@ -80,7 +80,7 @@ extension EnquiryText {
         return block
     }
 
-    private func refusal(_ answer: ApplesWord.Answer) -> TextBlock? {
+    private func refusal(_ answer: AppleAnswer.Answer) -> TextBlock? {
         let text: String
         switch answer.finding {
         case .found: return nil

@@ -1,0 +1,93 @@
+import AppStore
+import Foundation
+import NightlyRun
+import Reconciliation
+import Verification
+
+/// What to ask Apple about an id that the ledger alone can't answer for.
+enum AppleQuestion: Hashable {
+    /// An order's id as Apple's invoice names it, such as `MK5TTTVWJH`: no receipt holds it, so only Apple knows which
+    /// transactions it stands for.
+    case invoice(String)
+    /// An id of a transaction that never came.
+    case transaction(String)
+
+    /// Nothing where the ledger's answer is enough, or Apple can't know such an id.
+    init?(_ enquiry: Enquiry) {
+        guard enquiry.transactions.isEmpty, enquiry.orders.isEmpty, enquiry.user == nil else { return nil }
+        let id = enquiry.id
+        if id.wholeMatch(of: /M[A-Z0-9]{5,31}/) != nil {
+            self = .invoice(id)
+        } else if id.wholeMatch(of: /[0-9]{9,32}/) != nil {
+            self = .transaction(id)
+        } else {
+            return nil
+        }
+    }
+
+    /// Asks for each app that has a key.
+    ///
+    /// - Parameter settings: with the apps' keys.
+    func ask(_ settings: () throws -> JobSettings) async -> AppleAnswer {
+        do {
+            let clients = try Self.clients(try settings())
+            guard !clients.isEmpty else {
+                return .notAsked("No app has a key for the App Store Server API; see server_api_key_file.")
+            }
+            var answers: [AppleAnswer.Answer] = []
+            for (bundleID, client) in clients.sorted(by: { $0.key < $1.key }) {
+                answers.append(AppleAnswer.Answer(bundleID: bundleID, finding: try await ask(client, bundleID)))
+            }
+            return .asked(answers)
+        } catch is CancellationError {
+            return .notAsked("It was interrupted.")
+        } catch {
+            return .notAsked("\(error)")
+        }
+    }
+
+    /// By whatever an app's receipts are verified, its key answers a person.
+    private static func clients(_ settings: JobSettings) throws(UnusableSetting) -> [BundleID: ServerAPIClient] {
+        var apps = settings.apps
+        for index in apps.indices { apps[index].verification = .auto }
+        return try AppleServices(settings.apple, apps: apps).serverAPI
+    }
+
+    private func ask(
+        _ client: ServerAPIClient, _ bundleID: BundleID
+    ) async throws(CancellationError) -> AppleAnswer.Finding {
+        switch self {
+        case .invoice(let id): Self.finding(try await client.orderLookup(id), bundleID)
+        case .transaction(let id): Self.finding(try await client.transactionInfo(id).map { [$0] }, bundleID)
+        }
+    }
+
+    private static func finding(
+        _ outcome: ServerAPIOutcome<[SignedTransaction]>, _ bundleID: BundleID
+    ) -> AppleAnswer.Finding {
+        switch outcome {
+        case .found(let signed): found(signed, bundleID)
+        case .notFound(let absence): .notFound("\(absence)")
+        case .unverified(let payload): .failed("\(payload)")
+        case .tryAgain(let why): .failed(why.text)
+        case .needsConfiguration(let what): .failed(what)
+        case .notTried: .failed("Apple is down")
+        }
+    }
+
+    private static func found(_ signed: [SignedTransaction], _ bundleID: BundleID) -> AppleAnswer.Finding {
+        do {
+            return .found(
+                try signed.map { signed in
+                    let transaction = try Transaction(signed)
+                    let isProduction = signed.environment == Environment.production.rawValue
+                    return ApplesTransaction(
+                        key: TransactionKey(
+                            id: transaction.id, bundleID: bundleID, environment: isProduction ? .production : .sandbox),
+                        transaction: transaction)
+                })
+        } catch {
+            return .failed("\(error)")
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Commands
+import Foundation
+import NightlyRun
+import Reconciliation
+import Reporting
+
+extension CommandRunner {
+    /// Says everything that is known about an id, the verdict last. Ends with 0 where anything is.
+    func check(_ id: String, asJSON: Bool) async throws -> ExitCode {
+        let enquiry = try await supportDesk.check(id) {
+            // Only now: who asks about a purchase that the ledger knows needs no key of Apple's.
+            try Configuration.read(invocation.configuration, secrets: .ofThisProcess).settings
+        }
+        StandardOutput.write(
+            asJSON
+                ? try EnquiryJSON.text(of: enquiry) + "\n"
+                : EnquiryText(timeZone: configuration.settings.timeZone).text(of: enquiry))
+        return DeskVerdict(of: enquiry) == .unknown ? .dataError : .done
+    }
+
+    /// Ends a case, or opens it again. What is not changed ends with 65 and says why.
+    func resolve(_ resolution: Resolution) async throws -> ExitCode {
+        let outcome = try await supportDesk.carryOut(resolution)
+        guard outcome == .done else {
+            StandardError.write("iap-reconcile: nothing was changed: \(Self.reason(outcome, resolution))\n")
+            return .dataError
+        }
+        StandardOutput.write("\(resolution.transactionID) \(Self.result(resolution.decision))\n")
+        return .done
+    }
+
+    private var supportDesk: SupportDesk {
+        var settings = configuration.settings
+        settings.database = configuration.supportDatabase ?? settings.database
+        return SupportDesk(settings: settings)
+    }
+
+    private static func result(_ decision: Resolution.Decision) -> String {
+        switch decision {
+        case .delivered: "is delivered"
+        case .dismissed: "is dismissed: nothing is owed"
+        case .refunded: "is refunded: nothing is owed"
+        case .reopened: "is owed again, as it was before"
+        }
+    }
+
+    private static func reason(_ outcome: ResolutionOutcome, _ resolution: Resolution) -> String {
+        let id = resolution.transactionID
+        return switch outcome {
+        case .done: "\(id) is done"
+        case .ambiguous: "\(id) is known in several apps or environments; say which with --app and --environment"
+        case .severalOwners(let users):
+            "evidence speaks for \(users.joined(separator: " and for ")); say with --user to whom it was delivered"
+        case .unchanged(.unknownUser):
+            "nobody has heard of the user “\(resolution.userID ?? "")”; if that is right, say so with --unknown-user"
+        case .unchanged(.alreadyDelivered): "\(id) is delivered already; see iap-reconcile check \(id)"
+        case .unchanged(.alreadyWhite): "\(id) is owed already"
+        case .unchanged(.excluded): "\(id) is not owed; see iap-reconcile check \(id)"
+        case .unchanged(.notVerified): "no verified transaction has the id \(id)"
+        case .unchanged(.refunded): "Apple has refunded \(id) since, so it is not owed any more"
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Importing
+import Commands
+import Foundation
+import NightlyRun
+import Reconciliation
+
+extension CommandRunner {
+    /// Takes over a file of a company's own history, and says what became of its lines.
+    func importFile(_ options: ImportOptions, refusedFile: String?) async throws -> ExitCode {
+        let stop = StopSignal()
+        let signals = Signals(stop)
+        var refused = try RefusedLines(file: refusedFile, inputs: [options.file], log: console.log)
+        let job = ImportJob(settings: configuration.settings, log: console.log, progress: console.show)
+        defer { withExtendedLifetime(signals) { console.clear() } }
+        let summary = try await job.run(options, stop: stop) { try refused.take($0) }
+        console.clear()
+        try refused.finish()
+        StandardOutput.write(ImportText.summary(summary, of: options))
+        guard summary.isComplete else {
+            console.log(LogEntry(.warning, "stopped before the file's end; import it again to take the rest"))
+            return .tryLater
+        }
+        return summary.refusedCount == 0 ? .done : .dataError
+    }
+}
+
+/// What an import came to, in words.
+enum ImportText {
+    static func summary(_ summary: ImportSummary, of options: ImportOptions) -> String {
+        var rows = [
+            (options.isDryRun ? "would be taken" : "taken", summary.taken),
+            ("already there", summary.alreadyThere), ("refused", summary.refusedCount),
+        ]
+        rows += RefusalReason.allCases.compactMap { reason in
+            summary.refused[reason].map { ("  \(reason.rawValue)", $0) }
+        }
+        rows.append(("lines", summary.lines))
+        let figures = rows.map { row in "\(row.1)" }
+        let width = (figures.map(\.count).max() ?? 0, rows.map(\.0.count).max() ?? 0)
+        let table = zip(rows, figures).map { row, figure in
+            row.0.padding(toLength: width.1, withPad: " ", startingAt: 0) + "  "
+                + String(repeating: " ", count: width.0 - figure.count) + figure + "\n"
+        }
+        return "\(options.kind.rawValue) from \(options.file)\n" + table.joined()
+    }
+
+    /// Why a file can't be imported, and what to do: where a column is unknown, the one that was meant.
+    static func text(_ error: ImportError) -> String {
+        guard case .unknownColumn(let column, let kind, let known) = error else { return error.description }
+        let name = String(column.prefix(100))
+        let suggestion = NearestName.suggestion(for: name, in: known)
+        return suggestion.isEmpty ? error.description : "\(kind.rawValue) have no column “\(name)”\(suggestion)"
+    }
+}

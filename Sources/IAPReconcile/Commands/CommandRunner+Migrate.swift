@@ -1,0 +1,21 @@
+import Commands
+import Foundation
+import NightlyRun
+import Reconciliation
+
+extension CommandRunner {
+    /// Brings the schema up to date, or shows the SQL that would.
+    func migrate(isPrintOnly: Bool, isRehearsal: Bool) async throws -> ExitCode {
+        let database = configuration.settings.database
+        if isPrintOnly {
+            StandardOutput.write(try await SchemaUpdate.pendingSQL(database: database))
+            return .done
+        }
+        let applied = try await SchemaUpdate.migrate(database: database, isRehearsal: isRehearsal)
+        StandardOutput.write(
+            applied.isEmpty
+                ? "The schema is up to date.\n"
+                : "Applied: \(applied.joined(separator: ", ")).\nNow run sql/roles.sql, which grants what is new.\n")
+        return .done
+    }
+}

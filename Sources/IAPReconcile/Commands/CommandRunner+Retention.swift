@@ -1,0 +1,77 @@
+import Commands
+import Foundation
+import NightlyRun
+import Reconciliation
+
+extension CommandRunner {
+    /// Takes away what need not be kept any longer, and says how much.
+    func purge(isDryRun: Bool) async throws -> ExitCode {
+        let stop = StopSignal()
+        let signals = Signals(stop)
+        defer { withExtendedLifetime(signals) {} }
+        let purged = try await RetentionDesk(settings: configuration.settings).purge(isDryRun: isDryRun, stop: stop)
+        StandardOutput.write(RetentionText.text(purged, isDryRun: isDryRun))
+        guard stop.isRequested else { return .done }
+        console.log(LogEntry(.warning, "stopped before all was purged; purge again to take the rest"))
+        return .tryLater
+    }
+
+    /// Erases a user. Where something is open and that is not allowed, or the user is not known, it ends with 65.
+    func erase(_ erasure: Erasure) async throws -> ExitCode {
+        var settings = configuration.settings
+        settings.database = configuration.privacyDatabase ?? settings.database
+        let outcome = try await RetentionDesk(settings: settings).erase(erasure)
+        switch outcome {
+        case .unknown:
+            StandardError.write("iap-reconcile: nothing was changed: no row names this user\n")
+            return .dataError
+        case .open(let open):
+            StandardError.write(
+                "iap-reconcile: nothing was changed: \(RetentionText.text(open)). Deliver or resolve that first, or "
+                    + "erase the user --even-open: it then stays owed to nobody who is known.\n")
+            return .dataError
+        case .erased(let pseudonym, let rows, let open):
+            StandardOutput.write(
+                RetentionText.text(pseudonym: erasure.isDryRun ? nil : pseudonym, rows: rows, open: open))
+            if !erasure.isDryRun {
+                let reports = configuration.reportDirectory
+                console.log(LogEntry(.warning, "reports that were written before still name the user: see \(reports)"))
+            }
+            return .done
+        }
+    }
+}
+
+/// What was taken away, in words.
+enum RetentionText {
+    static func text(_ purged: Purged, isDryRun: Bool) -> String {
+        let done = isDryRun ? "would be purged" : "purged"
+        return "payloads \(done): \(purged.payloads)\ndevices \(done): \(purged.devices)\n"
+    }
+
+    /// - Parameter pseudonym: Nothing where it was only tried.
+    static func text(pseudonym: String?, rows: [ErasureOutcome.Rows], open: OpenBusiness) -> String {
+        let head = pseudonym.map { "The user is erased, and called \($0) from now on." } ?? "The user would be erased."
+        let tables = rows.filter { $0.count > 0 }.map { "  \($0.table): \($0.count)" }
+        let tail = open.isEmpty ? [] : ["Still open: \(text(open))."]
+        return ([head] + tables + tail).joined(separator: "\n") + "\n"
+    }
+
+    private static let listed = 10
+
+    static func text(_ open: OpenBusiness) -> String {
+        var parts: [String] = []
+        let ids = open.transactionIDs
+        if !ids.isEmpty {
+            let more = ids.count > listed ? ", and \(ids.count - listed) more" : ""
+            let names = ids.prefix(listed).joined(separator: ", ")
+            parts.append("\(count(ids.count, "purchase")) paid and not delivered (\(names)\(more))")
+        }
+        if open.waitingReceipts > 0 { parts.append("\(count(open.waitingReceipts, "receipt")) not verified yet") }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func count(_ number: Int, _ thing: String) -> String {
+        number == 1 ? "1 \(thing) is" : "\(number) \(thing)s are"
+    }
+}

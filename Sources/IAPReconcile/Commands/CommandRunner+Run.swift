@@ -1,0 +1,77 @@
+import Foundation
+import NightlyRun
+import Reconciliation
+import Reporting
+
+extension CommandRunner {
+    /// The nightly job, from the inbox to the report, and telling of it. A dry run tells nobody.
+    func run(_ options: RunOptions, reportDirectory: String?) async throws -> ExitCode {
+        let stop = StopSignal()
+        let signals = Signals(stop)
+        defer { withExtendedLifetime(signals) { console.clear() } }
+        guard !options.isDryRun else { return try await night(options, reportDirectory, stop, nil).code }
+        let telling = RunNotifications(configuration, console)
+        await telling.begin()
+        do {
+            let ended = try await night(options, reportDirectory, stop, telling)
+            await telling.end(as: ended.code, because: ended.reason)
+            return ended.code
+        } catch {
+            console.clear()
+            let failure = Failure(error)
+            await telling.end(as: failure.code, because: failure.publicMessage)
+            throw error
+        }
+    }
+
+    private func night(
+        _ options: RunOptions, _ reportDirectory: String?, _ stop: StopSignal, _ telling: RunNotifications?
+    ) async throws -> (code: ExitCode, reason: String?) {
+        try requireApps()
+        var writer = try reportWriter(reportDirectory)
+        defer { telling?.note(writer) }
+        let job = NightlyJob(
+            settings: configuration.settings, programVersion: Help.version,
+            log: { [console] entry in
+                telling?.note(entry)
+                console.log(entry)
+            }, progress: console.show)
+        let report = try await job.run(options, stop: stop, findings: &writer)
+        telling?.note(report)
+        console.clear()
+        finish(writer)
+        if invocation.verbosity == .verbose { StandardError.write(StageTable.text(report.stages)) }
+        switch report.outcome {
+        case .complete: return (.done, nil)
+        case .endedEarly(let reason): return (.tryLater, reason)
+        }
+    }
+
+    /// Writes the latest run's report again.
+    func report(run: Int64?, reportDirectory: String?) async throws -> ExitCode {
+        var writer = try reportWriter(reportDirectory, isWrittenAgain: true)
+        let job = NightlyJob(
+            settings: configuration.settings, programVersion: Help.version, log: console.log, progress: console.show)
+        _ = try await job.report(run: run, findings: &writer)
+        finish(writer)
+        return .done
+    }
+
+    private func reportWriter(_ directory: String?, isWrittenAgain: Bool = false) throws -> ReportWriter {
+        try ReportWriter(
+            directory: directory ?? configuration.reportDirectory, language: configuration.reportLanguage,
+            programVersion: Help.version, isWrittenAgain: isWrittenAgain)
+    }
+
+    private func finish(_ writer: ReportWriter) {
+        StandardOutput.write(writer.summary)
+        console.log(LogEntry(.info, "report written", fields: ["to": writer.location]))
+    }
+
+    private func requireApps() throws(ConfigurationError) {
+        guard configuration.settings.apps.isEmpty else { return }
+        throw ConfigurationError(
+            file: invocation.configuration, line: nil,
+            text: "no app is named; add a section such as [app com.example.game]")
+    }
+}

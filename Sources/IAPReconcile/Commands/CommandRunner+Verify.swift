@@ -1,0 +1,87 @@
+import Commands
+import Foundation
+import NightlyRun
+import Reconciliation
+import Reporting
+
+extension CommandRunner {
+    /// Looks at what must always hold of the tables; what does not ends with the code of an internal error.
+    func verify(asJSON: Bool, since end: String?) async throws -> ExitCode {
+        var findings: [IntegrityFinding] = []
+        let (trail, isContinued) = try await IntegrityAudit(settings: configuration.settings).verify(since: end) {
+            findings.append($0)
+            if !asJSON { StandardOutput.write(VerificationText.line($0)) }
+        }
+        let isSince = end == nil ? nil : isContinued
+        StandardOutput.write(
+            asJSON
+                ? try VerificationText.json(findings, trail, isSince) + "\n"
+                : VerificationText.summary(findings, trail, isSince))
+        return findings.allSatisfy(\.isFine) && isContinued ? .done : .software
+    }
+}
+
+/// What `verify` says.
+enum VerificationText {
+    static func line(_ finding: IntegrityFinding) -> String {
+        guard !finding.isFine else { return "fine   \(finding.check.text)\n" }
+        let more = finding.count > finding.examples.count ? ", …" : ""
+        return "wrong  not so in \(finding.count): \(finding.check.text)\n"
+            + "       \(Printable.line(finding.examples.joined(separator: ", ")))\(more)\n"
+    }
+
+    /// - Parameter isContinued: whether the trail continues the end that was asked about; `nil` where none was.
+    static func summary(_ findings: [IntegrityFinding], _ trail: AuditTrail, _ isContinued: Bool?) -> String {
+        let wrong = findings.count { !$0.isFine }
+        let end = trail.end.isEmpty ? "" : ", its end \(trail.end)"
+        let since =
+            switch isContinued {
+            case true?: "fine   the trail continues the end that was kept\n"
+            case false?: "wrong  no link of the trail is the end that was kept: it was written anew, or is another's\n"
+            case nil: ""
+            }
+        return "\(since)\n\(findings.count) checks, \(wrong) not fine; trail: \(trail.entries) entries\(end)\n"
+    }
+
+    static func json(_ findings: [IntegrityFinding], _ trail: AuditTrail, _ isContinued: Bool?) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        let report = VerificationReport(
+            checks: findings.map {
+                VerificationReport.Check(
+                    name: $0.check.rawValue, holds: $0.isFine, violations: $0.count, examples: $0.examples)
+            },
+            auditTrail: VerificationReport.Trail(
+                entries: trail.entries, end: trail.end, continuesSince: isContinued))
+        return Printable.json(String(decoding: try encoder.encode(report), as: UTF8.self))
+    }
+}
+
+private struct VerificationReport: Encodable {
+    struct Check: Encodable {
+        let name: String
+        let holds: Bool
+        let violations: Int
+        let examples: [String]
+    }
+
+    struct Trail: Encodable {
+        let entries: Int
+        let end: String
+        /// Whether it continues the end that was asked about.
+        let continuesSince: Bool?
+
+        enum CodingKeys: String, CodingKey {
+            case entries, end
+            case continuesSince = "continues_since"
+        }
+    }
+
+    let checks: [Check]
+    let auditTrail: Trail
+
+    enum CodingKeys: String, CodingKey {
+        case checks
+        case auditTrail = "audit_trail"
+    }
+}

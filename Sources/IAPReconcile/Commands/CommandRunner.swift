@@ -1,0 +1,44 @@
+import Foundation
+import NightlyRun
+import Reconciliation
+
+/// A command that needs the configuration.
+struct CommandRunner {
+    let invocation: Invocation
+    let configuration: Configuration
+    let console: Console
+
+    init(_ invocation: Invocation) throws(ConfigurationError) {
+        self.invocation = invocation
+        configuration = try Configuration.read(invocation.configuration, secrets: Self.secrets(for: invocation.command))
+        console = Console(invocation)
+    }
+
+    private static func secrets(for command: Command) -> Secrets {
+        switch command {
+        case .run, .doctor: .ofThisProcess
+        case .suggestProducts, .check, .resolve, .verify, .purge, .erase, .report, .migrate, .importFile, .sales,
+            .inspect, .completion, .help, .version:
+            .leftAlone
+        }
+    }
+
+    func perform() async throws -> ExitCode {
+        switch invocation.command {
+        case .run(let options, let directory): try await run(options, reportDirectory: directory)
+        case .report(let run, let directory): try await report(run: run, reportDirectory: directory)
+        case .migrate(let isPrintOnly, let isRehearsal):
+            try await migrate(isPrintOnly: isPrintOnly, isRehearsal: isRehearsal)
+        case .importFile(let options, let refused): try await importFile(options, refusedFile: refused)
+        case .sales(let files, let refused): try await readSales(files, refusedFile: refused)
+        case .doctor(let isNotifying, let asJSON): await doctor(isNotifying: isNotifying, asJSON: asJSON)
+        case .suggestProducts: try await suggestProducts()
+        case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
+        case .resolve(let resolution): try await resolve(resolution)
+        case .verify(let asJSON, let end): try await verify(asJSON: asJSON, since: end)
+        case .purge(let isDryRun): try await purge(isDryRun: isDryRun)
+        case .erase(let erasure): try await erase(erasure)
+        case .inspect, .completion, .help, .version: .done
+        }
+    }
+}

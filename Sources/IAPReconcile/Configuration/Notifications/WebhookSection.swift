@@ -1,0 +1,26 @@
+import Verification
+import Foundation
+import Notifications
+
+/// The section `[webhook]` while it is read.
+struct WebhookSection {
+    var url: String?
+    var secret: GivenSecret<SigningKey>?
+    var trigger = NotificationTrigger.always
+    var timeout: TimeInterval = 10
+    var attempts = 5
+    var certificateAuthorities: String?
+
+    /// - Returns: nothing where secrets are left alone, for then nobody is told
+    func settings() throws(NotificationSections.Incomplete) -> WebhookSettings? {
+        guard let url, let secret else {
+            let missing = [url == nil ? "url" : nil, secret == nil ? "secret_file" : nil].compactMap(\.self)
+            throw NotificationSections.Incomplete(section: "webhook", missing: missing)
+        }
+        return secret.value.map {
+            WebhookSettings(
+                url: url, key: $0, trigger: trigger, timeout: timeout, attempts: attempts,
+                certificateAuthorities: certificateAuthorities)
+        }
+    }
+}

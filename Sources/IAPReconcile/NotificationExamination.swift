@@ -1,0 +1,58 @@
+import Commands
+import Foundation
+import NightlyRun
+import Notifications
+
+/// Whether those who are to be told of a run could be, as far as that can be seen without telling them.
+struct NotificationExamination {
+    let settings: NotificationSettings
+
+    var findings: [Doctor.Finding] {
+        [settings.webhook.map(finding), settings.mail.map(finding), settings.ping.map(finding)].compactMap(\.self)
+            + [settings.metrics.map(finding)].compactMap(\.self)
+    }
+
+    private func finding(_ webhook: WebhookSettings) -> Doctor.Finding {
+        isOpen(webhook.url)
+            ? Doctor.Finding(
+                "webhook", .warning, "is signed, but sent without encryption", remedy: "Use an https address.")
+            : Doctor.Finding("webhook", .fine, "is signed; its secret can be read")
+    }
+
+    private func finding(_ mail: MailSettings) -> Doctor.Finding {
+        var status = stat()
+        guard stat(mail.sendmail, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(mail.sendmail, X_OK) == 0
+        else {
+            return Doctor.Finding(
+                "mail", .wrong, "\(mail.sendmail) is no program that this user may run",
+                remedy: "Install a mail server or msmtp-mta, or name the program with “sendmail” in [mail].")
+        }
+        let receivers = mail.to.map(\.address).joined(separator: ", ")
+        return Doctor.Finding("mail", .fine, "goes to \(receivers) by \(mail.sendmail)")
+    }
+
+    private func finding(_ ping: PingSettings) -> Doctor.Finding {
+        let missing = [("start", ping.start), ("success", ping.success), ("failure", ping.failure)]
+            .filter { $0.1 == nil }.map(\.0)
+        return missing.isEmpty || missing == ["start"]
+            ? Doctor.Finding("ping", .fine, "is told of success and failure")
+            : Doctor.Finding(
+                "ping", .warning, "is not told of \(missing.joined(separator: " and "))",
+                remedy: "Set \(missing.joined(separator: " and ")) in [ping], unless the service needs none.")
+    }
+
+    private func finding(_ metrics: MetricsSettings) -> Doctor.Finding {
+        let folder = URL(filePath: metrics.file).deletingLastPathComponent().path(percentEncoded: false)
+        return access(folder, W_OK | X_OK) == 0
+            ? Doctor.Finding("metrics", .fine, "\(folder) is writable")
+            : Doctor.Finding(
+                "metrics", .wrong, "\(folder) is not there or not writable for this user",
+                remedy: "Make the folder that node_exporter reads writable for the user that runs the job.")
+    }
+
+    /// Over the network and without TLS.
+    private func isOpen(_ address: String) -> Bool {
+        let url = URL(string: address)
+        return url?.scheme == "http" && !["localhost", "127.0.0.1", "::1"].contains(url?.host() ?? "")
+    }
+}

@@ -1,0 +1,24 @@
+/// What came of telling somebody.
+public struct NotificationResult: Sendable, Equatable {
+    public enum Way: String, Sendable {
+        case metrics, ping, webhook, mail
+    }
+
+    public let way: Way
+    /// Why it did not work; nothing where it did. Holds no secret and no address.
+    public let failure: String?
+
+    init(_ way: Way, failure: String? = nil) {
+        self.way = way
+        self.failure = failure
+    }
+}
+
+/// Why somebody could not be told, for people to read. Holds no secret and no address.
+struct NotificationError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

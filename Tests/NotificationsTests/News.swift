@@ -1,0 +1,59 @@
+import Foundation
+import Reconciliation
+
+@testable import Notifications
+
+/// Made-up news of a run.
+enum News {
+    static let now = Date(timeIntervalSince1970: 1_790_000_000)
+
+    static func complete(cases: Int = 3, report: WrittenReport? = nil) -> RunNews {
+        RunNews(
+            runID: 42, exitCode: .done, reason: nil, startedAt: now, finishedAt: now.addingTimeInterval(12.5),
+            host: "night-1", programVersion: "0.1.0", findings: findings(cases), report: report)
+    }
+
+    /// Failed before anything was found.
+    static func failed(
+        _ exitCode: ExitCode = .unavailable, because reason: String = "The database can't be reached."
+    ) -> RunNews {
+        RunNews(
+            runID: nil, exitCode: exitCode, reason: reason, startedAt: now, finishedAt: now, host: "night-1",
+            programVersion: "0.1.0", findings: nil, report: nil)
+    }
+
+    static func findings(_ cases: Int) -> RunReport {
+        RunReport(
+            runID: 42, startedAt: now, finishedAt: now, now: now, timeZone: TimeZone(identifier: "Asia/Shanghai")!,
+            outcome: .complete, receipts: ReceiptCounts(due: 9, verified: 6, tryAgain: 1, unusable: 1),
+            totals: ControlTotals(),
+            cases: CaseCounts(
+                byLikelihood: cases > 0 ? [.high: cases - 1, .low: 1] : [:], new: min(cases, 2), reopened: 0,
+                closed: [.delivered: 4],
+                money: cases > 0
+                    ? [
+                        Money(milliunits: 230_000, currency: CurrencyCode("JPY")!),
+                        Money(milliunits: 45_980, currency: CurrencyCode("USD")!),
+                    ] : [],
+                unpriced: 0, oldestPurchase: cases > 0 ? now.addingTimeInterval(-90_000) : nil),
+            pending: 7,
+            stages: [
+                StageTime(name: "verify", seconds: 1.5, items: 8), StageTime(name: "report", seconds: 0.25, items: 3),
+            ])
+    }
+}
+
+extension NotifierDependencies {
+    /// Waits for nothing, and notes how long it should have.
+    static func hurried(_ pauses: Pauses = Pauses()) -> NotifierDependencies {
+        NotifierDependencies(now: { News.now }, pause: { pauses.add($0) }, newID: { "0f4c0a7e-made-up" })
+    }
+}
+
+extension WebhookSettings {
+    static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+    static func testing(_ url: String, attempts: Int = 5, timeout: TimeInterval = 10) -> WebhookSettings {
+        WebhookSettings(url: url, key: SigningKey(secret)!, timeout: timeout, attempts: attempts)
+    }
+}

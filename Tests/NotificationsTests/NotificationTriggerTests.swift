@@ -1,0 +1,17 @@
+import Reconciliation
+import Testing
+
+@testable import Notifications
+
+@Suite struct NotificationTriggerTests {
+    @Test(arguments: [
+        (NotificationTrigger.always, [true, true, true, true]), (.findings, [true, false, true, true]),
+        (.trouble, [false, false, true, true]),
+    ])
+    func eachKnowsItsRuns(trigger: NotificationTrigger, expected: [Bool]) {
+        var early = News.complete(cases: 0)
+        early.exitCode = .tryLater
+        let runs = [News.complete(), News.complete(cases: 0), early, News.failed()]
+        #expect(runs.map(trigger.includes) == expected)
+    }
+}
