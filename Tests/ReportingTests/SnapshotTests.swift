@@ -65,9 +65,27 @@ import Testing
     @Test func theFiguresAreThisJSON() throws {
         #expect(
             try ReportFigures(Sample.run()).json() == """
-                {"byLikelihood":{"high":1,"low":0,"medium":0},"cases":1,"due":5,"money":{"JPY":230000},\
-                "new":1,"now":"2026-09-21T14:13:20Z","pending":7,"runID":42,"timeZone":"Asia/Shanghai","verified":3}
+                {"by_likelihood":{"high":1,"low":0,"medium":0},"cases":1,"due":5,"money":{"JPY":230000},\
+                "new":1,"now":"2026-09-21T14:13:20.000Z","pending":7,"run_id":42,\
+                "time_zone":"Asia/Shanghai","verified":3}
 
                 """)
+    }
+
+    /// The list of all reports has those that an earlier version wrote.
+    @Test func figuresInCamelCaseAreReadToo() throws {
+        try withFolder { folder in
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let earlier = """
+                {"byLikelihood":{"high":1,"low":0,"medium":0},"cases":1,"due":5,"money":{"JPY":230000},"new":1,\
+                "now":"2026-09-21T14:13:20Z","pending":7,"runID":42,"timeZone":"Asia/Shanghai","verified":3}
+
+                """
+            try earlier.write(toFile: "\(folder)/figures.json", atomically: true, encoding: .utf8)
+            #expect(ReportFigures.read(folder) == ReportFigures(Sample.run()))
+            try ReportFigures(Sample.run()).json().write(
+                toFile: "\(folder)/figures.json", atomically: true, encoding: .utf8)
+            #expect(ReportFigures.read(folder) == ReportFigures(Sample.run()))
+        }
     }
 }
