@@ -1,4 +1,5 @@
 import Foundation
+import Reconciliation
 
 /// What a run of the benchmarks leaves behind.
 struct Results: Encodable {
@@ -6,9 +7,7 @@ struct Results: Encodable {
     let measurements: [Measurement]
 
     func write(to file: String) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        try encoder.encode(self).write(to: URL(filePath: file))
+        try JSONEncoder.snakeCase(isPretty: true).encode(self).write(to: URL(filePath: file))
     }
 }
 

@@ -19,7 +19,7 @@ import Testing
                 let document = try object(hook.body)
                 let figures = try object(Data(contentsOf: URL(filePath: night.reports + "/latest/figures.json")))
                 let (run, told) = (document["run"] as? [String: Any], document["figures"] as? [String: Any])
-                #expect(run?["run_id"] as? Int == figures["runID"] as? Int)
+                #expect(run?["run_id"] as? Int == figures["run_id"] as? Int)
                 #expect(told?["cases"] as? Int == figures["cases"] as? Int)
                 #expect(told?["money"] as? [String: Int] == figures["money"] as? [String: Int])
                 let page = try #require((document["report"] as? [String: Any])?["url"] as? String)

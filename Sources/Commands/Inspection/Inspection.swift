@@ -1,5 +1,6 @@
 import AppStore
 import Foundation
+import Reconciliation
 
 /// What `inspect` says of one file. Its keys are a contract with whoever reads the JSON; what is not there is left
 /// out, and so is everything but the file and the error where nothing can be read.
@@ -19,15 +20,6 @@ public struct Inspection: Encodable, Sendable {
     var transactions: [InspectedTransaction]?
     /// What in it could not be read.
     var problems: [String]?
-
-    enum CodingKeys: String, CodingKey {
-        case file, error, format, content, signature, reason
-        case signedAt = "signed_at"
-        case bundleID = "bundle_id"
-        case environment
-        case applicationVersion = "application_version"
-        case transactions, problems
-    }
 
     /// Whether the signature proves the contents.
     public var isValid: Bool { signature == "valid" }
@@ -54,10 +46,7 @@ public struct Inspection: Encodable, Sendable {
 
     /// The inspection as one line of JSON.
     public var line: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let json = try? encoder.encode(self) else { return "{}" }
-        return String(decoding: json, as: UTF8.self)
+        (try? String(json: self)) ?? "{}"
     }
 }
 
@@ -76,21 +65,6 @@ struct InspectedTransaction: Encodable, Sendable {
     let priceMilliunits: Int64?
     let currency: String?
     let storefront: String?
-
-    enum CodingKeys: String, CodingKey {
-        case transactionID = "transaction_id"
-        case originalTransactionID = "original_transaction_id"
-        case productID = "product_id"
-        case quantity
-        case purchasedAt = "purchased_at"
-        case originalPurchasedAt = "original_purchased_at"
-        case expiresAt = "expires_at"
-        case cancelledAt = "cancelled_at"
-        case webOrderLineItemID = "web_order_line_item_id"
-        case type
-        case priceMilliunits = "price_milliunits"
-        case currency, storefront
-    }
 
     init(_ transaction: AppStoreTransaction) {
         transactionID = transaction.transactionID

@@ -60,12 +60,10 @@ extension CommandRunner {
             let remedy: String?
             let details: [String]
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let lines = findings.map {
             Line(name: $0.name, verdict: $0.verdict.rawValue, text: $0.text, remedy: $0.remedy, details: $0.details)
         }
-        return (try? encoder.encode(lines)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
+        return (try? String(json: lines)) ?? "[]"
     }
 
     private static func text(_ finding: Doctor.Finding) -> String {

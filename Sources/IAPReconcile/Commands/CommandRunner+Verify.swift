@@ -44,8 +44,6 @@ enum VerificationText {
     }
 
     static func json(_ findings: [IntegrityFinding], _ trail: AuditTrail, _ isContinued: Bool?) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let report = VerificationReport(
             checks: findings.map {
                 VerificationReport.Check(
@@ -53,7 +51,7 @@ enum VerificationText {
             },
             auditTrail: VerificationReport.Trail(
                 entries: trail.entries, end: trail.end, continuesSince: isContinued))
-        return Printable.json(String(decoding: try encoder.encode(report), as: UTF8.self))
+        return Printable.json(try String(json: report, isPretty: true))
     }
 }
 
@@ -70,18 +68,8 @@ private struct VerificationReport: Encodable {
         let end: String
         /// Whether it continues the end that was asked about.
         let continuesSince: Bool?
-
-        enum CodingKeys: String, CodingKey {
-            case entries, end
-            case continuesSince = "continues_since"
-        }
     }
 
     let checks: [Check]
     let auditTrail: Trail
-
-    enum CodingKeys: String, CodingKey {
-        case checks
-        case auditTrail = "audit_trail"
-    }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import NightlyRun
+import Reconciliation
 import Reporting
 
 /// A log entry and its moment, as a line.
@@ -53,9 +54,7 @@ struct LogLine {
         let line = Line(
             time: Moment.text(moment), level: entry.level.rawValue, run: entry.runID, message: entry.message,
             fields: entry.fields.isEmpty ? nil : entry.fields)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(line)).map { Printable.json(String(decoding: $0, as: UTF8.self)) } ?? ""
+        return (try? String(json: line)).map { Printable.json($0) } ?? ""
     }
 
     private static func quoted(_ value: String) -> String {

@@ -1,4 +1,5 @@
 import Foundation
+import Reconciliation
 
 /// Any JSON, whose numbers keep their digits.
 enum JSONValue: Codable, Hashable {
@@ -44,15 +45,8 @@ enum JSONValue: Codable, Hashable {
 
     /// As text that PostgreSQL takes for jsonb; nothing where it holds a NUL, which jsonb can't.
     var text: String? {
-        guard !holdsNUL, let data = try? Self.encoder.encode(self) else { return nil }
-        return String(decoding: data, as: UTF8.self)
+        holdsNUL ? nil : try? String(json: self)
     }
-
-    private static let encoder: JSONEncoder = {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
-        return encoder
-    }()
 
     private var holdsNUL: Bool {
         switch self {

@@ -49,16 +49,7 @@ struct WebhookDocument: Encodable {
         report = news.report.map { Report(folder: $0.folder, url: $0.url) }
     }
 
-    func json() throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        encoder.keyEncodingStrategy = .convertToSnakeCase
-        encoder.dateEncodingStrategy = .custom { date, encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-        }
-        return try encoder.encode(self)
-    }
+    func json() throws -> Data { try JSONEncoder.snakeCase().encode(self) }
 }
 
 extension WebhookDocument.Run {

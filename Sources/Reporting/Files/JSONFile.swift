@@ -4,7 +4,7 @@ import Reconciliation
 /// Writes `report.json`, list after list, in the order in which findings come.
 final class JSONFile: ReportPart {
     private let file: ReportFile
-    private let encoder = JSONReport.encoder()
+    private let encoder = JSONEncoder.snakeCase()
     /// Which list is open, and how many stand in it.
     private var list = List.cases
     private var listed = 0

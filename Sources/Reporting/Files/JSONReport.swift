@@ -155,42 +155,6 @@ enum JSONReport {
         let firstSeenAt: Date
         let detail: String
     }
-
-    /// Keys in snake case and in order, times in ISO 8601 UTC.
-    static func encoder() -> JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        encoder.keyEncodingStrategy = .custom { path in Key(snake: path.last?.stringValue ?? "") }
-        encoder.dateEncodingStrategy = .custom { date, encoder in
-            var container = encoder.singleValueContainer()
-            try container.encode(date.formatted(milliseconds))
-        }
-        return encoder
-    }
-
-    private static let milliseconds = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        /// From a name of this program's, which is ASCII: a case has some forty.
-        init(snake camel: String) {
-            var text: [UInt8] = []
-            text.reserveCapacity(camel.utf8.count + 4)
-            var previousIsUpper = true
-            for letter in camel.utf8 {
-                let isUpper = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter)
-                if isUpper, !previousIsUpper { text.append(UInt8(ascii: "_")) }
-                previousIsUpper = isUpper
-                text.append(isUpper ? letter | 0x20 : letter)
-            }
-            stringValue = String(decoding: text, as: UTF8.self)
-        }
-
-        init?(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
 }
 
 extension JSONReport.Case {

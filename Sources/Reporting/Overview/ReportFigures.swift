@@ -29,22 +29,25 @@ struct ReportFigures: Codable, Equatable {
         verified = run.receipts.verified
     }
 
+    enum CodingKeys: String, CodingKey {
+        case runID = "run_id"
+        case now
+        case timeZone = "time_zone"
+        case endedEarly = "ended_early"
+        case cases, new, pending
+        case byLikelihood = "by_likelihood"
+        case money, due, verified
+    }
+
     static let fileName = "figures.json"
 
-    func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        encoder.dateEncodingStrategy = .iso8601
-        return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
-    }
+    func json() throws -> String { try String(json: self) + "\n" }
 
     /// What the report in that folder tells of itself; nothing where it tells none, since it is older than the list
     /// or no report at all.
     static func read(_ folder: String) -> ReportFigures? {
-        let decoder = JSONDecoder()
-        decoder.dateDecodingStrategy = .iso8601
         guard let data = FileManager.default.contents(atPath: "\(folder)/\(fileName)") else { return nil }
-        return try? decoder.decode(ReportFigures.self, from: data)
+        return try? JSONDecoder.snakeCase().decode(ReportFigures.self, from: data)
     }
 
     var sums: [Money] {

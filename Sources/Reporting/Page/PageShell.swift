@@ -41,7 +41,7 @@ struct PageShell {
         "</main><script>\(HTML(stringLiteral: PageAssets.script))</script></body></html>\n"
     }
 
-    /// Data for the script; nothing in it can end the element.
+    /// Data for the script, in the names that the script has for it; nothing in it can end the element.
     static func data(id: String, _ value: some Encodable) throws -> HTML {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

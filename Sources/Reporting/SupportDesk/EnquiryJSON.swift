@@ -4,7 +4,7 @@ public import Reconciliation
 /// An enquiry as one line of JSON, for programs: keys in snake case and in order, times in UTC.
 public enum EnquiryJSON {
     public static func text(of enquiry: Enquiry) throws -> String {
-        Printable.json(String(decoding: try JSONReport.encoder().encode(Answer(enquiry)), as: UTF8.self))
+        Printable.json(try String(json: Answer(enquiry)))
     }
 
     struct Answer: Encodable {
