@@ -70,7 +70,7 @@ import Testing
 
     // MARK: What is remembered
 
-    private static func history(_ ids: [String]) throws -> CustomerHistories.Told {
+    private static func history(_ ids: [String]) throws -> CustomerHistories.Answer {
         .history(
             CustomerHistory(
                 try ids.map { id in
@@ -80,7 +80,7 @@ import Testing
                 }))
     }
 
-    private static func ids(_ told: CustomerHistories.Told) -> [String]? {
+    private static func ids(_ told: CustomerHistories.Answer) -> [String]? {
         if case .history(let history) = told { history.transactions.map(\.id.text) } else { nil }
     }
 
