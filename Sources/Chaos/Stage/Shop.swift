@@ -31,14 +31,22 @@ struct Shop {
             """)
     }
 
-    /// The configuration's sections. That of entitlements has no watermark: every night reads all of them.
+    /// The configuration's sections. That of entitlements has no watermark, and so no column for one: every night reads
+    /// all of them.
     static func sections(conninfo: String) -> [String: [String: String]] {
         let receipts = (kind: "receipts", query: "SELECT * FROM company.uploads", watermark: "submitted_at")
-        return Dictionary(
+        var sections = Dictionary(
             uniqueKeysWithValues: (CompanyTables.sources + [receipts]).map { source in
-                var keys = ["conninfo": conninfo, "query": source.query]
-                if source.kind != "entitlements" { keys["watermark"] = source.watermark }
-                return ("source \(source.kind)", keys)
+                (
+                    "source \(source.kind)",
+                    ["conninfo": conninfo, "query": source.query, "watermark": source.watermark]
+                )
             })
+        sections["source entitlements"] = [
+            "conninfo": conninfo,
+            "query":
+                "SELECT bundle_id, original_transaction_id, user_id, entitled_until, revoked_at FROM company.entitlements",
+        ]
+        return sections
     }
 }
