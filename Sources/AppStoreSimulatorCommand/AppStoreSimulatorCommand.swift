@@ -9,9 +9,8 @@ enum AppStoreSimulatorCommand {
         Plays Apple's side and a world of customers for iap-reconcile.
 
           serve       answer as verifyReceipt and the App Store Server API do, over HTTP and HTTPS on 127.0.0.1
-          populate    play a world of customers on a database, and tell which orders were truly lost
-          compare     compare a report of iap-reconcile with that truth
-          nights      play a world of customers night by night, and judge what the job said of it
+          world       play a world of customers on a database, and judge what the job said of it night by night
+          compare     compare one night's report of iap-reconcile with the truth
           fill        fill the inbox with many receipts, for tests of speed
 
         `appstore-simulator COMMAND --help` tells a command's options.
@@ -40,9 +39,8 @@ enum AppStoreSimulatorCommand {
     private static func help(of command: String) -> String? {
         switch command {
         case "serve": Serve.help
-        case "populate": Populate.help
         case "compare": Compare.help
-        case "nights": Nights.help
+        case "world": WorldCommand.help
         case "fill": Fill.help
         default: nil
         }
@@ -51,9 +49,8 @@ enum AppStoreSimulatorCommand {
     private static func run(_ command: String, _ arguments: [String]) async throws {
         switch command {
         case "serve": try Serve.run(arguments)
-        case "populate": try await Populate.run(arguments)
         case "compare": try Compare.run(arguments)
-        case "nights": try await Nights.run(arguments)
+        case "world": try await WorldCommand.run(arguments)
         default: try await Fill.run(arguments)
         }
     }

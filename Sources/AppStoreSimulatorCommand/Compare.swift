@@ -7,10 +7,10 @@ enum Compare {
         Usage: appstore-simulator compare --truth FILE --report DIR|FILE [--server-api]
         Compares the cases of a report with the orders that were truly lost, and ends with 1 when they differ.
 
-          --truth FILE           as `populate` wrote it
+          --truth FILE           as `world` wrote it
           --report DIR|FILE      a report's folder, or its report.json
-          --server-api           the job had a key for the App Store Server API: what came in no receipt (S09) is
-                                 expected too
+          --server-api           the job had a key for the App Store Server API: what came in no receipt (such as S09)
+                                 is expected too
 
         """
 

@@ -22,7 +22,7 @@ enum Serve {
           --clock MOMENT         Apple's present: later than --now for later nights (default: --now if given, else
                                  the present)
 
-        The world whose receipts it answers for, told as `populate` was told it:
+        The world whose receipts it answers for, told as `world` was told it:
         \(WorldOptions.help)
 
         Faults, as shares of 0 to 1:
@@ -41,19 +41,19 @@ enum Serve {
     private static let values: Set<String> = [
         "port", "port-file", "tls-port", "ca-out", "root-out", "key-out", "secrets-dir", "clock", "faults",
         "faults-sticky", "timeout-seconds", "latency-ms", "latency-p99-ms", "rate-limits", "outage-after",
-        "clock-file", "nights",
+        "clock-file",
     ]
 
     static func run(_ arguments: [String]) throws {
         let options = try Options(
             arguments,
-            values: WorldOptions.names.union(values), switches: WorldOptions.switches.union(["tls"]))
+            values: WorldOptions.names.union(values), switches: ["tls"])
         // Before any thread begins, so that all of them leave the signals to `StopSignals.wait`.
         StopSignals.block()
         let store = try store(options)
-        let seed = try WorldOptions.seed(options)
-        let apps = options.text("nights") == nil ? World.apps(seed: seed) : NightsWorld.storeApps(seed: seed)
-        try WorldOptions.writeSecrets(of: apps, options)
+        if let folder = options.text("secrets-dir") {
+            try writeSecrets(of: World.storeApps(seed: WorldOptions.seed(options)), to: folder)
+        }
         if let file = options.text("root-out") { try Files.write(store.rootCertificatesPEM, to: file) }
         if let file = options.text("key-out") { try Files.write(store.apiKey.privateKeyPEM, to: file, mode: 0o600) }
         let addresses = try store.start(
@@ -68,15 +68,21 @@ enum Serve {
     private static func store(_ options: Options) throws -> SimulatedAppStore {
         let seed = try WorldOptions.seed(options)
         return SimulatedAppStore(
-            seed: seed, records: try records(options), faults: try faults(options),
+            seed: seed, records: World(try WorldOptions.settings(options)).records, faults: try faults(options),
             latency: try latency(options), outageAfter: try options.number("outage-after", in: 0...Int.max),
             rateLimits: try options.text("rate-limits").map { try RateLimits(parsing: $0) } ?? .none,
             now: try clock(options))
     }
 
-    private static func records(_ options: Options) throws -> StoreRecords {
-        guard options.text("nights") == nil else { return NightsWorld(try NightsOptions.settings(options)).records }
-        return World(try WorldOptions.settings(options)).records
+    /// Writes each app's shared secret into a file that only its owner can read.
+    private static func writeSecrets(of apps: [SimulatedApp], to folder: String) throws {
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: attributes)
+        for app in apps {
+            guard let secret = app.sharedSecret else { continue }
+            try Files.write("\(secret)\n", to: "\(folder)/\(app.bundleID)", mode: 0o600)
+        }
     }
 
     private static func clock(_ options: Options) throws -> @Sendable () -> Date {

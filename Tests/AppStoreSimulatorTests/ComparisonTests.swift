@@ -38,6 +38,18 @@ import Testing
         #expect(comparison.differences.contains("false alarm: 42 of com.example.game, Production"))
     }
 
+    @Test func aSubscriptionsCaseTellsOfEachOfItsPeriods() throws {
+        let cases = Dictionary(grouping: truth.lost, by: \.bundleID).map { bundleID, lost in
+            [
+                "transaction_id": lost[0].transactionID, "bundle_id": bundleID, "environment": "Production",
+                "subscription": ["transaction_ids": lost.map(\.transactionID)],
+            ] as [String: Any]
+        }
+        #expect(cases.count < truth.lost.count)
+        let report = try JSONSerialization.data(withJSONObject: ["cases": cases])
+        #expect(try Comparison(truth: truth, report: report).isEqual)
+    }
+
     @Test func expectsWhatCameInNoReceiptOnlyOfWhoHasTheServerAPI() throws {
         let lost = truth.lost.map { ($0.transactionID, $0.bundleID, "Production") }
         let hidden = truth.lostWithoutReceipt.map { ($0.transactionID, $0.bundleID, "Production") }

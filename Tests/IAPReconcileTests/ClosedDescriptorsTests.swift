@@ -7,7 +7,7 @@ import Testing
 @Suite struct ClosedDescriptorsTests {
     @Test(arguments: ["<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full 2>/dev/full"])
     func aRunWorksAllTheSame(redirections: String) async throws {
-        try await withProgramNight(customers: 30) { night in
+        try await withProgramNight(customers: 45) { night in
             let shell = ["-c", "exec \"$@\" \(redirections)", "sh", ProgramNight.program]
             let ended = try await ChildProcess.run("/bin/sh", shell + night.run)
             #expect(ended.status == 0)

@@ -6,7 +6,7 @@ import Testing
 /// What a client sent means nothing to any program that later shows it, and is lost nowhere.
 @Suite struct HostileTextTests {
     @Test func nothingOfAClientIsLiveInAnyOutput() async throws {
-        try await withProgramNight(customers: 20) { night in
+        try await withProgramNight(customers: 30) { night in
             let hostile = HostileNight(night: night)
             try await hostile.play()
             try await theNightTells(night)

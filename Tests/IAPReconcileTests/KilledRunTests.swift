@@ -46,8 +46,9 @@ import Testing
     }
 
     private func killed(_ night: ProgramNight, afterReceipts count: Int) async throws {
+        let runs = try await runStates(night).count
         _ = try await ChildProcess.with(ProgramNight.program, night.run) { child in
-            try await waitForReceipts(count, night, child)
+            try await waitForReceipts(count, night, child, after: runs)
             child.send(signal: SIGKILL)
             return await child.waitUntilEnded()
         }
@@ -68,8 +69,11 @@ import Testing
         }
     }
 
-    /// Waits until a run that is under way has recorded so many receipts.
-    private func waitForReceipts(_ count: Int, _ night: ProgramNight, _ child: ChildProcess) async throws {
+    /// Waits until so many receipts are recorded, and one more run than so many is under way: that of a killed one counts
+    /// as running until the next begins.
+    private func waitForReceipts(
+        _ count: Int, _ night: ProgramNight, _ child: ChildProcess, after runs: Int = 0
+    ) async throws {
         let connection = try await night.database.connect()
         defer { connection.close() }
         while child.isRunning {
@@ -79,6 +83,7 @@ import Testing
                 FROM iap.receipts
                 WHERE last_attempt_at IS NOT NULL
                     AND EXISTS (SELECT FROM iap.runs WHERE state = 'running')
+                    AND (SELECT count(*) FROM iap.runs) > \(runs)
                 """)
             if try rows.first?.decode("recorded", as: Int.self) ?? 0 >= count { return }
             try await Task.sleep(for: .milliseconds(5))

@@ -6,7 +6,7 @@ import Testing
 /// The command `products --suggest`: what it prints is what `import products` takes.
 @Suite struct ProductsTests {
     @Test func whatLacksAPriceIsSuggestedUntilItIsImported() async throws {
-        try await withProgramNight(customers: 40) { night in
+        try await withProgramNight(customers: 60) { night in
             let connection = try await night.database.connect()
             defer { connection.close() }
             try await connection.execute("UPDATE iap.products SET list_price_milliunits = NULL, currency = NULL")

@@ -19,6 +19,9 @@ struct ProgramNight {
     }
 
     var configuration: String { folder.appending(path: "iap-reconcile.conf").path(percentEncoded: false) }
+    fileprivate var roots: String { folder.appending(path: "roots.pem").path(percentEncoded: false) }
+
+    fileprivate func secretFile(of app: String) -> String { folder.appending(path: app).path(percentEncoded: false) }
 
     /// The arguments of a run at the world's end.
     var run: [String] {
@@ -65,7 +68,7 @@ struct ProgramNight {
 
 /// Plays a world and hands everything that a run of the program needs to the body.
 func withProgramNight<Value>(
-    customers: Int = 150, latency: Latency? = nil, _ body: (ProgramNight) async throws -> Value
+    customers: Int = 210, latency: Latency? = nil, _ body: (ProgramNight) async throws -> Value
 ) async throws -> Value {
     let world = World(try WorldSettings(seed: 7, customers: customers, days: 5, now: ProgramNight.now))
     let store = SimulatedAppStore(
@@ -73,13 +76,14 @@ func withProgramNight<Value>(
     let addresses = try store.start()
     defer { store.stop() }
     return try await withScratchDatabase { database async throws -> Value in
-        _ = try await world.populate(database.conninfo)
+        try await WorldStage.open(world, on: database.conninfo) { try await $0.play() }
         return try await withTemporaryFolder { folder in
             let night = ProgramNight(database: database, folder: folder)
-            try write(configurationText(database.conninfo(as: "iap_job"), addresses, night), to: night.configuration)
-            for app in World.apps(seed: 7) {
+            try write(store.rootCertificatesPEM, to: night.roots)
+            try write(configurationText(world, addresses, night), to: night.configuration)
+            for app in World.storeApps(seed: 7) {
                 guard let secret = app.sharedSecret else { continue }
-                try write(secret, to: folder.appending(path: app.bundleID).path(percentEncoded: false), mode: 0o600)
+                try write(secret, to: night.secretFile(of: app.bundleID), mode: 0o600)
             }
             return try await body(night)
         }
@@ -87,33 +91,30 @@ func withProgramNight<Value>(
 }
 
 private func configurationText(
-    _ conninfo: String, _ addresses: SimulatedAppStore.Addresses, _ night: ProgramNight
+    _ world: World, _ addresses: SimulatedAppStore.Addresses, _ night: ProgramNight
 ) -> String {
-    let apps = World.apps(seed: 7).map { app in
-        let secret = night.folder.appending(path: app.bundleID).path(percentEncoded: false)
-        let line = app.sharedSecret == nil ? "" : "shared_secret_file = \(secret)\n"
-        return """
-            [app \(app.bundleID)]
-            grace = 1h
-            consumable = claim
-            non_consumable = claim
-            auto_renewable = claim
-            non_renewing = claim
-            \(line)
-            """
+    let apps = World.apps.map { app in
+        """
+        [app \(app.bundleID)]
+        shared_secret_file = \(night.secretFile(of: app.bundleID))
+        \(app.configuration(world.settings))
+
+        """
     }
     return """
         [database]
-        conninfo = \(conninfo)
+        conninfo = \(night.database.conninfo(as: "iap_job"))
+        import_conninfo = \(night.database.conninfo(as: "iap_import"))
         [apple]
         verify_receipt_production = \(addresses.productionVerifyReceipt)
         verify_receipt_sandbox = \(addresses.sandboxVerifyReceipt)
+        root_certificates = \(night.roots)
         [run]
         batch_size = 20
         [report]
         directory = \(night.reports)
 
-        """ + apps.joined()
+        """ + apps.joined() + CompanyTables.configuration(conninfo: night.database.conninfo)
 }
 
 func write(_ text: String, to file: String, mode: Int = 0o644) throws {

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func aSchemaOfANewerProgramIsLeftAlone() async throws {
-        try await withProgramNight(customers: 20) { night in
+        try await withProgramNight(customers: 30) { night in
             let admin = try await night.database.connect()
             try await admin.execute(
                 "INSERT INTO iap.migrations (number, name, checksum) VALUES (9999, 'later', \(String(repeating: "0", count: 64)))"
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func aRoleWithoutItsRightsIsToldBeforeAnythingIsDone() async throws {
-        try await withProgramNight(customers: 20) { night in
+        try await withProgramNight(customers: 30) { night in
             let admin = try await night.database.connect()
             try await admin.execute("REVOKE EXECUTE ON FUNCTION iap.close_books FROM iap_job")
             try await admin.execute("REVOKE UPDATE ON iap.cases FROM iap_job")
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func doctorLooksAtTheSupportDesksLoginToo() async throws {
-        try await withProgramNight(customers: 20) { night in
+        try await withProgramNight(customers: 30) { night in
             let text = try String(contentsOfFile: night.configuration, encoding: .utf8)
             for (role, verdict) in [("iap_support", "fine"), ("iap_app", "wrong")] {
                 let login = "support_conninfo = \(night.database.conninfo(as: role))\n[apple]"
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func aWorldReadableSecretIsRefused() async throws {
-        try await withProgramNight(customers: 20) { night in
+        try await withProgramNight(customers: 30) { night in
             let secrets = try FileManager.default.contentsOfDirectory(atPath: night.folder.path(percentEncoded: false))
                 .filter { $0.hasPrefix("com.") }
             let secret = night.folder.appending(path: try #require(secrets.first)).path(percentEncoded: false)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func aReportDirectoryThatCannotBeMadeStopsTheRunBeforeItBegins() async throws {
-        try await withProgramNight(customers: 20) { night in
+        try await withProgramNight(customers: 30) { night in
             try write("in the way", to: night.reports)
             let before = try await night.fingerprint()
             let ended = try await ChildProcess.run(ProgramNight.program, night.run)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func theSecondOfTwoRunsSaysSo() async throws {
-        try await withProgramNight(customers: 20) { night in
+        try await withProgramNight(customers: 30) { night in
             let holder = try await night.database.connect()
             defer { holder.close() }
             // The night's lock, as a run on another host would hold it.

@@ -5,7 +5,7 @@ import Testing
 /// The command `report`: what was written once is not spoilt by writing it again.
 @Suite struct ReportAgainTests {
     @Test func onlyTheLatestIsWrittenAgain() async throws {
-        try await withProgramNight(customers: 20) { night in
+        try await withProgramNight(customers: 30) { night in
             let program = ProgramNight.program
             #expect(try await ChildProcess.run(program, night.run).status == 0)
             let later = (ProgramNight.now + 86_400).formatted(.iso8601)

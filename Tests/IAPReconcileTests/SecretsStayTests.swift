@@ -10,8 +10,8 @@ import Testing
 
     @Test func noSecretIsInAnyLogReportTableOrProcessList() async throws {
         let latency = try Latency(median: 0.02, percentile99: 0.05)
-        try await withProgramNight(customers: 60, latency: latency) { night in
-            let secrets = World.apps(seed: 7).compactMap(\.sharedSecret) + [Self.password]
+        try await withProgramNight(customers: 85, latency: latency) { night in
+            let secrets = World.storeApps(seed: 7).compactMap(\.sharedSecret) + [Self.password]
             try #require(secrets.count > 1)
             try hide(Self.password, in: night.configuration)
 
@@ -57,7 +57,7 @@ import Testing
 
     /// A file is for the group that reads reports; what others may do depends on nothing.
     @Test func reportsAreForTheirGroupAlone() async throws {
-        try await withProgramNight(customers: 20) { night in
+        try await withProgramNight(customers: 30) { night in
             try await ChildProcess.runSuccessfully(
                 "/bin/sh", ["-c", "umask 000; exec \"$0\" \"$@\"", ProgramNight.program] + night.run)
             let run = try #require(

@@ -10,7 +10,7 @@ import Testing
 @Suite struct SupportDeskTests {
     /// A night, and a configuration of the support desk's own, which names key files that it may not read.
     private func withDesk(_ body: (ProgramNight, @escaping Desk) async throws -> Void) async throws {
-        try await withProgramNight(customers: 40) { night in
+        try await withProgramNight(customers: 60) { night in
             let ended = try await ChildProcess.run(ProgramNight.program, night.run)
             try #require(ended.status == 0, "\(ended.errors)")
             let file = night.folder.appending(path: "desk.conf").path(percentEncoded: false)
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func theJobsOwnRoleMayNotResolve() async throws {
-        try await withProgramNight(customers: 5) { night in
+        try await withProgramNight(customers: 8) { night in
             let ended = try await ChildProcess.run(
                 ProgramNight.program,
                 ["resolve", "1", "--dismissed", "--by", "sue", "--note", "x", "--config", night.configuration])

@@ -20,4 +20,7 @@ final class Collector: FindingsReceiver {
     func finish() { isFinished = true }
 
     var caseIDs: Set<String> { Set(cases.map(\.key.id.text)) }
+
+    /// The transactions that the cases tell of: that of a subscription tells of periods.
+    var toldIDs: Set<String> { Set(cases.flatMap { $0.subscription?.periods ?? [$0.key.id] }.map(\.text)) }
 }

@@ -8,8 +8,8 @@ import Testing
 /// Nights on which others are in the way in the database.
 @Suite struct DisturbedNightTests {
     @Test func getsOverTheLossOfAllItsSessions() async throws {
-        let undisturbed = try await undisturbedLedger(customers: 60)
-        try await withStage(customers: 60) { stage in
+        let undisturbed = try await undisturbedLedger(customers: 85)
+        try await withStage(customers: 85) { stage in
             let isCut = Once()
             let database = stage.database
             let run = try await stage.run { progress in
@@ -28,8 +28,8 @@ import Testing
 
     /// Its sessions end, and for a while the server lets in nobody: too many clients, or a restart.
     @Test func waitsForADatabaseThatRefusesConnections() async throws {
-        let undisturbed = try await undisturbedLedger(customers: 60)
-        try await withStage(customers: 60) { stage in
+        let undisturbed = try await undisturbedLedger(customers: 85)
+        try await withStage(customers: 85) { stage in
             let isCut = Once()
             let database = stage.database
             let run = try await stage.run { progress in
@@ -50,7 +50,7 @@ import Testing
 
     /// Not for ever: what was recorded stays, and the run is to be started again.
     @Test func aDatabaseThatStaysClosedEndsTheNightToBeTriedAgain() async throws {
-        try await withStage(customers: 60) { stage in
+        try await withStage(customers: 85) { stage in
             let isCut = Once()
             let database = stage.database
             var hurried = stage
@@ -89,8 +89,9 @@ import Testing
     }
 
     @Test func worksAroundATransactionThatSomebodyHoldsOnTo() async throws {
-        let undisturbed = try await undisturbedLedger()
-        try await withStage { stage in
+        // A world in which the app's server has admitted a purchase, and could not credit it.
+        let undisturbed = try await undisturbedLedger(seed: 4)
+        try await withStage(seed: 4) { stage in
             let claimer = try await stage.database.connect()
             defer { claimer.close() }
             try await claimer.execute("BEGIN")

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func whatKeepsPurchasesFromBeingLookedAtIsWrong() async throws {
-        try await withStage(customers: 120) { stage in
+        try await withStage(customers: 170) { stage in
             var stage = stage
             #expect(await verdicts(Doctor(settings: stage.settings))["nights"] == .fine)
             _ = try await stage.run()
@@ -42,7 +42,7 @@ import Testing
 
     /// As after a migration, until sql/roles.sql is run again.
     @Test func aRoleThatLacksARightIsToldWhich() async throws {
-        try await withStage(customers: 20) { stage in
+        try await withStage(customers: 30) { stage in
             let connection = try await stage.database.connect()
             defer { connection.close() }
             try await connection.execute("REVOKE SELECT ON iap.rehearsal FROM iap_job")
@@ -55,7 +55,7 @@ import Testing
 
     /// A primary that became a standby, or was told to take no changes: the run says so with 69, and changed nothing.
     @Test func aServerThatTakesNoChangesIsTold() async throws {
-        try await withStage(customers: 20) { stage in
+        try await withStage(customers: 30) { stage in
             let connection = try await stage.database.connect()
             defer { connection.close() }
             try await connection.execute(

@@ -7,10 +7,10 @@ import Testing
 /// Finance's figures beside the truth of a world, to the milliunit, night by night; and history that stays.
 @Suite struct FinanceWorldTests {
     @Test func figuresEqualTheWorldsTruthAndHistoryStays() async throws {
-        try await withNights(try NightsSettings(seed: 7, customers: 300, nights: 5)) { nights in
+        try await withNights(try WorldSettings(seed: 7, customers: 300, nights: 5)) { nights in
             let finance = try await nights.database.connect(as: "iap_finance")
             defer { finance.close() }
-            var history: [String: NightsFigures] = [:]
+            var history: [String: WorldFigures] = [:]
             for night in 1...nights.settings.nights {
                 try await nights.play(night)
                 try await expectTotalsHold(finance)
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// Other prices, and all that is owed delivered and much of it refunded: what is closed says the same.
-    private func expectHistorySurvives(_ history: [String: NightsFigures], _ nights: PlayedNights) async throws {
+    private func expectHistorySurvives(_ history: [String: WorldFigures], _ nights: PlayedNights) async throws {
         let owner = try await nights.database.connect()
         defer { owner.close() }
         try await owner.executeScript(
@@ -77,8 +77,8 @@ private enum Asked {
 
 extension Connection {
     /// What finance reads, as its role reads it.
-    fileprivate func figures(_ asked: Asked) async throws -> NightsFigures {
-        var figures = NightsFigures()
+    fileprivate func figures(_ asked: Asked) async throws -> WorldFigures {
+        var figures = WorldFigures()
         switch asked {
         case .now:
             figures.owed = try await lines("purchase_day", "finance.unclaimed_liability")
@@ -97,7 +97,7 @@ extension Connection {
         return figures
     }
 
-    private func lines(_ day: String, _ source: SQL) async throws -> [NightsFigures.Line: NightsFigures.Sum] {
+    private func lines(_ day: String, _ source: SQL) async throws -> [WorldFigures.Line: WorldFigures.Sum] {
         let rows = try await query(
             """
             SELECT
@@ -110,10 +110,10 @@ extension Connection {
         return try Dictionary(
             uniqueKeysWithValues: rows.map { row in
                 (
-                    NightsFigures.Line(
+                    WorldFigures.Line(
                         day: try row("day"), bundleID: try row("bundle_id"), productID: try row("product_id"),
                         currency: try row("currency")),
-                    NightsFigures.Sum(
+                    WorldFigures.Sum(
                         transactions: try row("transactions"), units: try row("units"),
                         milliunits: try row("milliunits"))
                 )

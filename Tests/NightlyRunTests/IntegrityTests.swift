@@ -53,7 +53,7 @@ private enum Edit: String, CaseIterable {
         case .blackUser: "UPDATE iap.black SET user_id = 'thief' WHERE transaction_id = \(Self.first("black"))"
         case .blackTime: "UPDATE iap.black SET delivered_at = now() WHERE transaction_id = \(Self.first("black"))"
         case .blackRefund: "UPDATE iap.black SET refunded_at = now() WHERE transaction_id = \(Self.first("black"))"
-        case .blackRemoved: "DELETE FROM iap.black WHERE transaction_id = \(Self.first("black"))"
+        case .blackRemoved: "DELETE FROM iap.black WHERE transaction_id = \(Self.claimed)"
         case .blackWhiteAgain:
             """
             UPDATE iap.transactions
@@ -64,8 +64,8 @@ private enum Edit: String, CaseIterable {
         case .excludedReason:
             "UPDATE iap.excluded SET reason = 'upgraded' WHERE transaction_id = \(Self.first("excluded"))"
         case .excludedRemoved: "DELETE FROM iap.excluded WHERE transaction_id = \(Self.first("excluded"))"
-        case .claimUser: "UPDATE iap.claims SET user_id = 'thief' WHERE transaction_id = \(Self.first("black"))"
-        case .claimRemoved: "DELETE FROM iap.claims WHERE transaction_id = \(Self.first("black"))"
+        case .claimUser: "UPDATE iap.claims SET user_id = 'thief' WHERE transaction_id = \(Self.claimed)"
+        case .claimRemoved: "DELETE FROM iap.claims WHERE transaction_id = \(Self.claimed)"
         case .claimAdded:
             """
             INSERT INTO iap.claims (transaction_id, bundle_id, user_id, outcome)
@@ -123,6 +123,8 @@ private enum Edit: String, CaseIterable {
 
     private static let waiting: SQL = "(SELECT min(receipt_id) FROM iap.receipts WHERE state IN ('waiting', 'watched'))"
 
+    private static let claimed: SQL = "(SELECT min(transaction_id) FROM iap.claims WHERE outcome = 'delivered')"
+
     private static func first(_ table: String) -> SQL {
         """
         (SELECT min(transaction_id) FROM iap.\(identifier: table))
@@ -166,7 +168,7 @@ private enum Edit: String, CaseIterable {
 @Suite struct IntegrityTests {
     /// One night and one claim after it; then each change alone, rolled back by playing it on a copy.
     @Test func findsAnySingleRowThatWasChangedByHand() async throws {
-        try await withStage(customers: 1000) { stage in
+        try await withStage(customers: 1400) { stage in
             _ = try await stage.run()
             let server = try await stage.database.connect(as: "iap_app")
             _ = try await server.query("SELECT iap.register_order('com.example.game', 'order-1', 'ann', 'gems')")
@@ -186,7 +188,7 @@ private enum Edit: String, CaseIterable {
     }
 
     @Test func goesOnFindingARowThatTheJobTouchedAfterwards() async throws {
-        try await withStage(customers: 60) { stage in
+        try await withStage(customers: 85) { stage in
             _ = try await stage.run()
             try await Self.editByHand(Edit.whiteProduct.sql, stage.database)
             _ = try await stage.run(RunOptions(now: Stage.now + 86_400))
@@ -199,7 +201,7 @@ private enum Edit: String, CaseIterable {
 
     /// A row that was put back by hand is worth what nothing in the log of moves explains.
     @Test func theNightStopsOverATransactionThatIsNotWhereItsMoveTookIt() async throws {
-        try await withStage(customers: 60) { stage in
+        try await withStage(customers: 85) { stage in
             try await Self.editByHand(
                 """
                 UPDATE iap.moves SET to_product_id = 'another' WHERE move_id = (SELECT max(move_id) FROM iap.moves)
@@ -216,7 +218,7 @@ private enum Edit: String, CaseIterable {
     /// The end of the chain that a run's summary tells, kept outside, is continued by every later night, and by no trail
     /// that was written anew.
     @Test func continuesAnEndThatWasKept() async throws {
-        try await withStage(customers: 60) { stage in
+        try await withStage(customers: 85) { stage in
             let first = try #require(try await stage.run().report.trail)
             let second = try #require(try await stage.run(RunOptions(now: Stage.now + 86_400)).report.trail)
             let audit = IntegrityAudit(

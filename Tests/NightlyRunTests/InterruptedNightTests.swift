@@ -29,7 +29,7 @@ import Testing
 
     @Test(arguments: [(false, Workers.shared), (true, .exclusive), (false, .exclusive)])
     func refusesASecondRunUnlessBothShareTheNight(isFirstShared: Bool, second: Workers) async throws {
-        try await withStage(customers: 20) { stage in
+        try await withStage(customers: 30) { stage in
             let first = try await LedgerSession.connect(LedgerSettings(database: stage.settings.database))
             defer { first.close() }
             #expect(try await first.tryLock(.night(isShared: isFirstShared)))

@@ -9,10 +9,10 @@ import Testing
 
 /// A world of nights on a scratch database, played through the job night by night.
 struct PlayedNights {
-    let settings: NightsSettings
+    let settings: WorldSettings
     let database: ScratchDatabase
-    let stage: NightsStage
-    let world: NightsWorld
+    let stage: WorldStage
+    let world: World
     fileprivate let job: NightlyJob
     fileprivate let present: Present
 
@@ -38,64 +38,23 @@ struct PlayedNights {
 
 /// Opens a world with a store of its own.
 func withNights<Value>(
-    _ settings: NightsSettings, _ body: (PlayedNights) async throws -> Value
+    _ settings: WorldSettings, _ body: (PlayedNights) async throws -> Value
 ) async throws -> Value {
-    let world = NightsWorld(settings)
+    let world = World(settings)
     let present = Present(settings.moment(ofNight: 1))
     let store = SimulatedAppStore(seed: settings.seed, records: world.records, now: { present.moment })
     let addresses = try store.start()
     defer { store.stop() }
-    let roots = FileManager.default.temporaryDirectory.appending(path: "iap-roots-\(UUID().uuidString).pem")
-    try Data(store.rootCertificatesPEM.utf8).write(to: roots)
-    defer { try? FileManager.default.removeItem(at: roots) }
+    let roots = try RootsFile(of: store)
+    defer { roots.remove() }
     return try await withScratchDatabase { database async throws -> Value in
         let job = NightlyJob(
-            settings: jobSettings(settings, database, addresses, roots: roots), programVersion: "test",
-            log: { _ in },
+            settings: jobSettings(settings, database, addresses, roots), programVersion: "test", log: { _ in },
             progress: { _ in })
-        return try await NightsStage.open(world, on: database.conninfo) { stage in
+        return try await WorldStage.open(world, on: database.conninfo) { stage in
             try await body(
                 PlayedNights(
                     settings: settings, database: database, stage: stage, world: world, job: job, present: present))
-        }
-    }
-}
-
-private func jobSettings(
-    _ settings: NightsSettings, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses, roots: URL
-) -> JobSettings {
-    let apps = zip(NightsWorld.apps, NightsWorld.storeApps(seed: settings.seed)).compactMap { app, store in
-        BundleID(app.bundleID).map { bundleID in
-            AppSettings(
-                app: App(
-                    bundleID: bundleID, environment: .production, grace: Grace(NightsTally.grace),
-                    since: app.since(settings), storefronts: ["CHN", "JPN", "USA"], delivery: app.deliveryModes),
-                sharedSecret: store.sharedSecret.map { Secret($0) })
-        }
-    }
-    var job = JobSettings(
-        database: database.conninfo(as: "iap_job"), apps: apps,
-        apple: AppleSettings(
-            verifyReceiptProduction: addresses.productionVerifyReceipt,
-            verifyReceiptSandbox: addresses.sandboxVerifyReceipt, rootCertificates: roots.path(percentEncoded: false),
-            timeout: 5))
-    job.importDatabase = database.conninfo(as: "iap_import")
-    job.sources = NightsOwnTables.sources.compactMap { source in
-        ImportKind(rawValue: source.kind).map { kind in
-            SourceSettings(
-                name: source.kind, kind: kind,
-                origin: .query(
-                    SourceQuery(conninfo: database.conninfo, text: source.query, watermark: source.watermark)))
-        }
-    }
-    return job
-}
-
-extension NightsApp {
-    /// As its configuration says it.
-    fileprivate var deliveryModes: [ProductType: DeliveryMode] {
-        delivery.reduce(into: [:]) { modes, word in
-            if let type = ProductType(rawValue: word.key) { modes[type] = DeliveryMode(rawValue: word.value) }
         }
     }
 }

@@ -15,7 +15,7 @@ import Testing
         .enabled(if: FileManager.default.isExecutableFile(atPath: pgbouncer), "PgBouncer is not installed"),
         arguments: [(mode: "transaction", code: 78 as Int32?), ("session", nil)])
     func aPoolOfTransactionsIsRefusedBeforeAnything(mode: String, code: Int32?) async throws {
-        try await withStage(customers: 20) { stage in
+        try await withStage(customers: 30) { stage in
             try await withPool(of: mode, before: stage.database) { conninfo in
                 var pooled = stage
                 pooled.settings.database = conninfo

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func whatIsRefusedChangesNothing() async throws {
-        try await withStage(customers: 20) { stage in
+        try await withStage(customers: 30) { stage in
             let connection = try await stage.database.connect()
             defer { connection.close() }
             try await connection.execute("DELETE FROM iap.rehearsal")
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func anEarlierMomentIsAsOfThen() async throws {
-        try await withStage(customers: 20) { stage in
+        try await withStage(customers: 30) { stage in
             let now = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 - 7200).rounded())
             let (report, _) = try await stage.run(RunOptions(asOf: .moment(now)))
             #expect(report.now == now)

@@ -21,7 +21,7 @@ import Testing
     private let isOpen: SQL = "next_attempt_at IS NOT NULL"
 
     @Test func aNightTakesAwayWhatIsOldAndSettled() async throws {
-        try await withStage(customers: 60) { stage in
+        try await withStage(customers: 85) { stage in
             var stage = stage
             stage.settings.retention = Retention(payloads: 50 * 86_400, devices: 20 * 86_400)
             let first = try await stage.run()
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func aDryRunAndAnEndlessRetentionTakeNothingAway() async throws {
-        try await withStage(customers: 30) { stage in
+        try await withStage(customers: 45) { stage in
             var stage = stage
             _ = try await stage.run()
             stage.settings.retention = Retention(payloads: nil, devices: nil)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func aPurgeByHandTakesTheRestAndCountsItBefore() async throws {
-        try await withStage(customers: 30) { stage in
+        try await withStage(customers: 45) { stage in
             _ = try await stage.run()
             let desk = RetentionDesk(settings: stage.settings)
             let counted = try await desk.purge(isDryRun: true, asOf: .replay(Self.later), stop: StopSignal())
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func anErasureLeavesASoundLedgerAndWaitsForARun() async throws {
-        try await withStage(customers: 60) { stage in
+        try await withStage(customers: 85) { stage in
             _ = try await stage.run()
             let connection = try await stage.database.connect()
             defer { connection.close() }

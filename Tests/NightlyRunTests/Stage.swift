@@ -93,7 +93,7 @@ func difference(_ ledger: [String: [String]], _ other: [String: [String]]) -> [S
 }
 
 /// What an undisturbed night leaves of the ledger.
-func undisturbedLedger(customers: Int = 200, seed: UInt64 = 7) async throws -> [String: [String]] {
+func undisturbedLedger(customers: Int = 280, seed: UInt64 = 7) async throws -> [String: [String]] {
     try await withStage(customers: customers, seed: seed) { stage in
         _ = try await stage.run()
         return try await stage.ledger()
@@ -102,7 +102,7 @@ func undisturbedLedger(customers: Int = 200, seed: UInt64 = 7) async throws -> [
 
 /// Plays a world, and hands the stage to the body.
 func withStage<Value>(
-    customers: Int = 200, seed: UInt64 = 7, faults: Faults = .none, outageAfter: Int? = nil,
+    customers: Int = 280, seed: UInt64 = 7, faults: Faults = .none, outageAfter: Int? = nil,
     _ body: (Stage) async throws -> Value
 ) async throws -> Value {
     let world = World(try WorldSettings(seed: seed, customers: customers, days: 5, now: Stage.now))
@@ -110,21 +110,12 @@ func withStage<Value>(
         seed: seed, records: world.records, faults: faults, outageAfter: outageAfter, now: { Stage.now })
     let addresses = try store.start()
     defer { store.stop() }
+    let roots = try RootsFile(of: store)
+    defer { roots.remove() }
     return try await withScratchDatabase { database async throws -> Value in
-        _ = try await world.populate(database.conninfo)
-        let apps = World.apps(seed: seed).compactMap { app in
-            BundleID(app.bundleID).map { bundleID in
-                AppSettings(
-                    app: App(bundleID: bundleID, environment: .production, grace: Grace(3600), since: nil),
-                    sharedSecret: app.sharedSecret.map { Secret($0) })
-            }
-        }
-        let settings = JobSettings(
-            database: database.conninfo(as: "iap_job"), apps: apps,
-            apple: AppleSettings(
-                verifyReceiptProduction: addresses.productionVerifyReceipt,
-                verifyReceiptSandbox: addresses.sandboxVerifyReceipt, timeout: 5),
-            batchSize: 50)
+        try await WorldStage.open(world, on: database.conninfo) { try await $0.play() }
+        var settings = jobSettings(world.settings, database, addresses, roots)
+        settings.batchSize = 50
         return try await body(Stage(database: database, store: store, world: world, settings: settings))
     }
 }

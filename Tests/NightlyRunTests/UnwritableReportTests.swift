@@ -6,7 +6,7 @@ import Testing
 /// found waits for a report that can.
 @Suite struct UnwritableReportTests {
     @Test func theRunsRowSaysWhyAndTheNextReportTellsAll() async throws {
-        try await withStage(customers: 60) { stage in
+        try await withStage(customers: 85) { stage in
             var findings = FullDisk()
             let job = NightlyJob(settings: stage.settings, programVersion: "test", log: { _ in }, progress: { _ in })
             await #expect(throws: ReportError.self) {
@@ -17,7 +17,7 @@ import Testing
             #expect(runs.first?.contains(#""exit_code": 77"#) == true)
             #expect(runs.first?.contains("No space left on device") == true)
             let next = try await stage.run()
-            #expect(next.findings.caseIDs == stage.lost)
+            #expect(next.findings.toldIDs == stage.lost)
         }
     }
 }

@@ -69,7 +69,7 @@ public struct SalesReport: Sendable {
     }
 }
 
-extension NightsWorld {
+extension World {
     /// Apple's sales report of a day of Pacific Time: all that was truly sold and refunded, of which the apps' servers
     /// may never have heard.
     ///
@@ -111,7 +111,7 @@ extension NightsWorld {
     }
 }
 
-extension NightsPurchase {
+extension WorldPurchase {
     fileprivate func kind(type: String? = nil, isRefund: Bool = false) -> SalesReport.Kind {
         SalesReport.Kind(
             sku: transaction.productID, title: transaction.productID,

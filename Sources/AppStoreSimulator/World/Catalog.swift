@@ -1,3 +1,5 @@
+import PostgreSQL
+
 /// A product of the world, as it goes into `iap.products`.
 struct CatalogProduct: Hashable, Sendable {
     /// The words of the table's column `type`.
@@ -39,8 +41,6 @@ struct Catalog: Sendable {
 
     var products: [CatalogProduct] { consumables + [nonConsumable, subscription] + [higher].compactMap(\.self) }
 
-    static let all = [game, reader]
-
     static let game = Catalog(
         bundleID: "com.example.game",
         consumables: [
@@ -79,4 +79,55 @@ struct Catalog: Sendable {
         higher: CatalogProduct(
             id: "com.example.reader.premium.monthly", kind: .autoRenewable, name: "Premium, monthly",
             milliunits: 5_990, currency: "USD", days: 30))
+
+    static let cinema = Catalog(
+        bundleID: "com.example.cinema",
+        consumables: [
+            CatalogProduct(
+                id: "com.example.cinema.rental", kind: .consumable, name: "Film, one evening", milliunits: 3_990,
+                currency: "USD")
+        ],
+        nonConsumable: CatalogProduct(
+            id: "com.example.cinema.offline", kind: .nonConsumable, name: "Offline Films", milliunits: 9_990,
+            currency: "USD"),
+        subscription: CatalogProduct(
+            id: "com.example.cinema.basic.monthly", kind: .autoRenewable, name: "Basic, monthly", milliunits: 7_990,
+            currency: "USD", days: 30),
+        higher: CatalogProduct(
+            id: "com.example.cinema.plus.monthly", kind: .autoRenewable, name: "Plus, monthly", milliunits: 12_990,
+            currency: "USD", days: 30))
+
+    static let fitness = Catalog(
+        bundleID: "com.example.fitness",
+        consumables: [
+            CatalogProduct(
+                id: "com.example.fitness.plan", kind: .consumable, name: "训练计划", milliunits: 18_000,
+                currency: "CNY")
+        ],
+        nonConsumable: CatalogProduct(
+            id: "com.example.fitness.library", kind: .nonConsumable, name: "Exercise Library", milliunits: 29_990,
+            currency: "USD"),
+        subscription: CatalogProduct(
+            id: "com.example.fitness.coach.weekly", kind: .autoRenewable, name: "Coach, weekly", milliunits: 2_990,
+            currency: "USD"),
+        higher: CatalogProduct(
+            id: "com.example.fitness.coach.yearly", kind: .autoRenewable, name: "Coach, yearly",
+            milliunits: 89_990, currency: "USD", days: 365))
+}
+
+extension Connection {
+    /// The products that apps sell.
+    func fillProducts(_ catalogs: [Catalog]) async throws(PostgreSQLError) {
+        let rows = catalogs.flatMap { catalog in catalog.products.map { (catalog.bundleID, $0) } }
+        _ = try await execute(
+            """
+            INSERT INTO iap.products (bundle_id, product_id, type, name, list_price_milliunits, currency)
+            SELECT * FROM unnest(
+                \(rows.map(\.0)), \(rows.map(\.1.id)), \(rows.map(\.1.kind.rawValue)), \(rows.map(\.1.name)),
+                \(rows.map(\.1.milliunits)), \(rows.map(\.1.currency)))
+            ON CONFLICT (bundle_id, product_id) DO UPDATE
+            SET type = EXCLUDED.type, name = EXCLUDED.name, list_price_milliunits = EXCLUDED.list_price_milliunits,
+                currency = EXCLUDED.currency
+            """)
+    }
 }

@@ -7,10 +7,6 @@ struct Customer: Sendable {
     let device: String
     let catalog: Catalog
 
-    init(number: Int, random: inout SeededRandom) {
-        self.init(number: number, catalog: random.happens(0.7) ? .game : .reader, random: &random)
-    }
-
     init(number: Int, catalog: Catalog, random: inout SeededRandom) {
         self.number = number
         // Now and then an id that a spreadsheet would take for a formula.

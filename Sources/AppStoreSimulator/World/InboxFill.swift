@@ -6,7 +6,9 @@ public struct InboxFill: Sendable {
     /// How many receipts are signed before they go to the database: so many fit into memory.
     private static let share = 4000
 
-    private let settings: WorldSettings
+    private let seed: UInt64
+    /// When the receipts are handed in.
+    private let submitted: Date
     private let receipts: Int
     private let transactions: Int
     private let signer: ReceiptSigner
@@ -18,7 +20,8 @@ public struct InboxFill: Sendable {
         guard receipts >= 0, transactions >= 0, receipts * max(transactions, 1) <= 100_000_000 else {
             throw .invalidOption("at most 100000000 transactions can be filled in")
         }
-        settings = try WorldSettings(seed: seed, customers: 0, days: 3, now: now)
+        self.seed = seed
+        submitted = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down)) - WorldSettings.day
         self.receipts = receipts
         self.transactions = transactions
         signer = ReceiptSigner(seed: seed)
@@ -31,7 +34,7 @@ public struct InboxFill: Sendable {
             let connection = try await Connection.connect(
                 ConnectionSettings(conninfo, applicationName: "appstore-simulator"))
             defer { connection.close() }
-            try await connection.fillProducts()
+            try await connection.fillProducts(World.apps.map(\.catalog))
             try await copy(to: connection)
             try await submit(connection)
             return receipts
@@ -59,7 +62,6 @@ public struct InboxFill: Sendable {
             """
             UPDATE fill_uploads SET receipt_id = iap.submit_receipt(\(Catalog.game.bundleID), user_id, payload)
             """)
-        let submitted = settings.now.addingTimeInterval(-Story.day)
         try await connection.execute(
             """
             UPDATE iap.receipts r
@@ -73,18 +75,17 @@ public struct InboxFill: Sendable {
         try await connection.executeScript(unsafe: "ANALYZE iap.receipts; ANALYZE iap.uploads")
     }
 
-    /// The receipt of this number; its transactions have ids of 16 digits, which no world has.
+    /// The receipt of this number; its transactions have ids of 17 digits, which no world has.
     private func receipt(_ number: Int) -> SimulatedReceipt {
-        let created = settings.now.addingTimeInterval(-Story.day)
         let products = Catalog.game.consumables
         let bought = (0..<transactions).map { index in
             let sequence = number * transactions + index
             return SimulatedTransaction(
-                id: String(1_000_000_000_000_000 * Int(1 + settings.seed % 9) + sequence),
+                id: String(10_000_000_000_000_000 * Int(1 + seed % 9) + sequence),
                 productID: products[sequence % products.count].id,
-                purchasedAt: created.addingTimeInterval(Double(-60 * (index + 1))))
+                purchasedAt: submitted.addingTimeInterval(Double(-60 * (index + 1))))
         }
         return SimulatedReceipt(
-            bundleID: Catalog.game.bundleID, account: "fill-\(number)", createdAt: created, transactions: bought)
+            bundleID: Catalog.game.bundleID, account: "fill-\(number)", createdAt: submitted, transactions: bought)
     }
 }

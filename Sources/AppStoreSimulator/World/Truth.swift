@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What only the world knows: which orders were truly lost.
+/// What only the world knows of its last night: which orders were truly lost.
 public struct Truth: Codable, Hashable, Sendable {
     /// A purchase that was paid, never delivered, is still owed, and of which something reached the server.
     public struct LostOrder: Codable, Hashable, Sendable {
@@ -28,6 +28,7 @@ public struct Truth: Codable, Hashable, Sendable {
     /// Lost as well, but no receipt with it ever came (S09): only the customer's transaction history in the App Store
     /// Server API tells of it.
     public let lostWithoutReceipt: [LostOrder]
+    /// Whether the job was told of it or not.
     public let delivered: Int
     /// Refunded by now, whether delivered or not.
     public let refunded: Int
@@ -59,42 +60,30 @@ extension Truth {
 }
 
 extension World {
-    /// What is true at the world's end.
+    /// What is true in the last night.
     ///
     /// - Parameter grace: seconds after the purchase during which it may still be claimed normally.
-    public func truth(grace: TimeInterval = 3_600) -> Truth {
-        let delivered = Set(events.deliveries.filter { !$0.isRolledBack }.map(\.transaction.id))
-        let refunded = Set(events.refunds.filter { $0.refund.at <= settings.now }.map(\.transactionID))
-        let receipts = evidentReceipts
-        // A subscription's later periods are evident from any of them.
-        let evident = Set(receipts.flatMap(\.transactions).map(\.originalID))
-        let accounts = Set(receipts.map(\.account))
-        let unserved = events.purchases.filter {
-            !delivered.contains($0.transaction.id) && !refunded.contains($0.transaction.id)
+    public func truth(grace: TimeInterval = WorldTally.grace) -> Truth {
+        let (night, end) = (settings.nights, settings.end)
+        let fates = purchases.map(Fates(self, grace: grace).fate)
+        let accounts = Set(purchases.filter { $0.evidentAt != nil }.map(\.account))
+        let hidden = fates.filter {
+            $0.dueNights.contains(night) && !$0.lostNights.contains(night) && accounts.contains($0.purchase.account)
         }
-        let open = unserved.filter { evident.contains($0.transaction.originalID) }
-        let hidden = unserved.filter { !evident.contains($0.transaction.originalID) && accounts.contains($0.account) }
-        let graceBegin = settings.now.addingTimeInterval(-grace)
-        let lost = open.filter { $0.transaction.purchasedAt <= graceBegin }
         return Truth(
-            now: settings.now, lost: lost.map(Truth.LostOrder.init),
-            lostWithoutReceipt: hidden.filter { $0.transaction.purchasedAt <= graceBegin }.map(Truth.LostOrder.init),
-            delivered: delivered.count, refunded: refunded.count, pending: open.count - lost.count,
-            purchases: events.purchases.count)
-    }
-
-    /// The receipts that were uploaded and that Apple answers for.
-    private var evidentReceipts: [SimulatedReceipt] {
-        let gone = Set(events.deletedAccounts)
-        return events.uploads.compactMap(\.receipt).filter { !gone.contains($0.account) }
+            now: end,
+            lost: fates.filter { $0.lostNights.contains(night) }.map { Truth.LostOrder($0.purchase) },
+            lostWithoutReceipt: hidden.map { Truth.LostOrder($0.purchase) },
+            delivered: purchases.count(where: \.isServed),
+            refunded: purchases.count { $0.refundedAt ?? .distantFuture <= end },
+            pending: fates.count { $0.pendingNights.contains(night) }, purchases: purchases.count(where: \.isOwed))
     }
 }
 
 extension Truth.LostOrder {
-    fileprivate init(_ purchase: Purchase) {
+    fileprivate init(_ purchase: WorldPurchase) {
         self.init(
-            transactionID: purchase.transaction.id, bundleID: purchase.bundleID, userID: purchase.userID,
-            productID: purchase.transaction.productID, scenario: purchase.scenario.rawValue,
-            purchasedAt: purchase.transaction.purchasedAt)
+            transactionID: purchase.transactionID, bundleID: purchase.bundleID, userID: purchase.userID,
+            productID: purchase.productID, scenario: purchase.mishap.rawValue, purchasedAt: purchase.purchasedAt)
     }
 }

@@ -1,35 +1,53 @@
 import Foundation
 
-/// Some thousand customers of two apps, what they bought, and what became of it. It depends on its settings alone.
+/// Customers of some apps over some days, on phones that some of them share, with clients of five kinds, a network
+/// that is shaky and servers that are down at times, each with its own way to tell what it has delivered. Some have
+/// subscribed years ago. It depends on its settings alone.
 public struct World: Sendable {
     public let settings: WorldSettings
     let events: WorldEvents
 
     public init(_ settings: WorldSettings) {
         self.settings = settings
-        var events = WorldEvents()
-        for number in 0..<settings.customers {
-            var random = SeededRandom(seed: settings.seed, part: "customer", number: UInt64(number))
-            let customer = Customer(number: number, random: &random)
-            var story = Story(customer: customer, settings: settings, random: random)
-            story.play()
-            events.append(story.events)
+        let outages = settings.outages
+        let lives = Parallel.map(0..<settings.customers) { number in
+            var random = SeededRandom(seed: settings.seed, part: "life", number: UInt64(number))
+            let app = WorldApp.any(&random)
+            let customer = Customer(number: number, catalog: app.catalog, random: &random)
+            var life = Life(app: app, customer: customer, settings: settings, outages: outages, random: random)
+            life.play()
+            return life.events
         }
-        self.events = events
+        events = lives.reduce(into: WorldEvents()) { $0.append($1) }
     }
 
-    /// The apps with their shared secrets.
-    public static func apps(seed: UInt64) -> [SimulatedApp] {
-        Catalog.all.map { SimulatedApp(bundleID: $0.bundleID, seed: seed) }
+    /// All that was bought, and what became of it.
+    public var purchases: [WorldPurchase] { events.purchases }
+
+    /// The apps that there are in any such world.
+    public static let apps = WorldApp.all
+
+    /// As they are in the store, with their shared secrets.
+    public static func storeApps(seed: UInt64) -> [SimulatedApp] {
+        apps.map { SimulatedApp(bundleID: $0.bundleID, seed: seed) }
     }
 
-    /// What Apple knows of this world, later refunds and renewals included.
+    /// What Apple knows of this world, later refunds included.
     public var records: StoreRecords {
-        var records = StoreRecords(apps: Self.apps(seed: settings.seed))
+        var records = StoreRecords(apps: Self.storeApps(seed: settings.seed))
         for (transactionID, refund) in events.refunds { records.refund(transactionID, refund) }
-        for subscription in events.subscriptions { records.add(subscription) }
+        for subscription in subscriptions { records.add(subscription) }
         for purchase in events.stored { records.add(purchase) }
         for account in events.deletedAccounts { records.delete(account: account) }
         return records
+    }
+
+    private var subscriptions: [Subscription] {
+        let periods = events.stored.map(\.transaction).filter(\.isAutoRenewable)
+        return Dictionary(grouping: periods, by: \.originalID).values.map { periods in
+            let periods = periods.sorted { $0.purchasedAt < $1.purchasedAt }
+            let renews = periods.last?.expiresAt.map { $0 > settings.end } ?? false
+            return Subscription(periods: periods, renews: renews, billingGrace: Life.billingGrace)
+        }
     }
 }

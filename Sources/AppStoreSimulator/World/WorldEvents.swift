@@ -1,41 +1,63 @@
-import Foundation
+public import Foundation
 
-/// A receipt that a client handed in, as `iap.submit_receipt` takes it.
-struct Upload: Sendable {
-    enum Content: Hashable, Sendable {
-        case receipt(SimulatedReceipt)
-        /// A receipt that was changed after it was signed.
-        case forgery(SimulatedReceipt)
-        /// What is no receipt at all.
-        case text(String)
+/// A purchase, or something that looks like one, with all that only the world knows of it.
+public struct WorldPurchase: Sendable {
+    public let bundleID: String
+    let transaction: SimulatedTransaction
+    /// The Apple account that paid.
+    let account: String
+    public let scheme: Scheme
+    public let mishap: Mishap
+    /// Who was logged in when it was paid.
+    public let userID: String
+    /// Whether the app owes anything for it; sandbox purchases and the like are not owed.
+    public let isOwed: Bool
+    /// Whether the app's server keeps until when it has granted access, and does not claim it.
+    let isEntitled: Bool
+    /// The app's own order that it pays for.
+    public var orderID: String?
+    /// When a receipt that tells of it first reached the server.
+    public var evidentAt: Date?
+    public var deliveredAt: Date?
+    public var deliveredTo: String?
+    /// When the app's server took back what it had granted.
+    var revokedAt: Date?
+    public var refundedAt: Date?
+    /// Delivered, and nothing told the job.
+    var isServedUnseen = false
 
-        /// What the client sends.
-        func payload(_ signer: ReceiptSigner) -> String {
-            switch self {
-            case .receipt(let receipt): signer.encode(receipt)
-            case .forgery(let receipt): signer.forge(receipt)
-            case .text(let text): text
-            }
-        }
-    }
+    public var transactionID: String { transaction.id }
+    public var productID: String { transaction.productID }
+    public var units: Int { transaction.quantity }
+    public var purchasedAt: Date { transaction.purchasedAt }
+    /// What does not renew never ends.
+    var expiresAt: Date { transaction.expiresAt ?? .distantFuture }
 
-    let bundleID: String
-    let userID: String
-    let content: Content
-    let transactionID: String?
-    let orderID: String?
-    /// JSON text.
-    let device: String
-    let at: Date
-
-    /// The genuine receipt that it is, if it is one.
-    var receipt: SimulatedReceipt? {
-        if case .receipt(let receipt) = content { receipt } else { nil }
-    }
+    var isServed: Bool { deliveredAt != nil || isServedUnseen }
+    /// Whether it was delivered by an entitlement.
+    var isGranted: Bool { isEntitled && deliveredAt != nil }
 }
 
-/// The app's server admits a transaction and claims it.
-struct Delivery: Sendable {
+/// An order that the app's server opens.
+struct WorldOrder: Sendable {
+    let bundleID: String
+    let id: String
+    let userID: String
+    let productID: String
+    let at: Date
+}
+
+/// The app's server claims a purchase, after it admitted it, or only claims.
+struct WorldClaim: Sendable {
+    enum Kind: String, Sendable {
+        /// Admitted, claimed, delivered.
+        case delivered
+        /// Admitted and claimed, in a transaction that fails.
+        case rolledBack = "rolled_back"
+        /// Claimed only, by somebody who comes too late.
+        case alreadyDelivered = "already_delivered"
+    }
+
     let bundleID: String
     let transaction: SimulatedTransaction
     let userID: String
@@ -43,44 +65,47 @@ struct Delivery: Sendable {
     /// The number of the upload that brought it, within the same events.
     var upload: Int
     let at: Date
-    /// Whether the claim's database transaction failed in the end.
-    let isRolledBack: Bool
+    let kind: Kind
 }
 
-/// A purchase with what the world knows of it and no server does.
-struct Purchase: Sendable {
+/// What the app's server says of a subscription that it keeps an entitlement of.
+struct WorldGrant: Sendable {
+    enum Word: Sendable {
+        case granted(until: Date, to: String)
+        case revoked
+    }
+
     let bundleID: String
-    let transaction: SimulatedTransaction
-    /// Who paid.
-    let userID: String
-    let account: String
-    let scenario: Scenario
+    let originalID: String
+    let word: Word
+    let at: Date
 }
 
-/// Everything that happens in a story, or in the whole world.
+/// Everything that happens in a customer's life, or in the whole world.
 struct WorldEvents: Sendable {
+    var purchases: [WorldPurchase] = []
+    var orders: [WorldOrder] = []
     var uploads: [Upload] = []
-    var deliveries: [Delivery] = []
-    var purchases: [Purchase] = []
-    /// All that Apple has in its books, whether it was paid for or not.
+    var claims: [WorldClaim] = []
+    var grants: [WorldGrant] = []
     var stored: [StoredPurchase] = []
     var refunds: [(transactionID: String, refund: Refund)] = []
-    var subscriptions: [Subscription] = []
     var deletedAccounts: [String] = []
 
     /// Adds another's events after these.
     mutating func append(_ other: WorldEvents) {
         let offset = uploads.count
-        uploads += other.uploads
-        deliveries += other.deliveries.map { delivery in
-            var delivery = delivery
-            delivery.upload += offset
-            return delivery
-        }
         purchases += other.purchases
+        orders += other.orders
+        uploads += other.uploads
+        claims += other.claims.map { claim in
+            var claim = claim
+            claim.upload += offset
+            return claim
+        }
+        grants += other.grants
         stored += other.stored
         refunds += other.refunds
-        subscriptions += other.subscriptions
         deletedAccounts += other.deletedAccounts
     }
 }

@@ -2,31 +2,85 @@ public import Foundation
 
 /// What a world depends on: the same settings make the same world, in any process.
 public struct WorldSettings: Hashable, Sendable {
+    static let day: TimeInterval = 86_400
+    /// Three in the morning in Shanghai: the first night of a world that is told no other moment.
+    private static let firstNight = Date(timeIntervalSince1970: 1_790_967_600)
+    /// What share of the purchases meets something out of the ordinary, as a default.
+    public static let mishapShare = 0.12
+
     public let seed: UInt64
     public let customers: Int
-    /// Over how many days they buy.
-    public let days: Int
-    /// The end of the world, in whole seconds.
-    public let now: Date
-    /// Whether some clients hand in signed transactions of StoreKit 2 (S25), which `verifyReceipt` can't read.
-    public let hasSignedTransactions: Bool
-    /// One of so many customers meets with something out of the ordinary.
-    public let rarity: Int
+    /// How many days the world lasts, each of which a night ends.
+    public let nights: Int
+    /// The moment of the last night's run, in whole seconds.
+    public let end: Date
+    /// The nights on which the job is run.
+    let runs: ClosedRange<Int>
+    /// The share of the purchases that meets something out of the ordinary.
+    let mishapShare: Double
 
-    /// Throws when there are fewer than three days: some losses take two to happen.
+    /// A world in which the job is run every night.
+    ///
+    /// - Parameter now: the moment of the last night; by default the first is always the same.
+    public init(seed: UInt64, customers: Int, nights: Int, now: Date? = nil) throws(SimulatorError) {
+        try self.init(
+            seed: seed, customers: customers, nights: nights, runs: 1,
+            end: now ?? Self.firstNight + Double(nights - 1) * Self.day, mishapShare: Self.mishapShare)
+    }
+
+    /// A world of some days, after which the job is run for the first time.
+    ///
+    /// - Parameter now: the moment of that night.
     public init(
-        seed: UInt64, customers: Int, days: Int, now: Date, hasSignedTransactions: Bool = false, rarity: Int = 15
+        seed: UInt64, customers: Int, days: Int, now: Date, mishapShare: Double = Self.mishapShare
     ) throws(SimulatorError) {
-        guard customers >= 0, customers <= 10_000_000 else {
-            throw .invalidOption("a world has from 0 to 10000000 customers")
+        try self.init(
+            seed: seed, customers: customers, nights: days, runs: days, end: now, mishapShare: mishapShare)
+    }
+
+    private init(
+        seed: UInt64, customers: Int, nights: Int, runs first: Int, end: Date, mishapShare: Double
+    ) throws(SimulatorError) {
+        guard customers >= 0, customers <= 1_000_000 else {
+            throw .invalidOption("a world has from 0 to 1000000 customers")
         }
-        guard days >= 3, days <= 3650 else { throw .invalidOption("a world lasts from 3 to 3650 days") }
-        guard rarity >= 1 else { throw .invalidOption("one of 1 customer or of more meets with something") }
+        guard nights >= 1, nights <= 366 else { throw .invalidOption("a world lasts from 1 to 366 days") }
+        guard (0...1).contains(mishapShare) else { throw .invalidOption("a share is from 0 to 1") }
         self.seed = seed
         self.customers = customers
-        self.days = days
-        self.hasSignedTransactions = hasSignedTransactions
-        self.rarity = rarity
-        self.now = Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down))
+        self.nights = nights
+        self.end = Date(timeIntervalSince1970: end.timeIntervalSince1970.rounded(.down))
+        runs = first...nights
+        self.mishapShare = mishapShare
+    }
+
+    // MARK: Days and nights
+
+    /// The moment of a night, which ends the day of that number. The first is 1; 0 is the world's beginning.
+    public func moment(ofNight number: Int) -> Date {
+        end.addingTimeInterval(-Double(nights - number) * Self.day)
+    }
+
+    var begin: Date { moment(ofNight: 0) }
+
+    /// The day in which something happens.
+    func day(of moment: Date) -> Int {
+        Int((moment.timeIntervalSince(begin) / Self.day).rounded(.up))
+    }
+
+    /// The first night at the moment or after it on which the job is run; past the last one, where there is none.
+    func nightRun(from moment: Date) -> Int {
+        max(runs.lowerBound, day(of: moment))
+    }
+
+    // MARK: What all customers meet with
+
+    /// When the apps' server could not be reached: some hours, about every tenth day.
+    var outages: [Range<Date>] {
+        var random = SeededRandom(seed: seed, part: "outage")
+        return (0..<max(1, nights / 10)).map { _ in
+            let begin = begin.addingTimeInterval(Mix.share(random.next()) * Double(nights) * Self.day)
+            return begin..<begin.addingTimeInterval(3_600 * (1 + 5 * Mix.share(random.next())))
+        }
     }
 }

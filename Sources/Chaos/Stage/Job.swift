@@ -39,7 +39,7 @@ struct Job: Sendable {
     }
 
     /// The text of its configuration file. The shared secrets lie in files of that folder.
-    func configuration(secrets folder: String, seed: UInt64) -> String {
+    func configuration(secrets folder: String, world: WorldSettings) -> String {
         var sections = settings
         sections["database", default: [:]]["conninfo"] = conninfo
         sections["apple", default: [:]].merge([
@@ -47,18 +47,12 @@ struct Job: Sendable {
             "verify_receipt_sandbox": "\(store)/sandbox/verifyReceipt",
         ]) { own, _ in own }
         sections["report", default: [:]]["directory"] = reports
-        for app in World.apps(seed: seed) {
-            sections["app \(app.bundleID)"] = [
-                "grace": "1h", "consumable": "claim", "non_consumable": "claim", "auto_renewable": "claim",
-                "non_renewing": "claim",
-            ]
-            if app.sharedSecret != nil {
-                sections["app \(app.bundleID)"]?["shared_secret_file"] = "\(folder)/\(app.bundleID)"
-            }
+        let apps = World.apps.map { app in
+            "[app \(app.bundleID)]\nshared_secret_file = \(folder)/\(app.bundleID)\n\(app.configuration(world))\n"
         }
         return sections.sorted { $0.key < $1.key }
             .map { name, keys in
                 "[\(name)]\n" + keys.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }.joined()
-            }.joined()
+            }.joined() + apps.joined()
     }
 }

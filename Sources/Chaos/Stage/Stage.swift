@@ -74,7 +74,7 @@ struct Stage: Sendable {
     private func write(_ job: Job) throws -> String {
         let file = "\(folder)/\(UUID().uuidString).conf"
         try writePrivately(
-            job.configuration(secrets: theatre.scratch, seed: theatre.world.settings.seed), to: file)
+            job.configuration(secrets: theatre.scratch, world: theatre.world.settings), to: file)
         return file
     }
 

@@ -110,9 +110,7 @@ func writePrivately(_ text: String, to file: String) throws {
 func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Value) async throws -> Value {
     try FileManager.default.createDirectory(atPath: options.scratch, withIntermediateDirectories: true)
     let world = World(
-        try WorldSettings(
-            seed: options.seed, customers: 150, days: 5, now: Theatre.now, hasSignedTransactions: true,
-            rarity: 2))
+        try WorldSettings(seed: options.seed, customers: 150, days: 5, now: Theatre.now, mishapShare: 0.5))
     let store = SimulatedAppStore(
         seed: options.seed, records: world.records, latency: try Latency(median: 0.003, percentile99: 0.012),
         now: { Theatre.now })
@@ -124,11 +122,11 @@ func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Va
     defer { later.stop() }
     return try await withScratchDatabase { database async throws -> Value in
         try Data(store.rootCertificatesPEM.utf8).write(to: URL(filePath: Theatre.roots(in: options.scratch)))
-        for app in World.apps(seed: options.seed) {
+        for app in World.storeApps(seed: options.seed) {
             guard let secret = app.sharedSecret else { continue }
             try writePrivately(secret, to: "\(options.scratch)/\(app.bundleID)")
         }
-        _ = try await world.populate(database.conninfo)
+        try await WorldStage.open(world, on: database.conninfo) { try await $0.play() }
         let connection = try await database.connect()
         try await Shop(world: world).open(in: connection)
         connection.close()

@@ -88,12 +88,12 @@ import Testing
         #expect(answer.errorCode == code)
     }
 
-    /// S09: of the purchase that was lost no receipt ever came; any other of the customer's leads to it.
+    /// S09 and the like: of the purchase that was lost no receipt ever came; any other of the customer's leads to it.
     @Test func tellsOfWhatCameInNoReceipt() async throws {
-        let settings = try WorldSettings(seed: 7, customers: 400, days: 5, now: testNow)
+        let settings = try WorldSettings(seed: 7, customers: 1_000, days: 5, now: testNow)
         let world = World(settings)
         let hidden = world.truth().lostWithoutReceipt
-        #expect(!hidden.isEmpty && hidden.allSatisfy { $0.scenario == "S09" })
+        #expect(hidden.contains { $0.scenario == "S09" })
         let store = SimulatedAppStore(seed: 7, records: world.records, now: { testNow })
         try await withStore(store) { addresses async throws -> Void in
             for order in hidden {
@@ -101,7 +101,7 @@ import Testing
                 var token = APIClient.Token()
                 token.bundleID = order.bundleID
                 let client = APIClient(base: addresses.productionServerAPI, token: token.text)
-                let history = try await client.get("/inApps/v2/history/\(known)")
+                let history = try await client.get("/inApps/v2/history/\(known)?sort=DESCENDING")
                 #expect(history.transactionIDs.contains(order.transactionID))
             }
         }

@@ -194,15 +194,15 @@ import Testing
 
     /// What the simulator writes, it reads: every line, and every unit.
     @Test func theSimulatorsReportIsRead() async throws {
-        let world = NightsWorld(try NightsSettings(seed: 5, customers: 300, nights: 6))
+        let world = World(try WorldSettings(seed: 5, customers: 300, nights: 6))
         let day = world.lastPacificDay(beforeNight: 4)
         let report = world.salesReport(of: day)
         let read = try await readSales(try Gzip.compressed(Array(report.text.utf8)))
         #expect(read.refused.isEmpty)
         #expect(read.lines == report.text.count { $0 == "\n" } - 1)
-        let paid = world.purchases.filter { $0.isOwed && NightsWorld.pacificDay(of: $0.purchasedAt) == day }
+        let paid = world.purchases.filter { $0.isOwed && World.pacificDay(of: $0.purchasedAt) == day }
         #expect(read.sales.map(\.units).filter { $0 > 0 }.reduce(0, +) == Int64(paid.map(\.units).reduce(0, +)))
         #expect(Set(read.sales.map(\.day.description)) == [day])
-        #expect(Set(read.sales.map(\.appSKU)) == Set(NightsWorld.storeApps(seed: 5).map(\.sku)))
+        #expect(Set(read.sales.map(\.appSKU)) == Set(World.storeApps(seed: 5).map(\.sku)))
     }
 }

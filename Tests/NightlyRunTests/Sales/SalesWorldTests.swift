@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func differencesAreTheOrdersThatNeverReachedTheServer() async throws {
-        try await withNights(try NightsSettings(seed: 11, customers: 250, nights: 8)) { nights in
+        try await withNights(try WorldSettings(seed: 11, customers: 250, nights: 8)) { nights in
             try await withSalesFolder { folder in
                 let booth = SalesBooth(database: nights.database, folder: folder, apps: try apps(seed: 11))
                 var files: [String] = []
@@ -67,7 +67,7 @@ import Testing
         return unseen.count
     }
 
-    private func sums(_ purchases: [NightsPurchase]) -> [Place: Int] {
+    private func sums(_ purchases: [WorldPurchase]) -> [Place: Int] {
         purchases.reduce(into: [:]) { sums, purchase in
             let place = Place(
                 day: pacificDay(purchase.purchasedAt), bundleID: purchase.bundleID, productID: purchase.productID)
@@ -83,7 +83,7 @@ import Testing
         }.filter { $0.value != 0 }
     }
 
-    private func pacificDay(_ moment: Date) -> String { NightsWorld.pacificDay(of: moment) }
+    private func pacificDay(_ moment: Date) -> String { World.pacificDay(of: moment) }
 
     private func knownTransactions(_ database: ScratchDatabase) async throws -> Set<String> {
         let connection = try await database.connect()
@@ -98,7 +98,7 @@ import Testing
     }
 
     private func apps(seed: UInt64) throws -> [AppSettings] {
-        try NightsWorld.storeApps(seed: seed).map { app in
+        try World.storeApps(seed: seed).map { app in
             let bundleID = try #require(BundleID(app.bundleID))
             return AppSettings(
                 app: App(bundleID: bundleID, environment: .production, grace: Grace(3600), since: nil), sku: app.sku)

@@ -14,7 +14,7 @@ import Testing
             "iap.moves", "audit.frontier",
         ])
     func aTableThatIsLockedHoldsUpNoLongerThanPatience(table: String) async throws {
-        try await withStage(customers: 20) { stage in
+        try await withStage(customers: 30) { stage in
             var stage = stage
             stage.settings.patience = 1
             let holder = try await stage.database.connect()
@@ -30,7 +30,7 @@ import Testing
             try await holder.execute("ROLLBACK")
             let (report, findings) = try await stage.run()
             #expect(report.outcome == .complete)
-            #expect(findings.caseIDs == stage.lost)
+            #expect(findings.toldIDs == stage.lost)
         }
     }
 }

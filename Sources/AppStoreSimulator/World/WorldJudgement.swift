@@ -1,38 +1,38 @@
 import Foundation
 
 /// What one case should tell of: a purchase, or a whole subscription where the app's server keeps entitlements.
-struct NightsMatter {
+struct WorldMatter {
     /// The oldest first.
-    let fates: [NightsFate]
+    let fates: [Fate]
     /// The nights on which something of it was lost.
     let lostNights: Set<Int>
 
-    init(_ fates: [NightsFate]) {
+    init(_ fates: [Fate]) {
         self.fates = fates.sorted { $0.purchase.purchasedAt < $1.purchase.purchasedAt }
         lostNights = fates.reduce(into: []) { $0.formUnion($1.lostNights) }
     }
 
     /// All that happened in a world.
-    static func all(in world: NightsWorld) -> [NightsMatter] {
-        let truth = NightsTruth(world)
+    static func all(in world: World) -> [WorldMatter] {
+        let truth = Fates(world)
         let grouped = Dictionary(grouping: world.purchases) { purchase in
             purchase.isEntitled ? purchase.transaction.originalID : purchase.transactionID
         }
-        return grouped.values.map { purchases in NightsMatter(purchases.map(truth.fate)) }
+        return grouped.values.map { purchases in WorldMatter(purchases.map(truth.fate)) }
     }
 }
 
 /// What the job made of one matter in all nights.
-struct NightsJudgement {
-    private let matter: NightsMatter
-    private let settings: NightsSettings
-    private let seen: [NightsObservation]
+struct WorldJudgement {
+    private let matter: WorldMatter
+    private let settings: WorldSettings
+    private let seen: [WorldObservation]
     private let unanswered: Set<String>
-    let purchase: NightsPurchase
+    let purchase: WorldPurchase
 
     /// - Parameter seen: what the job said of any of its purchases, in the order of the nights.
     init(
-        _ matter: NightsMatter, _ purchase: NightsPurchase, seen: [NightsObservation], settings: NightsSettings,
+        _ matter: WorldMatter, _ purchase: WorldPurchase, seen: [WorldObservation], settings: WorldSettings,
         unanswered: Set<String>
     ) {
         self.matter = matter
@@ -60,14 +60,14 @@ struct NightsJudgement {
         return seen.isEmpty || !lost(on: settings.nights).isSubset(of: toldLast)
     }
 
-    private var falseNames: [(fate: NightsFate, night: Int)] {
+    private var falseNames: [(fate: Fate, night: Int)] {
         let fates = Dictionary(uniqueKeysWithValues: matter.fates.map { ($0.purchase.transactionID, $0) })
         return seen.flatMap { observation in
             observation.names.compactMap { name in fates[name].map { ($0, observation.night) } }
         }.filter { fate, night in !fate.dueNights.contains(night) }
     }
 
-    private var wronglyOwned: [NightsObservation] {
+    private var wronglyOwned: [WorldObservation] {
         seen.filter { !$0.owners.isEmpty && !$0.owners.contains(purchase.userID) }
     }
 
@@ -91,7 +91,7 @@ struct NightsJudgement {
             }
     }
 
-    func add(to counts: inout NightsTally.Counts) {
+    func add(to counts: inout WorldTally.Counts) {
         counts.purchases += 1
         if isLost { counts.lost += 1 }
         if isMissed { counts.missed += 1 }
@@ -109,7 +109,7 @@ struct NightsJudgement {
         if !matter.lostNights.contains(settings.nights) { counts.mended += 1 }
         // What was paid before the world began could not be found any sooner.
         let paidAt = max(purchase.purchasedAt, settings.begin)
-        counts.days.append(settings.moment(ofNight: first.night).timeIntervalSince(paidAt) / NightsSettings.day)
+        counts.days.append(settings.moment(ofNight: first.night).timeIntervalSince(paidAt) / WorldSettings.day)
         counts.nightsLate = max(counts.nightsLate, first.night - (matter.lostNights.min() ?? first.night))
     }
 

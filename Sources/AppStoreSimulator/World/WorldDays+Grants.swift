@@ -1,9 +1,9 @@
 import Foundation
 import PostgreSQL
 
-extension NightsDay {
+extension WorldDays {
     /// What the apps' servers say of what they have granted, each at its own moment.
-    func grant(_ grants: [NightsGrant]) async throws {
+    func grant(_ grants: [WorldGrant]) async throws {
         try await connection.execute(
             """
             SELECT
@@ -20,7 +20,7 @@ extension NightsDay {
     }
 }
 
-extension NightsGrant.Word {
+extension WorldGrant.Word {
     fileprivate var until: Date? {
         switch self {
         case .granted(let until, _): until

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A case as it stood open after a night.
-struct NightsObservation: Sendable {
+struct WorldObservation: Sendable {
     let night: Int
     let bundleID: String
     let transactionID: String
@@ -16,7 +16,7 @@ struct NightsObservation: Sendable {
 }
 
 /// What the job said in all nights, beside the truth.
-public struct NightsTally: Sendable {
+public struct WorldTally: Sendable {
     /// What the ledger holds in the end.
     struct Deliveries: Sendable {
         /// To whom each delivered transaction went.
@@ -60,7 +60,7 @@ public struct NightsTally: Sendable {
 
     public private(set) var total = Counts()
     /// How the cases fall on customers, and on first nights.
-    public let spread: NightsSpread
+    public let spread: CaseSpread
     public private(set) var byScheme: [Scheme: Counts] = [:]
     public private(set) var byMishap: [Mishap: Counts] = [:]
     /// Purchases and subscriptions that ever were a case.
@@ -75,18 +75,18 @@ public struct NightsTally: Sendable {
     public static let grace: TimeInterval = 3_600
 
     init(
-        world: NightsWorld, observations: [NightsObservation], deliveries: Deliveries, unanswered: Set<String> = []
+        world: World, observations: [WorldObservation], deliveries: Deliveries, unanswered: Set<String> = []
     ) {
-        let matters = NightsMatter.all(in: world)
-        let sorted = NightsSorted(observations, by: matters)
+        let matters = WorldMatter.all(in: world)
+        let sorted = SortedObservations(observations, by: matters)
         deliveredTwice = deliveries.twice
         cases = sorted.byMatter.count + sorted.strangers.count
         let wrong = Self.wrongDeliveries(deliveries, matters.flatMap(\.fates))
         wrongDeliveries = wrong.count
-        spread = NightsSpread(world, matters, sorted)
+        spread = CaseSpread(world, matters, sorted)
         for (index, matter) in matters.enumerated() {
             guard let purchase = matter.fates.first?.purchase else { continue }
-            let judgement = NightsJudgement(
+            let judgement = WorldJudgement(
                 matter, purchase, seen: sorted.byMatter[index] ?? [], settings: world.settings, unanswered: unanswered)
             count(judgement, of: purchase)
         }
@@ -97,7 +97,7 @@ public struct NightsTally: Sendable {
         }
     }
 
-    private static func wrongDeliveries(_ deliveries: Deliveries, _ fates: [NightsFate]) -> [String] {
+    private static func wrongDeliveries(_ deliveries: Deliveries, _ fates: [Fate]) -> [String] {
         let untold = Set(fates.filter(isUntold).map(\.purchase.transactionID))
         let delivered = fates.filter {
             $0.bookedAt != nil && $0.purchase.revokedAt == nil && !untold.contains($0.purchase.transactionID)
@@ -115,12 +115,12 @@ public struct NightsTally: Sendable {
 
     /// Whether nobody can tell if a period was granted: Apple took its money back, as for an upgrade, before a night could
     /// see what the app's server granted, and by then the server grants the next period.
-    private static func isUntold(_ fate: NightsFate) -> Bool {
+    private static func isUntold(_ fate: Fate) -> Bool {
         guard fate.purchase.isEntitled, let refundedAt = fate.purchase.refundedAt else { return false }
         return fate.bookedAt.map { refundedAt <= $0 } ?? true
     }
 
-    private mutating func count(_ judgement: NightsJudgement, of purchase: NightsPurchase) {
+    private mutating func count(_ judgement: WorldJudgement, of purchase: WorldPurchase) {
         judgement.add(to: &total)
         judgement.add(to: &byScheme[purchase.scheme, default: Counts()])
         judgement.add(to: &byMishap[purchase.mishap, default: Counts()])

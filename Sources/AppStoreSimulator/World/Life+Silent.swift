@@ -49,7 +49,7 @@ extension Life {
 
     /// S21: bought shortly before a night, and delivered after it.
     mutating func planPending(by user: String, at moment: Date) {
-        let night = settings.moment(ofNight: max(1, settings.day(of: moment)))
+        let night = settings.moment(ofNight: settings.nightRun(from: moment))
         let (number, order) = ordered(.pending, by: user, at: night - seconds(300...3_000))
         plan(.upload(by: user, for: number, order: order), at: night - 250)
         deliver(number, order, by: user, at: night + seconds(300...20_000))
@@ -80,6 +80,14 @@ extension Life {
         }
     }
 
+    /// Paid from another Apple account, which is gone.
+    mutating func planAccountGone(by user: String, at moment: Date) {
+        planOther(.accountGone, by: user, at: moment) { receipt in
+            receipt.account += "-gone"
+        }
+        deleteAccount("\(customer.account)-gone")
+    }
+
     private mutating func planOther(
         _ mishap: Mishap, by user: String, at moment: Date, _ change: (inout SimulatedReceipt) -> Void
     ) {
@@ -89,6 +97,9 @@ extension Life {
         var receipt = SimulatedReceipt(
             bundleID: catalog.bundleID, account: customer.account, createdAt: moment + 2, transactions: [transaction])
         change(&receipt)
+        store(
+            StoredPurchase(
+                transaction, bundleID: receipt.bundleID, environment: receipt.environment, account: receipt.account))
         plan(.uploadOther(.receipt(receipt), by: user, transactionID: transaction.id), at: moment + 5)
     }
 

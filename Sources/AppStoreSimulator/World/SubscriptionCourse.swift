@@ -10,17 +10,17 @@ struct SubscriptionCourse {
     var upgrades: [Int: Date] = [:]
 
     /// What happened of a mishap in time for this world.
-    func label(_ mishap: Mishap, in app: NightsApp, _ settings: NightsSettings) -> Mishap {
+    func label(_ mishap: Mishap, in app: WorldApp, _ settings: WorldSettings) -> Mishap {
         if hasMet(mishap, app.connectedAt(settings), settings) { return mishap }
         let forgets = app.forgets(settings)
         return periods.contains { forgets?.contains($0.purchasedAt) ?? false } ? .forgottenRenewal : .renewed
     }
 
-    private func hasMet(_ mishap: Mishap, _ connectedAt: Date, _ settings: NightsSettings) -> Bool {
+    private func hasMet(_ mishap: Mishap, _ connectedAt: Date, _ settings: WorldSettings) -> Bool {
         switch mishap {
         case .renewed: false
         case .lastPeriodLacking: lastBefore(connectedAt).map { $0 > 0 } ?? false
-        case .refundedPeriod: revokedAt(connectedAt).map { $0 <= settings.end } ?? false
+        case .refundedPeriod: revokedAt(connectedAt, settings).map { $0 <= settings.end } ?? false
         case .missedRenewal, .upgraded, .crossgraded, .billingRetry, .billingGrace: hasTurned
         default: true
         }
@@ -41,11 +41,10 @@ struct SubscriptionCourse {
 
     /// When the app's server takes back the access to the period that was refunded ten minutes before, with no night in
     /// between: no job could know both sooner.
-    func revokedAt(_ connectedAt: Date) -> Date? {
+    func revokedAt(_ connectedAt: Date, _ settings: WorldSettings) -> Date? {
         guard let turn, let end = periods[turn].expiresAt else { return nil }
-        let moment = max(periods[turn].purchasedAt, connectedAt) + 1.3 * NightsSettings.day
-        let sinceNight = moment.timeIntervalSince(NightsSettings.firstNight)
-            .remainder(dividingBy: NightsSettings.day)
+        let moment = max(periods[turn].purchasedAt, connectedAt) + 1.3 * WorldSettings.day
+        let sinceNight = moment.timeIntervalSince(settings.end).remainder(dividingBy: WorldSettings.day)
         let revokedAt = abs(sinceNight) < 900 ? moment + 1_800 : moment
         return revokedAt < end ? revokedAt : nil
     }

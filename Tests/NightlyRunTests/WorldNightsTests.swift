@@ -3,9 +3,9 @@ import Reconciliation
 import Testing
 
 /// A world of many nights, small: the job finds what it should night by night, and nothing else.
-@Suite struct NightsWorldTests {
+@Suite struct WorldNightsTests {
     /// Plays a world through the job, and judges it.
-    private func tally(_ settings: NightsSettings) async throws -> NightsTally {
+    private func tally(_ settings: WorldSettings) async throws -> WorldTally {
         try await withNights(settings) { nights in
             for night in 1...settings.nights { try await nights.play(night) }
             let wrong = try await violations(nights.database)
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func findsEverythingThatReachedTheServerAndNothingElse() async throws {
-        let tally = try await tally(try NightsSettings(seed: 3, customers: 250, nights: 6))
+        let tally = try await tally(try WorldSettings(seed: 3, customers: 250, nights: 6))
         #expect(tally.faults == [])
         #expect(tally.isGood)
         #expect(tally.total.lost > 10)
@@ -26,7 +26,7 @@ import Testing
 
     /// Servers that keep entitlements, one that is connected on the tenth day, and one that forgets for two.
     @Test func whatWasGrantedIsNoCaseAndWhatIsNotConnectedIsALine() async throws {
-        let settings = try NightsSettings(seed: 5, customers: 300, nights: 14)
+        let settings = try WorldSettings(seed: 5, customers: 300, nights: 14)
         try await withNights(settings) { nights in
             for night in 1...settings.nights {
                 let report = try await nights.play(night)

@@ -1,26 +1,26 @@
 import Foundation
 import PostgreSQL
 
-/// A database on which a world of nights takes place, through the functions that the apps' servers call. What belongs
+/// A database on which a world takes place, through the functions that the apps' servers call. What belongs
 /// to the world alone stands in a schema of its own. Wants the rights of the schema's owner.
-public final class NightsStage {
-    let world: NightsWorld
+public final class WorldStage {
+    let world: World
     let connection: Connection
 
-    private init(world: NightsWorld, connection: Connection) {
+    private init(world: World, connection: Connection) {
         self.world = world
         self.connection = connection
     }
 
     /// Connects, and makes ready what is not.
     public static func open<Value>(
-        _ world: NightsWorld, on conninfo: String, _ body: (NightsStage) async throws -> Value
+        _ world: World, on conninfo: String, _ body: (WorldStage) async throws -> Value
     ) async throws(SimulatorError) -> Value {
         do {
             let connection = try await Connection.connect(
                 ConnectionSettings(conninfo, applicationName: "appstore-simulator"))
             defer { connection.close() }
-            let stage = NightsStage(world: world, connection: connection)
+            let stage = WorldStage(world: world, connection: connection)
             try await stage.prepare()
             return try await body(stage)
         } catch let error as SimulatorError {
@@ -43,14 +43,23 @@ public final class NightsStage {
                     environment text NOT NULL, likelihood text NOT NULL, owners text[] NOT NULL,
                     orders text[] NOT NULL, periods text[] NOT NULL,
                     PRIMARY KEY (night, transaction_id, bundle_id, environment));
-                \(NightsOwnTables.schema)
+                \(CompanyTables.schema)
                 """)
     }
 
     /// Lets the day before a night take place, and moves what the functions stamped with the present to its moments.
     public func play(day: Int) async throws {
-        if day == 1 { try await connection.fillProducts(NightsWorld.apps.map(\.catalog)) }
-        try await NightsDay(day: day, world: world, connection: connection).play()
+        try await play(day...day)
+    }
+
+    /// The same for all days, with no night in between.
+    public func play() async throws {
+        try await play(1...world.settings.nights)
+    }
+
+    private func play(_ days: ClosedRange<Int>) async throws {
+        if days.lowerBound == 1 { try await connection.fillProducts(World.apps.map(\.catalog)) }
+        try await WorldDays(days: days, world: world, connection: connection).play()
     }
 
     /// Keeps what the job says after a night.
@@ -67,7 +76,7 @@ public final class NightsStage {
     }
 
     /// Judges all nights that were observed.
-    public func tally() async throws -> NightsTally {
+    public func tally() async throws -> WorldTally {
         let rows = try await connection.query(
             """
             SELECT night, bundle_id, transaction_id, periods, likelihood, owners, orders
@@ -75,13 +84,13 @@ public final class NightsStage {
             ORDER BY night
             """)
         let observations = try rows.map { row in
-            NightsObservation(
+            WorldObservation(
                 night: Int(try row("night", as: Int32.self)), bundleID: try row("bundle_id"),
                 transactionID: try row("transaction_id"), periods: try row("periods"),
                 isHigh: try row("likelihood", as: String.self) == "high", owners: try row("owners"),
                 orders: try row("orders"))
         }
-        return NightsTally(
+        return WorldTally(
             world: world, observations: observations, deliveries: try await deliveries(),
             unanswered: try await unanswered())
     }
@@ -105,7 +114,7 @@ public final class NightsStage {
         return waiting.subtracting(answered)
     }
 
-    private func deliveries() async throws -> NightsTally.Deliveries {
+    private func deliveries() async throws -> WorldTally.Deliveries {
         let black = try await connection.query("SELECT transaction_id, user_id FROM iap.black")
         let twice = try await connection.query(
             """
@@ -117,6 +126,6 @@ public final class NightsStage {
             """)
         var users: [String: String] = [:]
         for row in black { users[try row("transaction_id")] = try row("user_id", as: String.self) }
-        return NightsTally.Deliveries(users: users, twice: twice.count)
+        return WorldTally.Deliveries(users: users, twice: twice.count)
     }
 }

@@ -8,8 +8,8 @@ enum DeliveryWay: Sendable {
     case entitlements
 }
 
-/// An app of a world of nights: what it sells, and how its server tells the job what it has delivered.
-public struct NightsApp: Sendable {
+/// An app of a world: what it sells, and how its server tells the job what it has delivered.
+public struct WorldApp: Sendable {
     let catalog: Catalog
     /// How it tells of subscriptions; all else it claims.
     let subscriptions: DeliveryWay
@@ -29,21 +29,21 @@ public struct NightsApp: Sendable {
     public var bundleID: String { catalog.bundleID }
 
     /// It claims what it sells, as it did before this job, which was told since when it looks after it.
-    static let game = NightsApp(
+    static let game = WorldApp(
         catalog: .game, subscriptions: .claims,
         delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "claim"], hasSince: true)
 
     /// It kept entitlements for years, in tables of its own, and says so in its configuration.
-    static let reader = NightsApp(
+    static let reader = WorldApp(
         catalog: .reader, subscriptions: .entitlements, hasOwnTables: true, forgetsAfter: 3.2,
         delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "entitlement"])
 
     /// What it does tells how it delivers, but nothing tells of its non-consumables.
-    static let cinema = NightsApp(
+    static let cinema = WorldApp(
         catalog: .cinema, subscriptions: .entitlements, untold: [.nonConsumable], forgetsAfter: 7.6)
 
     /// Its server is connected on the tenth day, and its non-consumables never.
-    static let fitness = NightsApp(
+    static let fitness = WorldApp(
         catalog: .fitness, subscriptions: .entitlements, untold: [.nonConsumable], connectedAfter: 9.4,
         delivery: ["non_consumable": "ignore"])
 
@@ -51,74 +51,38 @@ public struct NightsApp: Sendable {
     static let withOwnTables = Set(all.filter(\.hasOwnTables).map(\.bundleID))
 
     /// One of so many customers as each app has.
-    static func any(_ random: inout SeededRandom) -> NightsApp {
+    static func any(_ random: inout SeededRandom) -> WorldApp {
         random.pick([game, game, game, game, reader, reader, reader, cinema, cinema, fitness])
     }
 
     /// When its server is connected.
-    func connectedAt(_ settings: NightsSettings) -> Date {
-        settings.begin + connectedAfter * NightsSettings.day
+    func connectedAt(_ settings: WorldSettings) -> Date {
+        settings.begin + connectedAfter * WorldSettings.day
     }
 
     /// The first night that can judge what its server tells.
-    func firstNight(_ settings: NightsSettings) -> Int {
-        max(1, settings.day(of: connectedAt(settings)))
+    func firstNight(_ settings: WorldSettings) -> Int {
+        settings.nightRun(from: connectedAt(settings))
     }
 
     /// When its server forgets.
-    func forgets(_ settings: NightsSettings) -> Range<Date>? {
+    func forgets(_ settings: WorldSettings) -> Range<Date>? {
         forgetsAfter.map { days in
-            let begin = settings.begin + days * NightsSettings.day
-            return begin..<begin + 2 * NightsSettings.day
+            let begin = settings.begin + days * WorldSettings.day
+            return begin..<begin + 2 * WorldSettings.day
         }
     }
 
     /// Since when the job looks after it, as its configuration says.
-    public func since(_ settings: NightsSettings) -> Date? {
+    public func since(_ settings: WorldSettings) -> Date? {
         hasSince ? settings.begin : nil
     }
 
     /// What its section of the job's configuration says beside its secret.
-    public func configuration(_ settings: NightsSettings) -> String {
+    public func configuration(_ settings: WorldSettings) -> String {
         var lines = ["environment = production", "grace = 1h", "storefronts = CHN JPN USA"]
         if let since = since(settings) { lines.append("since = \(since.formatted(.iso8601))") }
         lines += delivery.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
         return lines.joined(separator: "\n")
     }
-}
-
-extension Catalog {
-    static let cinema = Catalog(
-        bundleID: "com.example.cinema",
-        consumables: [
-            CatalogProduct(
-                id: "com.example.cinema.rental", kind: .consumable, name: "Film, one evening", milliunits: 3_990,
-                currency: "USD")
-        ],
-        nonConsumable: CatalogProduct(
-            id: "com.example.cinema.offline", kind: .nonConsumable, name: "Offline Films", milliunits: 9_990,
-            currency: "USD"),
-        subscription: CatalogProduct(
-            id: "com.example.cinema.basic.monthly", kind: .autoRenewable, name: "Basic, monthly", milliunits: 7_990,
-            currency: "USD", days: 30),
-        higher: CatalogProduct(
-            id: "com.example.cinema.plus.monthly", kind: .autoRenewable, name: "Plus, monthly", milliunits: 12_990,
-            currency: "USD", days: 30))
-
-    static let fitness = Catalog(
-        bundleID: "com.example.fitness",
-        consumables: [
-            CatalogProduct(
-                id: "com.example.fitness.plan", kind: .consumable, name: "训练计划", milliunits: 18_000,
-                currency: "CNY")
-        ],
-        nonConsumable: CatalogProduct(
-            id: "com.example.fitness.library", kind: .nonConsumable, name: "Exercise Library", milliunits: 29_990,
-            currency: "USD"),
-        subscription: CatalogProduct(
-            id: "com.example.fitness.coach.weekly", kind: .autoRenewable, name: "Coach, weekly", milliunits: 2_990,
-            currency: "USD"),
-        higher: CatalogProduct(
-            id: "com.example.fitness.coach.yearly", kind: .autoRenewable, name: "Coach, yearly",
-            milliunits: 89_990, currency: "USD", days: 365))
 }

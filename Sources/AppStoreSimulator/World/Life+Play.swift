@@ -5,6 +5,9 @@ extension Life {
     mutating func play() {
         planSubscriber()
         for moment in moments() { planPurchase(at: moment) }
+        if customer.number % 60 == 40 {
+            planAccountGone(by: customer.userID, at: settings.begin + seconds(60...80_000))
+        }
         takePlace()
     }
 
@@ -12,13 +15,13 @@ extension Life {
     private mutating func moments() -> [Date] {
         let perDay = random.pick([0.03, 0.05, 0.1, 0.1, 0.2, 0.4])
         let count = Int((Double(settings.nights) * perDay * (0.5 + Mix.share(random.next()))).rounded(.up))
-        let span = Double(settings.nights) * NightsSettings.day
+        let span = Double(settings.nights) * WorldSettings.day
         return (0..<count).map { _ in settings.begin.addingTimeInterval(60 + seconds(0...span - 120)) }.sorted()
     }
 
     private mutating func planPurchase(at moment: Date) {
         let user = sibling.flatMap { random.happens(0.4) ? $0 : nil } ?? customer.userID
-        let mishap = random.happens(0.12) ? random.pick(scheme.mishaps) : .ordinary
+        let mishap = random.happens(settings.mishapShare) ? random.pick(scheme.mishaps) : .ordinary
         plan(outages.contains { $0.contains(moment) } && mishap == .ordinary ? .outage : mishap, by: user, at: moment)
     }
 
@@ -56,6 +59,7 @@ extension Life {
         case .foreignStorefront: planForeignStorefront(by: user, at: moment)
         case .sandbox: planSandbox(by: user, at: moment)
         case .foreignBundle: planForeignBundle(by: user, at: moment)
+        case .accountGone: planAccountGone(by: user, at: moment)
         case .unreadable: planUnreadable(by: user, at: moment)
         case .missedRenewal, .renewed, .forgottenRenewal, .lastPeriodLacking, .trial, .introductoryOffer, .upgraded,
             .crossgraded, .billingRetry, .billingGrace, .refundedPeriod, .familySubscription:

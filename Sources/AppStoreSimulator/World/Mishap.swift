@@ -1,4 +1,4 @@
-/// What happens to a purchase of a world of nights, by the names of the scenarios.
+/// What happens to a purchase of a world, by the names of the scenarios.
 public enum Mishap: String, Sendable, CaseIterable {
     case ordinary
     /// The callback never fired.
@@ -65,6 +65,8 @@ public enum Mishap: String, Sendable, CaseIterable {
     /// A client of StoreKit 2 hands in a signed transaction.
     case signedTransaction = "S25"
     case familyShared = "S26"
+    /// The Apple account that paid was deleted since: Apple says so, and nothing is owed.
+    case accountGone = "account gone"
     /// A signed transaction, paid where the app isn't sold.
     case foreignStorefront = "S28"
     /// The client's retry succeeds some days later.

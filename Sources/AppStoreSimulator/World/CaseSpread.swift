@@ -1,11 +1,11 @@
 /// What the job said, by the matter that it is of.
-struct NightsSorted {
+struct SortedObservations {
     /// By the place of the matter among all.
-    private(set) var byMatter: [Int: [NightsObservation]] = [:]
+    private(set) var byMatter: [Int: [WorldObservation]] = [:]
     /// Transactions of no purchase of the world.
     private(set) var strangers: Set<String> = []
 
-    init(_ observations: [NightsObservation], by matters: [NightsMatter]) {
+    init(_ observations: [WorldObservation], by matters: [WorldMatter]) {
         var places: [String: Int] = [:]
         for (index, matter) in matters.enumerated() {
             for fate in matter.fates { places[fate.purchase.transactionID] = index }
@@ -21,7 +21,7 @@ struct NightsSorted {
 }
 
 /// How cases fall on customers, and on the first nights of apps, beside the truth.
-public struct NightsSpread: Sendable, CustomStringConvertible {
+public struct CaseSpread: Sendable, CustomStringConvertible {
     public struct Sums: Hashable, Sendable {
         /// Those with a case on any night.
         public var customers = 0
@@ -38,9 +38,9 @@ public struct NightsSpread: Sendable, CustomStringConvertible {
     /// Customers with more cases on a night than they lost purchases.
     public private(set) var overburdened = 0
 
-    init(_ world: NightsWorld, _ matters: [NightsMatter], _ sorted: NightsSorted) {
+    init(_ world: World, _ matters: [WorldMatter], _ sorted: SortedObservations) {
         let firstNights = Dictionary(
-            uniqueKeysWithValues: NightsWorld.apps.map { ($0.bundleID, $0.firstNight(world.settings)) })
+            uniqueKeysWithValues: World.apps.map { ($0.bundleID, $0.firstNight(world.settings)) })
         var told: [String: [Int: Int]] = [:]
         var truth: [String: [Int: Int]] = [:]
         for (index, matter) in matters.enumerated() {
@@ -67,7 +67,7 @@ public struct NightsSpread: Sendable, CustomStringConvertible {
     }
 }
 
-extension NightsSpread.Sums: CustomStringConvertible {
+extension CaseSpread.Sums: CustomStringConvertible {
     fileprivate mutating func add(_ byCustomer: [String: [Int: Int]]) {
         let sums = byCustomer.values.map { $0.values.max() ?? 0 }
         customers = sums.count

@@ -1,15 +1,17 @@
 import AppStoreSimulator
 import Foundation
 
-/// `appstore-simulator nights`
-enum Nights {
+/// `appstore-simulator world`
+enum WorldCommand {
     static let help = """
-        Usage: appstore-simulator nights --nights N [--seed N] [--customers N] ACTION
-        Plays a world of customers night by night, with the truth of every purchase. Wants the rights of the schema's
-        owner. ACTION is one of
+        Usage: appstore-simulator world [options] ACTION
+        Plays a world of customers, with the truth of every purchase. Wants the rights of the schema's owner. ACTION is
+        one of
 
           --moment NIGHT         print the moment of a night's run, for serve's clock and the job's --now
           --play DAY             let the day before that night take place: uploads, orders and claims
+          --play-all             let all days take place, with no night in between
+          --truth FILE           write there, as JSON, which orders are truly lost in the last night
           --observe NIGHT        keep what the job said in that night
           --sales NIGHT          write Apple's sales report of the last day of Pacific Time that is over by that night
                                  into the folder --sales-dir DIR, and print the file's name
@@ -17,12 +19,12 @@ enum Nights {
           --sources CONNINFO     print its sections for what a company keeps in tables of its own
           --tally                judge all nights and print the table; ends with 1 when something should not be
 
-        and --play, --observe and --tally need
+        and --play, --play-all, --observe and --tally need
 
           --database CONNINFO    as libpq understands it
 
         The world:
-        \(NightsOptions.help)
+        \(WorldOptions.help)
 
         """
 
@@ -31,45 +33,52 @@ enum Nights {
     static func run(_ arguments: [String]) async throws {
         let options = try Options(
             arguments,
-            values: NightsOptions.names.union([
-                "database", "moment", "play", "observe", "sales", "sales-dir", "apps", "sources",
+            values: WorldOptions.names.union([
+                "database", "moment", "play", "truth", "observe", "sales", "sales-dir", "apps", "sources",
             ]),
-            switches: ["tally"])
-        let settings = try NightsOptions.settings(options)
+            switches: ["play-all", "tally"])
+        let settings = try WorldOptions.settings(options)
         if let night = try options.number("moment", in: 1...settings.nights) {
             return print(settings.moment(ofNight: night).formatted(.iso8601))
+        }
+        if let file = options.text("truth") {
+            return try Files.write(
+                String(decoding: World(settings).truth().json(), as: UTF8.self) + "\n", to: file)
         }
         if let night = try options.number("sales", in: 1...settings.nights) {
             return try writeSales(beforeNight: night, settings, to: options.required("sales-dir"))
         }
         if let conninfo = options.text("sources") {
-            return print(NightsOwnTables.configuration(conninfo: conninfo))
+            return print(CompanyTables.configuration(conninfo: conninfo))
         }
         if let secrets = options.text("apps") { return printApps(settings, secrets: secrets) }
         try await act(options, settings)
     }
 
-    private static func printApps(_ settings: NightsSettings, secrets: String) {
-        for app in NightsWorld.apps {
+    private static func printApps(_ settings: WorldSettings, secrets: String) {
+        for app in World.apps {
             print("\n[app \(app.bundleID)]\nshared_secret_file = \(secrets)/\(app.bundleID)")
             print(app.configuration(settings))
         }
     }
 
-    private static func writeSales(beforeNight night: Int, _ settings: NightsSettings, to folder: String) throws {
-        let world = NightsWorld(settings)
+    private static func writeSales(beforeNight night: Int, _ settings: WorldSettings, to folder: String) throws {
+        let world = World(settings)
         let report = world.salesReport(of: world.lastPacificDay(beforeNight: night))
         let path = "\(folder)/\(report.fileName).gz"
         try Files.write(try Gzip.compressed(Array(report.text.utf8)), to: path)
         print(path)
     }
 
-    private static func act(_ options: Options, _ settings: NightsSettings) async throws {
+    private static func act(_ options: Options, _ settings: WorldSettings) async throws {
         let play = try options.number("play", in: 1...settings.nights)
         let observe = try options.number("observe", in: 1...settings.nights)
-        guard play != nil || observe != nil || options.has("tally") else { throw UsageError("an action is needed") }
+        guard play != nil || options.has("play-all") || observe != nil || options.has("tally") else {
+            throw UsageError("an action is needed")
+        }
         let database = try options.required("database")
-        let tally = try await NightsStage.open(NightsWorld(settings), on: database) { stage in
+        let tally = try await WorldStage.open(World(settings), on: database) { stage in
+            if options.has("play-all") { try await stage.play() }
             if let play { try await stage.play(day: play) }
             if let observe { try await stage.observe(night: observe) }
             return options.has("tally") ? try await stage.tally() : nil
@@ -77,28 +86,10 @@ enum Nights {
         if let tally { show(tally) }
     }
 
-    private static func show(_ tally: NightsTally) {
+    private static func show(_ tally: WorldTally) {
         for fault in tally.faults.prefix(mostFaults) { print(fault) }
         if tally.faults.count > mostFaults { print("and \(tally.faults.count - mostFaults) more") }
-        print(NightsTable(tally))
+        print(TallyTable(tally))
         if !tally.isGood { exit(EXIT_FAILURE) }
-    }
-}
-
-/// The options that say which world of nights it is; `serve` and `nights` must be given the same.
-enum NightsOptions {
-    static let names: Set<String> = ["seed", "customers", "nights"]
-
-    static let help = """
-          --seed N               what makes receipts, faults and the world (default 1)
-          --customers N          (default 3000)
-          --nights N             how many nights it lasts
-        """
-
-    static func settings(_ options: Options) throws -> NightsSettings {
-        guard let nights = try options.number("nights", in: 1...366) else { throw UsageError("--nights is needed") }
-        return try NightsSettings(
-            seed: WorldOptions.seed(options), customers: options.number("customers", in: 0...1_000_000) ?? 3000,
-            nights: nights)
     }
 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-@Suite struct NightsWorldTests {
-    private func world(seed: UInt64 = 7, customers: Int = 400, nights: Int = 20) throws -> NightsWorld {
-        NightsWorld(try NightsSettings(seed: seed, customers: customers, nights: nights))
+@Suite struct WorldNightsTests {
+    private func world(seed: UInt64 = 7, customers: Int = 400, nights: Int = 20) throws -> World {
+        World(try WorldSettings(seed: seed, customers: customers, nights: nights))
     }
 
     @Test func isTheSameForTheSameSeedAlone() throws {
@@ -61,7 +61,7 @@ import Testing
 
     @Test func someHaveSubscribedForYearsAndAreOneMatterEach() throws {
         let world = try world()
-        let matters = NightsMatter.all(in: world).filter { $0.fates[0].purchase.isEntitled }
+        let matters = WorldMatter.all(in: world).filter { $0.fates[0].purchase.isEntitled }
         let old = matters.filter { $0.fates[0].purchase.purchasedAt < world.settings.begin - 100 * 86_400 }
         #expect(old.count > 20)
         #expect(old.contains { $0.fates.count > 30 })
@@ -76,8 +76,8 @@ import Testing
     /// What is granted in time is lost on no night, and a server that forgets makes up for it.
     @Test func isLostForAsLongAsTheServerForgets() throws {
         let world = try world(customers: 2_000)
-        let matters = NightsMatter.all(in: world)
-        func lost(_ mishap: Mishap) -> [NightsMatter] {
+        let matters = WorldMatter.all(in: world)
+        func lost(_ mishap: Mishap) -> [WorldMatter] {
             matters.filter { $0.fates[0].purchase.mishap == mishap && !$0.lostNights.isEmpty }
         }
         #expect(lost(.renewed).isEmpty && lost(.familySubscription).isEmpty)
@@ -91,18 +91,18 @@ import Testing
     /// Before its server is connected an app delivers, and nothing of it is lost.
     @Test func anAppIsJudgedOnceItsServerIsConnected() throws {
         let world = try world(customers: 2_000)
-        let late = NightsApp.fitness
+        let late = WorldApp.fitness
         let connectedAt = late.connectedAt(world.settings)
         #expect(late.firstNight(world.settings) == 10)
         #expect(world.events.claims.allSatisfy { $0.bundleID != late.bundleID || $0.at >= connectedAt })
         #expect(world.events.grants.allSatisfy { $0.bundleID != late.bundleID || $0.at >= connectedAt })
         #expect(world.purchases.contains { $0.bundleID == late.bundleID && $0.isServedUnseen })
-        let lost = NightsMatter.all(in: world).filter { !$0.lostNights.isEmpty }.flatMap(\.fates)
+        let lost = WorldMatter.all(in: world).filter { !$0.lostNights.isEmpty }.flatMap(\.fates)
         let ofLate = lost.filter { $0.purchase.bundleID == late.bundleID && !$0.lostNights.isEmpty }
         #expect(!ofLate.isEmpty)
         #expect(ofLate.allSatisfy { $0.purchase.purchasedAt >= connectedAt && ($0.lostNights.min() ?? 0) >= 10 })
         let untold = world.purchases.filter {
-            $0.bundleID == NightsApp.cinema.bundleID && $0.transaction.productType == .nonConsumable
+            $0.bundleID == WorldApp.cinema.bundleID && $0.transaction.productType == .nonConsumable
         }
         #expect(untold.contains { $0.isServedUnseen } && untold.allSatisfy { $0.deliveredAt == nil })
     }
@@ -110,17 +110,17 @@ import Testing
     /// A case for each period, and one of what was granted.
     @Test func judgesAJobThatTakesPeriodsForPurchases() throws {
         let world = try world()
-        let deliveries = NightsTally.Deliveries(users: [:], twice: 0)
+        let deliveries = WorldTally.Deliveries(users: [:], twice: 0)
         let subscription = try #require(
-            NightsMatter.all(in: world).first {
+            WorldMatter.all(in: world).first {
                 $0.fates.count > 10 && $0.lostNights.isEmpty && $0.fates[0].purchase.isGranted
             })
         let observations = subscription.fates.map(\.purchase).map { period in
-            NightsObservation(
+            WorldObservation(
                 night: 20, bundleID: period.bundleID, transactionID: period.transactionID, isHigh: true,
                 owners: [period.userID], orders: [])
         }
-        let tally = NightsTally(world: world, observations: observations, deliveries: deliveries)
+        let tally = WorldTally(world: world, observations: observations, deliveries: deliveries)
         #expect(tally.total.falseAlarms == 1)
         #expect(tally.total.falseOfGranted == 1)
         #expect(tally.total.toldTwice == 1)
@@ -132,31 +132,31 @@ import Testing
 
     @Test func judgesAJobThatSaysNothingOrTooMuch() throws {
         let world = try world()
-        let nothing = NightsTally(
-            world: world, observations: [], deliveries: NightsTally.Deliveries(users: [:], twice: 1))
+        let nothing = WorldTally(
+            world: world, observations: [], deliveries: WorldTally.Deliveries(users: [:], twice: 1))
         #expect(nothing.total.found == 0)
         #expect(nothing.total.missed == nothing.total.lost)
         #expect(nothing.total.lost > 0)
-        let truth = NightsTruth(world)
+        let truth = Fates(world)
         let booked = world.purchases.filter { truth.fate(of: $0).bookedAt != nil && $0.revokedAt == nil }
         #expect(nothing.wrongDeliveries == booked.count)
         #expect(booked.count > 1_000)
         #expect(!nothing.isGood)
 
-        let unanswered = NightsTally(
-            world: world, observations: [], deliveries: NightsTally.Deliveries(users: [:], twice: 0),
+        let unanswered = WorldTally(
+            world: world, observations: [], deliveries: WorldTally.Deliveries(users: [:], twice: 0),
             unanswered: Set(world.purchases.map(\.transactionID)))
         #expect(unanswered.total.missed == 0)
         #expect(unanswered.total.waiting == nothing.total.lost)
 
         let delivered = try #require(world.purchases.first { $0.mishap == .ordinary && $0.deliveredAt != nil })
-        let tooMuch = NightsTally(
+        let tooMuch = WorldTally(
             world: world,
             observations: [
-                NightsObservation(
+                WorldObservation(
                     night: 20, bundleID: delivered.bundleID, transactionID: delivered.transactionID, isHigh: true,
                     owners: ["nobody"], orders: [])
-            ], deliveries: NightsTally.Deliveries(users: [:], twice: 0))
+            ], deliveries: WorldTally.Deliveries(users: [:], twice: 0))
         #expect(tooMuch.total.falseAlarms == 1)
         #expect(tooMuch.total.wronglyHigh == 1)
         #expect(tooMuch.faults.contains { $0.contains(delivered.transactionID) })

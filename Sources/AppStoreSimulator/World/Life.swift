@@ -8,7 +8,7 @@ struct Life {
 
     /// What takes place at a moment. The app's server delivers only what a receipt told it of.
     enum Step {
-        case order(NightsOrder)
+        case order(WorldOrder)
         case pay(Number)
         /// In receipts from now on, without anybody having paid for it here.
         case hold(SimulatedTransaction)
@@ -39,15 +39,15 @@ struct Life {
         let step: Step
     }
 
-    let app: NightsApp
+    let app: WorldApp
     let customer: Customer
     let scheme: Scheme
-    let settings: NightsSettings
+    let settings: WorldSettings
     let outages: [Range<Date>]
     /// The other user of the phone, where it is shared.
     let sibling: String?
     var random: SeededRandom
-    private(set) var events = NightsEvents()
+    private(set) var events = WorldEvents()
     private var planned: [Planned] = []
     private var transactionCount = 0
 
@@ -59,7 +59,7 @@ struct Life {
     /// The periods of each subscription, by its original transaction.
     private var periods: [String: [Number]] = [:]
 
-    init(app: NightsApp, customer: Customer, settings: NightsSettings, outages: [Range<Date>], random: SeededRandom) {
+    init(app: WorldApp, customer: Customer, settings: WorldSettings, outages: [Range<Date>], random: SeededRandom) {
         self.app = app
         self.customer = customer
         self.settings = settings
@@ -90,9 +90,10 @@ struct Life {
         numbers[transaction.id] = number
         if transaction.isAutoRenewable { periods[transaction.originalID, default: []].append(number) }
         events.purchases.append(
-            NightsPurchase(
-                bundleID: catalog.bundleID, transaction: transaction, scheme: scheme, mishap: mishap, userID: user,
-                isOwed: isOwed, isEntitled: transaction.isAutoRenewable && app.subscriptions == .entitlements))
+            WorldPurchase(
+                bundleID: catalog.bundleID, transaction: transaction, account: customer.account, scheme: scheme,
+                mishap: mishap, userID: user, isOwed: isOwed,
+                isEntitled: transaction.isAutoRenewable && app.subscriptions == .entitlements))
         return number
     }
 
@@ -104,28 +105,34 @@ struct Life {
         let id = "order-\(customer.number)-\(events.orders.count + planned.count)"
         plan(
             .order(
-                NightsOrder(
+                WorldOrder(
                     bundleID: catalog.bundleID, id: id, userID: user, productID: product.id, at: moment)), at: moment)
         if let number { events.purchases[number].orderID = id }
         return id
     }
 
+    /// Writes into Apple's books.
+    mutating func store(_ purchase: StoredPurchase) { events.stored.append(purchase) }
+
+    mutating func deleteAccount(_ account: String) { events.deletedAccounts.append(account) }
+
     func transaction(_ number: Number) -> SimulatedTransaction { events.purchases[number].transaction }
 
-    /// 16 digits; no two of a world are the same, since the factor has no divisor in common with the modulus.
+    /// 16 digits, for some customers 18; no two of a world are the same, since the factor has no divisor in common with
+    /// the modulus.
     mutating func nextID() -> String {
         let number = UInt64(customer.number) * 256 + UInt64(transactionCount % 256)
         transactionCount += 1
         let digits = String(1_000_000_000_000 + number * 387_420_489 % 1_000_000_000_000).dropFirst()
-        return "\(1_000 + settings.seed % 8_000)\(digits)"
+        return "\(1_000 + settings.seed % 8_000)\(digits)\(customer.number % 50 == 9 ? "01" : "")"
     }
 
     // MARK: Taking place
 
-    /// Carries out what was planned, up to the world's end.
+    /// Carries out what was planned, up to the world's end; Apple refunds afterwards too.
     mutating func takePlace() {
         let steps = planned.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
-        for (_, step) in steps where step.at <= settings.end { carryOut(step.step, at: step.at) }
+        for (_, step) in steps where step.at <= settings.end || step.step.isRefund { carryOut(step.step, at: step.at) }
         // What would be paid for after the world's end is nothing of this world.
         events.purchases = events.purchases.filter { $0.purchasedAt <= settings.end }
     }
@@ -171,8 +178,7 @@ struct Life {
 
     private mutating func hold(_ transaction: SimulatedTransaction) {
         held.append(transaction)
-        events.stored.append(
-            StoredPurchase(transaction, bundleID: catalog.bundleID, account: customer.account))
+        store(StoredPurchase(transaction, bundleID: catalog.bundleID, account: customer.account))
     }
 
     private mutating func letGo(of number: Number) {
@@ -203,7 +209,7 @@ struct Life {
             brought[number] = events.uploads.count - 1
             makeEvident(number, at: moment)
             // Apple's answer to the next night tells of the periods that have begun by then.
-            let night = settings.moment(ofNight: max(1, settings.day(of: moment)))
+            let night = settings.moment(ofNight: settings.nightRun(from: moment))
             for period in periods[transaction.originalID] ?? []
             where events.purchases[period].purchasedAt <= night {
                 makeEvident(period, at: max(moment, events.purchases[period].purchasedAt))
@@ -226,7 +232,7 @@ struct Life {
     }
 
     private mutating func claim(
-        _ number: Number, by user: String, order: String?, _ kind: NightsClaim.Kind, at moment: Date
+        _ number: Number, by user: String, order: String?, _ kind: WorldClaim.Kind, at moment: Date
     ) {
         guard let upload = brought[number], events.purchases[number].refundedAt == nil else { return }
         guard events.purchases[number].isServed == (kind == .alreadyDelivered) else { return }
@@ -237,7 +243,7 @@ struct Life {
             return
         }
         events.claims.append(
-            NightsClaim(
+            WorldClaim(
                 bundleID: catalog.bundleID, transaction: transaction(number), userID: user, orderID: order,
                 upload: upload, at: moment, kind: kind))
         guard kind == .delivered else { return }
@@ -268,8 +274,14 @@ struct Life {
         }
     }
 
-    private mutating func add(_ word: NightsGrant.Word, of originalID: String, at moment: Date) {
+    private mutating func add(_ word: WorldGrant.Word, of originalID: String, at moment: Date) {
         events.grants.append(
-            NightsGrant(bundleID: catalog.bundleID, originalID: originalID, word: word, at: moment))
+            WorldGrant(bundleID: catalog.bundleID, originalID: originalID, word: word, at: moment))
+    }
+}
+
+extension Life.Step {
+    fileprivate var isRefund: Bool {
+        if case .refund = self { true } else { false }
     }
 }

@@ -2,23 +2,26 @@ import Foundation
 
 /// Since when each app of a world lets the job see what it delivers of each product type, as the world knows it: by its
 /// configuration, else from its first word on.
-struct NightsTruth {
+struct Fates {
     private struct Kind: Hashable {
         let bundleID: String
         let type: SimulatedTransaction.ProductType
     }
 
-    private let nights: [NightsFate.Night]
+    private let nights: [Fate.Night]
+    private let grace: TimeInterval
     private var judgedFrom: [Kind: Date] = [:]
 
-    init(_ world: NightsWorld) {
+    /// - Parameter grace: seconds after the purchase during which it may still be claimed normally.
+    init(_ world: World, grace: TimeInterval = WorldTally.grace) {
         let settings = world.settings
-        nights = (1...settings.nights).map { NightsFate.Night(number: $0, at: settings.moment(ofNight: $0)) }
+        self.grace = grace
+        nights = settings.runs.map { Fate.Night(number: $0, at: settings.moment(ofNight: $0)) }
         for claim in world.events.claims where claim.kind == .delivered {
             note(claim.bundleID, claim.transaction.productType, claim.at)
         }
         for grant in world.events.grants { note(grant.bundleID, .autoRenewable, grant.at) }
-        for app in NightsWorld.apps {
+        for app in World.apps {
             for type in SimulatedTransaction.ProductType.allCases {
                 guard let word = app.delivery[type.word] else { continue }
                 let since = app.since(settings) ?? .distantPast
@@ -33,63 +36,67 @@ struct NightsTruth {
     }
 
     /// What became of a purchase.
-    func fate(of purchase: NightsPurchase) -> NightsFate {
+    func fate(of purchase: WorldPurchase) -> Fate {
         let kind = Kind(bundleID: purchase.bundleID, type: purchase.transaction.productType)
         let isJudged = judgedFrom[kind].map { $0 <= purchase.purchasedAt } ?? false
-        return NightsFate(purchase, isJudged: isJudged, nights)
+        return Fate(purchase, isJudged: isJudged, grace: grace, nights)
     }
 }
 
-/// What became of a purchase, night by night.
-struct NightsFate {
+/// What became of a purchase, by the nights on which the job was run.
+struct Fate {
     struct Night {
         let number: Int
         let at: Date
     }
 
-    let purchase: NightsPurchase
+    let purchase: WorldPurchase
     /// When the ledger shall have it as delivered.
     let bookedAt: Date?
     /// The nights on which it was past its grace and open, and those of them by which something of it had reached the
     /// server.
     let dueNights: Set<Int>
     let lostNights: Set<Int>
+    /// Those on which it was open within its grace, and evident.
+    let pendingNights: Set<Int>
 
     /// - Parameter isJudged: whether the app lets the job see what it delivers of such, and did when it was bought.
-    init(_ purchase: NightsPurchase, isJudged: Bool, _ nights: [Night]) {
+    init(_ purchase: WorldPurchase, isJudged: Bool, grace: TimeInterval, _ nights: [Night]) {
         self.purchase = purchase
-        let owed = isJudged ? nights.filter { purchase.isOwedAndDue(at: $0.at) } : []
+        let owed = isJudged ? nights.filter { purchase.isOwed(at: $0.at) } : []
+        let due = owed.filter { purchase.purchasedAt + grace <= $0.at }
         let evidentAt = purchase.evidentAt ?? .distantFuture
         let granted = purchase.toldDelivered(nights) ?? .distantFuture
         // A period that went by without access and was found so stays a case, whatever was granted afterwards.
         let isGrantedTooLate =
             purchase.isEntitled && purchase.expiresAt <= granted
-            && owed.contains { $0.at < granted && evidentAt <= $0.at }
+            && due.contains { $0.at < granted && evidentAt <= $0.at }
         let delivered = isGrantedTooLate ? .distantFuture : granted
         let toldAt = nights.first { evidentAt <= $0.at }?.at
         bookedAt = delivered == .distantFuture ? nil : purchase.booking(of: delivered, toldAt: toldAt)
-        let due = owed.filter { delivered > $0.at }
-        dueNights = Set(due.map(\.number))
-        lostNights = Set(due.filter { evidentAt <= $0.at }.map(\.number))
+        dueNights = Set(due.filter { delivered > $0.at }.map(\.number))
+        let evident = Set(owed.filter { delivered > $0.at && evidentAt <= $0.at }.map(\.number))
+        lostNights = evident.intersection(dueNights)
+        pendingNights = evident.subtracting(dueNights)
     }
 
     /// Whether its customer pays, and has nothing for it at this moment.
-    func isLackedNow(_ night: Int, _ settings: NightsSettings) -> Bool {
+    func isLackedNow(_ night: Int, _ settings: WorldSettings) -> Bool {
         let moment = settings.moment(ofNight: night)
         let isGranted = purchase.deliveredAt.map { $0 <= moment } ?? false
         return dueNights.contains(night) && purchase.expiresAt > moment && !isGranted && !purchase.transaction.isTrial
     }
 }
 
-extension NightsPurchase {
-    /// Whether it is paid, not refunded and past its grace, whatever was delivered.
-    fileprivate func isOwedAndDue(at moment: Date) -> Bool {
-        isOwed && purchasedAt + NightsTally.grace <= moment && (refundedAt.map { $0 > moment } ?? true)
+extension WorldPurchase {
+    /// Whether it is paid and not refunded, whatever was delivered.
+    fileprivate func isOwed(at moment: Date) -> Bool {
+        isOwed && purchasedAt <= moment && (refundedAt.map { $0 > moment } ?? true)
     }
 
     /// When the job is told that it was delivered: what stands in a company's own tables only by the night.
-    fileprivate func toldDelivered(_ nights: [NightsFate.Night]) -> Date? {
-        guard let deliveredAt, isEntitled, NightsApp.withOwnTables.contains(bundleID) else { return deliveredAt }
+    fileprivate func toldDelivered(_ nights: [Fate.Night]) -> Date? {
+        guard let deliveredAt, isEntitled, WorldApp.withOwnTables.contains(bundleID) else { return deliveredAt }
         return nights.first { deliveredAt <= $0.at }?.at
     }
 

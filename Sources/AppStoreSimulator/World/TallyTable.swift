@@ -1,5 +1,5 @@
 /// The tally as a table for people, by scheme and by scenario.
-public struct NightsTable: CustomStringConvertible {
+public struct TallyTable: CustomStringConvertible {
     private static let heads = [
         "purchases", "lost", "found", "missed", "waiting", "mended", "untold", "false", "owner", "high", "order",
         "days", "most", "late",
@@ -13,9 +13,9 @@ public struct NightsTable: CustomStringConvertible {
         is one purchase
         """
 
-    private let tally: NightsTally
+    private let tally: WorldTally
 
-    public init(_ tally: NightsTally) {
+    public init(_ tally: WorldTally) {
         self.tally = tally
     }
 
@@ -44,7 +44,7 @@ public struct NightsTable: CustomStringConvertible {
         """
     }
 
-    private func cells(_ counts: NightsTally.Counts) -> [String] {
+    private func cells(_ counts: WorldTally.Counts) -> [String] {
         let numbers = [
             counts.purchases, counts.lost, counts.found, counts.missed, counts.waiting, counts.mended, counts.untold,
             counts.falseAlarms, counts.wrongOwner, counts.wronglyHigh, counts.wrongOrder,

@@ -3,14 +3,14 @@ import Foundation
 /// Subscriptions: some are years old when the world begins, and the app's server has granted their periods all along.
 extension Life {
     /// For how long Apple keeps a subscription going that it can't charge for: what apps choose at least.
-    static let billingGrace: TimeInterval = 6 * NightsSettings.day
+    static let billingGrace: TimeInterval = 6 * WorldSettings.day
 
     mutating func planSubscriber() {
         guard random.happens(app.subscriptions == .claims ? 0.1 : 0.35) else { return }
         let mishap = random.happens(0.35) ? random.pick(Mishap.ofSubscriptions(app.subscriptions)) : .renewed
         plan(
             mishap, by: customer.userID,
-            at: settings.begin + seconds(60...Double(settings.nights) * NightsSettings.day - 120))
+            at: settings.begin + seconds(60...Double(settings.nights) * WorldSettings.day - 120))
     }
 
     /// Begins at the moment, or began in the years before.
@@ -19,7 +19,7 @@ extension Life {
         let product = isHigher ? catalog.higher ?? catalog.subscription : catalog.subscription
         let days = min(60 * Double(product.days), 1_100)
         let isOld = random.happens(0.65)
-        let start = isOld ? settings.begin - seconds(NightsSettings.day...days * NightsSettings.day) : moment
+        let start = isOld ? settings.begin - seconds(WorldSettings.day...days * WorldSettings.day) : moment
         let course = course(mishap, product, from: start)
         let label = course.label(mishap, in: app, settings)
         var numbers: [Number] = []
@@ -55,7 +55,7 @@ extension Life {
             let days = isTrial ? 7 : Double(product.days)
             let period = SimulatedTransaction(
                 id: isFirst ? originalID : nextID(), originalID: originalID, productID: product.id, purchasedAt: begin,
-                originalPurchasedAt: start, expiresAt: begin + days * NightsSettings.day, isTrial: isTrial,
+                originalPurchasedAt: start, expiresAt: begin + days * WorldSettings.day, isTrial: isTrial,
                 isIntroductory: isFirst && mishap == .introductoryOffer,
                 isFamilyShared: mishap == .familySubscription, price: product.price)
             course.periods.append(period)
@@ -87,7 +87,7 @@ extension Life {
             product = product == catalog.subscription ? catalog.higher ?? product : catalog.subscription
             return end
         case .billingRetry, .billingGrace:
-            return end + seconds(NightsSettings.day...4 * NightsSettings.day)
+            return end + seconds(WorldSettings.day...4 * WorldSettings.day)
         case .refundedPeriod: return .distantFuture
         default: return end
         }
@@ -97,7 +97,7 @@ extension Life {
 
     /// When a period reaches the server: soon, and before the next night, which else would hear of it from Apple.
     private mutating func arrival(of period: SimulatedTransaction) -> Date {
-        let night = settings.moment(ofNight: max(1, settings.day(of: period.purchasedAt)))
+        let night = settings.moment(ofNight: settings.nightRun(from: period.purchasedAt))
         return max(period.purchasedAt, min(period.purchasedAt + seconds(5...2_000), night - 60))
     }
 
@@ -122,7 +122,7 @@ extension Life {
             plan(.upload(by: user, for: number, order: nil), at: arrival(of: period))
         }
         guard course.periods.first.map({ !isOfThisWorld($0) }) ?? false else { return }
-        let launch = launch(after: settings.begin, within: 60...3 * NightsSettings.day)
+        let launch = launch(after: settings.begin, within: 60...3 * WorldSettings.day)
         plan(.upload(by: user, for: nil, order: nil), at: launch)
     }
 
@@ -133,7 +133,7 @@ extension Life {
     ) {
         guard let originalID = course.periods.first?.originalID else { return }
         let connectedAt = app.connectedAt(settings)
-        let revokedAt = mishap == .refundedPeriod ? course.revokedAt(connectedAt) : nil
+        let revokedAt = mishap == .refundedPeriod ? course.revokedAt(connectedAt, settings) : nil
         var before: Date?
         for (index, period) in course.periods.enumerated() where !course.isLacking(index, mishap, connectedAt) {
             let granted = moment(ofGrant: period)
@@ -166,7 +166,7 @@ extension Life {
         if mishap == .billingGrace {
             plan(.grant(originalID, to: user, until: end + Self.billingGrace), at: end)
         }
-        if mishap == .refundedPeriod, let revokedAt = course.revokedAt(app.connectedAt(settings)) {
+        if mishap == .refundedPeriod, let revokedAt = course.revokedAt(app.connectedAt(settings), settings) {
             plan(.refund(numbers[turn]), at: revokedAt - 600)
             plan(.revoke(originalID), at: revokedAt)
         }

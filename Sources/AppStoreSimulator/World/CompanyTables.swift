@@ -2,7 +2,7 @@ import Foundation
 import PostgreSQL
 
 /// The tables of a company whose server calls none of the job's functions but to hand in receipts.
-public enum NightsOwnTables {
+public enum CompanyTables {
     static let schema = """
         CREATE SCHEMA IF NOT EXISTS company;
         CREATE TABLE IF NOT EXISTS company.orders (
@@ -41,8 +41,8 @@ public enum NightsOwnTables {
 }
 
 /// What servers with tables of their own write on a day.
-extension NightsDay {
-    func keep(_ orders: [NightsOrder]) async throws {
+extension WorldDays {
+    func keep(_ orders: [WorldOrder]) async throws {
         try await connection.execute(
             """
             INSERT INTO company.orders (bundle_id, order_id, user_id, product_id, created_at)
@@ -54,7 +54,7 @@ extension NightsDay {
     }
 
     /// What could not be credited stands nowhere; what somebody asks for once more, in a second row.
-    func keep(_ claims: [NightsClaim]) async throws {
+    func keep(_ claims: [WorldClaim]) async throws {
         let kept = claims.filter { $0.kind != .rolledBack }
         try await connection.execute(
             """
@@ -70,11 +70,11 @@ extension NightsDay {
             """)
     }
 
-    func keep(_ grants: [NightsGrant]) async throws {
+    func keep(_ grants: [WorldGrant]) async throws {
         for grant in grants { try await keep(grant) }
     }
 
-    private func keep(_ grant: NightsGrant) async throws {
+    private func keep(_ grant: WorldGrant) async throws {
         switch grant.word {
         case .granted(let until, let user):
             try await connection.execute(

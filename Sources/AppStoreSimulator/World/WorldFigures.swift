@@ -1,10 +1,10 @@
 public import Foundation
 
-/// What finance should read of a world of nights: the truth, by day and product, in whole milliunits.
+/// What finance should read of a world: the truth, by day and product, in whole milliunits.
 ///
 /// Of a purchase the ledger knows from the night that verifies its receipt, or from the moment at which the app's
 /// server admits it; of a refund from the night on which Apple tells of it.
-public struct NightsFigures: Hashable, Sendable {
+public struct WorldFigures: Hashable, Sendable {
     public struct Line: Hashable, Sendable {
         /// The day of UTC as `2026-10-02`: of the purchase, the delivery or the refund.
         public let day: String
@@ -39,20 +39,20 @@ public struct NightsFigures: Hashable, Sendable {
     public init() {}
 }
 
-extension NightsWorld {
+extension World {
     /// The truth as the ledger can know it at a moment.
-    public func figures(at moment: Date) -> NightsFigures {
+    public func figures(at moment: Date) -> WorldFigures {
         let admissions = Dictionary(
             events.claims.filter {
-                $0.kind != .alreadyDelivered && !NightsApp.withOwnTables.contains($0.bundleID)
+                $0.kind != .alreadyDelivered && !WorldApp.withOwnTables.contains($0.bundleID)
             }.map { ($0.transaction.id, $0.at) },
             uniquingKeysWith: min)
         let products = Dictionary(
             uniqueKeysWithValues: Self.apps.map(\.catalog).flatMap { catalog in
                 catalog.products.map { ([catalog.bundleID, $0.id], $0) }
             })
-        var figures = NightsFigures()
-        let truth = NightsTruth(self)
+        var figures = WorldFigures()
+        let truth = Fates(self)
         let starts = Dictionary(
             uniqueKeysWithValues: Self.apps.map { ($0.bundleID, $0.since(settings) ?? .distantPast) })
         for purchase in purchases
@@ -70,15 +70,15 @@ extension NightsWorld {
         return figures
     }
 
-    private enum Fate {
+    private enum Standing {
         case owed
         case delivered(Date)
         case refunded(Date)
     }
 
     private func fate(
-        of purchase: NightsPurchase, _ deliveredAt: Date?, admittedAt: Date?, at moment: Date
-    ) -> Fate? {
+        of purchase: WorldPurchase, _ deliveredAt: Date?, admittedAt: Date?, at moment: Date
+    ) -> Standing? {
         if let deliveredAt, isTold(deliveredAt, of: purchase, by: moment),
             !(purchase.revokedAt.map { isTold($0, of: purchase, by: moment) } ?? false)
         {
@@ -93,27 +93,27 @@ extension NightsWorld {
     }
 
     /// What stands in a company's own tables is told by the night after it.
-    private func isTold(_ event: Date, of purchase: NightsPurchase, by moment: Date) -> Bool {
-        let told = NightsApp.withOwnTables.contains(purchase.bundleID) ? night(from: event) : event
+    private func isTold(_ event: Date, of purchase: WorldPurchase, by moment: Date) -> Bool {
+        let told = WorldApp.withOwnTables.contains(purchase.bundleID) ? night(from: event) : event
         return told.map { $0 <= moment } ?? false
     }
 
     /// The first night at that moment or after it.
     private func night(from moment: Date) -> Date? {
-        let number = max(1, settings.day(of: moment))
+        let number = settings.nightRun(from: moment)
         return number <= settings.nights ? settings.moment(ofNight: number) : nil
     }
 }
 
-extension [NightsFigures.Line: NightsFigures.Sum] {
-    fileprivate mutating func add(_ purchase: NightsPurchase, _ product: CatalogProduct, on day: Date) {
+extension [WorldFigures.Line: WorldFigures.Sum] {
+    fileprivate mutating func add(_ purchase: WorldPurchase, _ product: CatalogProduct, on day: Date) {
         let transaction = purchase.transaction
         // Elsewhere what was paid is the list price.
         let price = purchase.mishap == .foreignStorefront ? transaction.price ?? product.price : product.price
-        let line = NightsFigures.Line(
+        let line = WorldFigures.Line(
             day: day.formatted(.iso8601.year().month().day()), bundleID: purchase.bundleID, productID: product.id,
             currency: price.currency)
-        var sum = self[line] ?? NightsFigures.Sum(transactions: 0, units: 0, milliunits: 0)
+        var sum = self[line] ?? WorldFigures.Sum(transactions: 0, units: 0, milliunits: 0)
         sum.transactions += 1
         sum.units += transaction.quantity
         sum.milliunits += transaction.isTrial ? 0 : price.milliunits * Int64(transaction.quantity)

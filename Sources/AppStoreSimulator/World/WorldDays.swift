@@ -1,10 +1,10 @@
 import Foundation
 import PostgreSQL
 
-/// Plays one day: uploads, orders, claims and entitlements, each a statement for all.
-struct NightsDay {
-    let day: Int
-    let world: NightsWorld
+/// Plays a day, or some with no night in between: uploads, orders, claims and entitlements, each a statement for all.
+struct WorldDays {
+    let days: ClosedRange<Int>
+    let world: World
     let connection: Connection
 
     private typealias Numbered<Event> = (number: Int, event: Event)
@@ -12,28 +12,28 @@ struct NightsDay {
     func play() async throws {
         try await copyUploads()
         try await submit()
-        let orders = today(world.events.orders, at: \.at, of: \.bundleID)
+        let orders = events(world.events.orders, at: \.at, of: \.bundleID)
         try await register(orders.told)
         try await keep(orders.kept)
-        let claims = today(world.events.claims, at: \.at, of: \.bundleID)
+        let claims = events(world.events.claims, at: \.at, of: \.bundleID)
         if !claims.told.isEmpty { try await settle(claims.told) }
         try await keep(claims.kept)
-        let grants = today(world.events.grants, at: \.at, of: \.bundleID)
+        let grants = events(world.events.grants, at: \.at, of: \.bundleID)
         try await grant(grants.told)
         try await keep(grants.kept)
         try await connection.executeScript(unsafe: "DROP TABLE IF EXISTS day_uploads, day_claims; ANALYZE")
     }
 
-    private func isToday(_ moment: Date) -> Bool { world.settings.day(of: moment) == day }
+    private func isNow(_ moment: Date) -> Bool { days.contains(world.settings.day(of: moment)) }
 
-    /// What happens on the day, in its order: what servers tell by the functions, and what they keep to themselves.
-    private func today<Event>(
+    /// What happens on these days, in its order: what servers tell by the functions, and what they keep to themselves.
+    private func events<Event>(
         _ events: [Event], at moment: (Event) -> Date, of bundleID: (Event) -> String
     ) -> (told: [Event], kept: [Event]) {
-        let today = events.filter { isToday(moment($0)) }.sorted { moment($0) < moment($1) }
+        let all = events.filter { isNow(moment($0)) }.sorted { moment($0) < moment($1) }
         return (
-            today.filter { !NightsApp.withOwnTables.contains(bundleID($0)) },
-            today.filter { NightsApp.withOwnTables.contains(bundleID($0)) }
+            all.filter { !WorldApp.withOwnTables.contains(bundleID($0)) },
+            all.filter { WorldApp.withOwnTables.contains(bundleID($0)) }
         )
     }
 
@@ -46,9 +46,9 @@ struct NightsDay {
                 number integer PRIMARY KEY, bundle_id text, user_id text, payload text, transaction_id text,
                 order_id text, device jsonb, at timestamptz, receipt_id bigint)
             """)
-        let uploads = world.events.uploads.enumerated().filter { isToday($0.element.at) }
+        let uploads = world.events.uploads.enumerated().filter { isNow($0.element.at) }
             .sorted { $0.element.at < $1.element.at }
-        let payloads = payloads(of: uploads.map(\.element.content))
+        let payloads = world.payloads(of: uploads.map(\.element.content))
         let target = CopyTarget(
             table: "day_uploads",
             columns: ["number", "bundle_id", "user_id", "payload", "transaction_id", "order_id", "device", "at"])
@@ -63,13 +63,6 @@ struct NightsDay {
             row.append(jsonb: upload.device)
             row.append(upload.at)
         }
-    }
-
-    private func payloads(of contents: [Upload.Content]) -> [Upload.Content: String] {
-        let contents = Array(Set(contents))
-        let signer = ReceiptSigner(seed: world.settings.seed)
-        let payloads = Parallel.map(contents) { $0.payload(signer) }
-        return Dictionary(zip(contents, payloads), uniquingKeysWith: { first, _ in first })
     }
 
     /// Hands all in, and moves them to their moments. A receipt that was there before keeps when it is due.
@@ -115,7 +108,7 @@ struct NightsDay {
 
     // MARK: Orders
 
-    private func register(_ orders: [NightsOrder]) async throws {
+    private func register(_ orders: [WorldOrder]) async throws {
         try await connection.execute(
             """
             SELECT iap.register_order(bundle_id, order_id, user_id, product_id, created_at => at)
@@ -128,7 +121,7 @@ struct NightsDay {
 
     // MARK: Claims
 
-    private func settle(_ claims: [NightsClaim]) async throws {
+    private func settle(_ claims: [WorldClaim]) async throws {
         try await copy(claims)
         try await expect(["white", "already_white"], Self.admit)
         try await rollBack()
@@ -137,7 +130,7 @@ struct NightsDay {
         for statement in Self.moves { try await connection.execute(statement) }
     }
 
-    private func copy(_ claims: [NightsClaim]) async throws {
+    private func copy(_ claims: [WorldClaim]) async throws {
         try await connection.execute(
             """
             CREATE TEMPORARY TABLE day_claims (
@@ -216,7 +209,7 @@ struct NightsDay {
             guard outcomes.contains(outcome) else {
                 throw SimulatorError.database(
                     """
-                    day \(day): \(try row("times", as: Int.self)) purchases met \(outcome), and not \
+                    days \(days): \(try row("times", as: Int.self)) purchases met \(outcome), and not \
                     \(outcomes.sorted().joined(separator: " or ")): use a fresh database, and play each day once
                     """)
             }

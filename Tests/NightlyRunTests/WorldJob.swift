@@ -1,0 +1,58 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import Reconciliation
+import TestSupport
+
+/// The root certificates of what a store signs, in a file for the job to read.
+struct RootsFile {
+    let path: String
+
+    init(of store: SimulatedAppStore) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "iap-roots-\(UUID().uuidString).pem")
+        try Data(store.rootCertificatesPEM.utf8).write(to: file)
+        path = file.path(percentEncoded: false)
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// As the configuration of a world's apps says it, with the tables of their companies as sources.
+func jobSettings(
+    _ settings: WorldSettings, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses, _ roots: RootsFile
+) -> JobSettings {
+    let apps = zip(World.apps, World.storeApps(seed: settings.seed)).compactMap { app, store in
+        BundleID(app.bundleID).map { bundleID in
+            AppSettings(
+                app: App(
+                    bundleID: bundleID, environment: .production, grace: Grace(WorldTally.grace),
+                    since: app.since(settings), storefronts: ["CHN", "JPN", "USA"], delivery: app.deliveryModes),
+                sharedSecret: store.sharedSecret.map { Secret($0) })
+        }
+    }
+    var job = JobSettings(
+        database: database.conninfo(as: "iap_job"), apps: apps,
+        apple: AppleSettings(
+            verifyReceiptProduction: addresses.productionVerifyReceipt,
+            verifyReceiptSandbox: addresses.sandboxVerifyReceipt, rootCertificates: roots.path,
+            timeout: 5))
+    job.importDatabase = database.conninfo(as: "iap_import")
+    job.sources = CompanyTables.sources.compactMap { source in
+        ImportKind(rawValue: source.kind).map { kind in
+            SourceSettings(
+                name: source.kind, kind: kind,
+                origin: .query(
+                    SourceQuery(conninfo: database.conninfo, text: source.query, watermark: source.watermark)))
+        }
+    }
+    return job
+}
+
+extension WorldApp {
+    /// As its configuration says it.
+    fileprivate var deliveryModes: [ProductType: DeliveryMode] {
+        delivery.reduce(into: [:]) { modes, word in
+            if let type = ProductType(rawValue: word.key) { modes[type] = DeliveryMode(rawValue: word.value) }
+        }
+    }
+}
