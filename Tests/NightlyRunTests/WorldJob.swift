@@ -1,3 +1,4 @@
+import Verification
 import AppStoreSimulator
 import Foundation
 import NightlyRun
