@@ -120,7 +120,7 @@ SELECT test.hear(test.heard(id, app_account_token => '2d330651-d661-56d9-9949-58
 FROM unnest(ARRAY['c2', 'c3']) AS id;
 SELECT test.open_case('c2', '{carl}'), test.open_case('c3', '{bob,carl}'), test.open_case('c4', '{carl}');
 UPDATE iap.cases
-SET candidates = '[{"userID": "bob", "evidence": ["upload"]}, {"userID": "carl", "evidence": ["order"]}]'
+SET candidates = '[{"user_id": "bob", "evidence": ["upload"]}, {"user_id": "carl", "evidence": ["order"]}]'
 WHERE transaction_id = 'c3';
 SELECT test.claim('c1', 'carl', 'order-c'), test.claim('c1', 'carl'), test.claim('c4', 'carl');
 SELECT test.resolve('c2', 'delivered', 'carl rang; not carl-2, carly or carl_x');
@@ -169,7 +169,7 @@ SELECT is(
     (SELECT owner_user_ids FROM iap.cases WHERE transaction_id = 'c3'),
     ARRAY['bob', (SELECT answer ->> 'pseudonym' FROM test.answer)], 'in a case''s owners');
 SELECT is(
-    (SELECT candidates -> 1 ->> 'userID' FROM iap.cases WHERE transaction_id = 'c3'),
+    (SELECT candidates -> 1 ->> 'user_id' FROM iap.cases WHERE transaction_id = 'c3'),
     (SELECT answer ->> 'pseudonym' FROM test.answer), 'and its evidence');
 SELECT is_empty(
     $$(SELECT * FROM test.before EXCEPT SELECT * FROM finance.deliveries)

@@ -180,7 +180,7 @@ extension Assessment {
 
     private static func candidates(_ json: String) throws -> [OwnerCandidate] {
         do {
-            return try JSONDecoder().decode([OwnerCandidate].self, from: Data(json.utf8))
+            return try JSONDecoder.snakeCase().decode([OwnerCandidate].self, from: Data(json.utf8))
         } catch {
             throw LedgerError.failed("a case holds evidence that this program does not know")
         }

@@ -12,6 +12,13 @@ struct KeptHead: Codable {
         var unpriced = 0
         var oldestPurchase: Date?
         var pending = 0
+
+        enum CodingKeys: String, CodingKey {
+            case byLikelihood = "by_likelihood"
+            case new, reopened, closed, money, unpriced
+            case oldestPurchase = "oldest_purchase"
+            case pending
+        }
     }
 
     var cases = Cases()
@@ -30,7 +37,7 @@ struct KeptHead: Codable {
     }
 
     init(cases: String?, stages: String?) throws {
-        let decoder = JSONDecoder()
+        let decoder = JSONDecoder.snakeCase()
         if let cases { self.cases = try decoder.decode(Cases.self, from: Data(cases.utf8)) }
         if let stages { self.stages = try decoder.decode([StageTime].self, from: Data(stages.utf8)) }
     }

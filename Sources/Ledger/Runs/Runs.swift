@@ -138,12 +138,3 @@ extension LedgerSession {
             "SELECT note(\(kind), \(actor), \(runID), \(now), \(try String(json: details))::text::jsonb)")
     }
 }
-
-extension String {
-    /// JSON with its keys in order.
-    init(json value: some Encodable) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        self.init(decoding: try encoder.encode(value), as: UTF8.self)
-    }
-}

@@ -27,6 +27,8 @@ public struct Migration: Sendable, Hashable {
             number: 7, name: "rehearsal", sql: String(decoding: PackageResources._007_rehearsal_sql, as: UTF8.self)),
         Migration(number: 8, name: "hands", sql: String(decoding: PackageResources._008_hands_sql, as: UTF8.self)),
         Migration(number: 9, name: "tokens", sql: String(decoding: PackageResources._009_tokens_sql, as: UTF8.self)),
+        Migration(
+            number: 10, name: "snake_case", sql: String(decoding: PackageResources._010_snake_case_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

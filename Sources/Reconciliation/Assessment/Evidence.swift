@@ -31,6 +31,11 @@ public struct OwnerCandidate: Hashable, Sendable, Codable {
     /// The strongest first; never empty.
     public let evidence: [Evidence]
 
+    enum CodingKeys: String, CodingKey {
+        case userID = "user_id"
+        case evidence
+    }
+
     public init(userID: String, evidence: [Evidence]) {
         self.userID = userID
         self.evidence = evidence
