@@ -87,15 +87,15 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "Commands", "NightlyRun", "Verification", "Ledger", "AppStore", "Reporting", "Reconciliation",
-                "PostgreSQL", "AppStoreSimulator", "CBaselines",
+                "Commands", "NightlyRun", "Ledger", "AppStore", "Reporting", "Reconciliation", "PostgreSQL",
+                "AppStoreSimulator", "CBaselines",
             ],
             exclude: ["Baselines"], swiftSettings: strict),
 
         // The program under fire; it stands on the clusters and processes that the tests have.
         .executableTarget(
             name: "Chaos",
-            dependencies: ["TestSupport", "AppStoreSimulator", "NightlyRun", "Ledger", "PostgreSQL"],
+            dependencies: ["TestSupport", "AppStoreSimulator", "Ledger", "PostgreSQL"],
             swiftSettings: strict),
 
         .target(
@@ -113,13 +113,13 @@ let package = Package(
                 "Reconciliation",
             ]),
         tests("Reporting", ["Reconciliation"]),
-        tests("Notifications", ["Reconciliation", "Reporting"]),
+        tests("Notifications", ["Reconciliation"]),
         tests("AppStoreSimulator", ["AppStore", "HTTP", "PostgreSQL"]),
         tests(
             "IAPReconcile",
             [
-                "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation",
-                "AppStoreSimulator", "PostgreSQL",
+                "NightlyRun", "Verification", "Reporting", "Notifications", "Reconciliation", "AppStoreSimulator",
+                "PostgreSQL",
             ]),
     ]
 )
