@@ -12,7 +12,7 @@ public struct World: Sendable {
         let outages = settings.outages
         let lives = Parallel.map(0..<settings.customers) { number in
             var random = SeededRandom(seed: settings.seed, part: "life", number: UInt64(number))
-            let app = WorldApp.any(&random)
+            let app = settings.claimsOnly ? .game : WorldApp.any(&random)
             let customer = Customer(number: number, catalog: app.catalog, random: &random)
             var life = Life(app: app, customer: customer, settings: settings, outages: outages, random: random)
             life.play()

@@ -18,6 +18,9 @@ public struct WorldSettings: Hashable, Sendable {
     let runs: ClosedRange<Int>
     /// The share of the purchases that meets something out of the ordinary.
     let mishapShare: Double
+    /// Whether all customers are of the app that claims whatever it delivers: the ledger then does not hang on the night
+    /// in which Apple told of a purchase, as it does where grants are booked.
+    let claimsOnly: Bool
 
     /// A world in which the job is run every night.
     ///
@@ -25,21 +28,25 @@ public struct WorldSettings: Hashable, Sendable {
     public init(seed: UInt64, customers: Int, nights: Int, now: Date? = nil) throws(SimulatorError) {
         try self.init(
             seed: seed, customers: customers, nights: nights, runs: 1,
-            end: now ?? Self.firstNight + Double(nights - 1) * Self.day, mishapShare: Self.mishapShare)
+            end: now ?? Self.firstNight + Double(nights - 1) * Self.day, mishapShare: Self.mishapShare,
+            claimsOnly: false)
     }
 
     /// A world of some days, after which the job is run for the first time.
     ///
     /// - Parameter now: the moment of that night.
     public init(
-        seed: UInt64, customers: Int, days: Int, now: Date, mishapShare: Double = Self.mishapShare
+        seed: UInt64, customers: Int, days: Int, now: Date, mishapShare: Double = Self.mishapShare,
+        claimsOnly: Bool = false
     ) throws(SimulatorError) {
         try self.init(
-            seed: seed, customers: customers, nights: days, runs: days, end: now, mishapShare: mishapShare)
+            seed: seed, customers: customers, nights: days, runs: days, end: now, mishapShare: mishapShare,
+            claimsOnly: claimsOnly)
     }
 
     private init(
-        seed: UInt64, customers: Int, nights: Int, runs first: Int, end: Date, mishapShare: Double
+        seed: UInt64, customers: Int, nights: Int, runs first: Int, end: Date, mishapShare: Double,
+        claimsOnly: Bool
     ) throws(SimulatorError) {
         guard customers >= 0, customers <= 1_000_000 else {
             throw .invalidOption("a world has from 0 to 1000000 customers")
@@ -52,6 +59,7 @@ public struct WorldSettings: Hashable, Sendable {
         self.end = Date(timeIntervalSince1970: end.timeIntervalSince1970.rounded(.down))
         runs = first...nights
         self.mishapShare = mishapShare
+        self.claimsOnly = claimsOnly
     }
 
     // MARK: Days and nights

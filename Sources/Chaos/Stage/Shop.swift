@@ -2,51 +2,63 @@ import AppStoreSimulator
 import Foundation
 import PostgreSQL
 
-/// What the company of the world keeps in tables of its own beside the world's: what its clients uploaded, and what it
-/// credited by hand. The night pulls all of them.
+/// What the company of the world keeps in tables of its own, and the night pulls from there: what its clients uploaded,
+/// some of its orders, what it credited by hand, and what it granted.
 struct Shop {
     let world: World
 
-    private static let uploads = """
-        CREATE TABLE company.uploads AS
+    private static let schema = """
+        CREATE SCHEMA shop;
+        CREATE TABLE shop.uploads AS
         SELECT bundle_id, user_id, payload, uploads.transaction_id, uploads.order_id, submitted_at
         FROM iap.receipts
         JOIN iap.uploads USING (bucket, receipt_id);
+        CREATE TABLE shop.orders AS
+        SELECT bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at
+        FROM iap.orders
+        WHERE hashtextextended(order_id, 0) % 3 = 0;
+        DELETE FROM iap.orders WHERE (bundle_id, order_id) IN (SELECT bundle_id, order_id FROM shop.orders);
+        CREATE TABLE shop.wallet (
+            entry bigint GENERATED ALWAYS AS IDENTITY, bundle_id text, transaction_id text, product_id text,
+            user_id text, purchased_at timestamptz, delivered_at timestamptz);
+        CREATE TABLE shop.subscriptions (
+            bundle_id text, original_transaction_id text, user_id text, entitled_until timestamptz);
         """
 
-    /// Fills the tables in the world's database. Every fifth lost order of an app that claims was credited by hand.
+    /// Makes the tables in the world's database. Every fifth lost order was credited by hand.
     func open(in connection: Connection) async throws {
-        try await connection.executeScript(unsafe: Self.uploads)
-        let lost = world.truth().lost.filter { $0.bundleID == World.apps.first?.bundleID }
-        let credited = lost.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
+        try await connection.executeScript(unsafe: Self.schema)
+        let credited = world.truth().lost.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
         try await connection.execute(
             """
-            INSERT INTO company.delivered (
-                bundle_id, transaction_id, product_id, quantity, user_id, purchased_at, delivered_at)
-            SELECT bundle_id, transaction_id, product_id, 1, user_id, purchased_at, \(Theatre.now - 600)
+            INSERT INTO shop.wallet (bundle_id, transaction_id, product_id, user_id, purchased_at, delivered_at)
+            SELECT *, \(Theatre.now - 600)
             FROM unnest(
                 \(credited.map(\.bundleID)), \(credited.map(\.transactionID)), \(credited.map(\.productID)),
-                \(credited.map(\.userID)), \(credited.map(\.purchasedAt))
-            ) AS credited (bundle_id, transaction_id, product_id, user_id, purchased_at)
+                \(credited.map(\.userID)), \(credited.map(\.purchasedAt)))
+            """)
+        try await connection.execute(
+            """
+            INSERT INTO shop.subscriptions
+            SELECT \(World.apps.first?.bundleID), 'granted-' || number, 'user-' || number,
+                \(Theatre.now) + number * interval '1 day'
+            FROM generate_series(1, 40) AS number
             """)
     }
 
-    /// The configuration's sections. That of entitlements has no watermark, and so no column for one: every night reads
-    /// all of them.
+    /// The configuration's sections.
     static func sections(conninfo: String) -> [String: [String: String]] {
-        let receipts = (kind: "receipts", query: "SELECT * FROM company.uploads", watermark: "submitted_at")
-        var sections = Dictionary(
-            uniqueKeysWithValues: (CompanyTables.sources + [receipts]).map { source in
-                (
-                    "source \(source.kind)",
-                    ["conninfo": conninfo, "query": source.query, "watermark": source.watermark]
-                )
-            })
-        sections["source entitlements"] = [
-            "conninfo": conninfo,
-            "query":
-                "SELECT bundle_id, original_transaction_id, user_id, entitled_until, revoked_at FROM company.entitlements",
+        let watermarks = [
+            "receipts": "submitted_at", "orders": "created_at", "delivered": "entry", "entitlements": nil,
         ]
-        return sections
+        let tables = [
+            "receipts": "uploads", "orders": "orders", "delivered": "wallet", "entitlements": "subscriptions",
+        ]
+        return Dictionary(
+            uniqueKeysWithValues: tables.map { kind, table in
+                var keys = ["conninfo": conninfo, "query": "SELECT * FROM shop.\(table)"]
+                if let watermark = watermarks[kind] ?? nil { keys["watermark"] = watermark }
+                return ("source \(kind)", keys)
+            })
     }
 }

@@ -110,7 +110,8 @@ func writePrivately(_ text: String, to file: String) throws {
 func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Value) async throws -> Value {
     try FileManager.default.createDirectory(atPath: options.scratch, withIntermediateDirectories: true)
     let world = World(
-        try WorldSettings(seed: options.seed, customers: 150, days: 5, now: Theatre.now, mishapShare: 0.5))
+        try WorldSettings(
+            seed: options.seed, customers: 220, days: 5, now: Theatre.now, mishapShare: 0.5, claimsOnly: true))
     let store = SimulatedAppStore(
         seed: options.seed, records: world.records, latency: try Latency(median: 0.003, percentile99: 0.012),
         now: { Theatre.now })
