@@ -5,7 +5,7 @@ public import Foundation
 public struct AppStoreTransaction: Sendable, Hashable {
     /// `transaction_id`; text, since ids of 18 digits occur.
     public var transactionID: String
-    /// `original_transaction_id`; nothing where the proof has none.
+    /// `original_transaction_id`; `nil` where the proof has none.
     public var originalTransactionID: String?
     public var productID: String
     public var quantity: Int

@@ -95,7 +95,7 @@ private struct Wrk {
     private let output: String
     private let concurrency: Int
 
-    /// Nothing where it is not installed.
+    /// `nil` where it is not installed.
     init?(_ bench: Bench, receipts: [String], concurrency: Int) {
         guard FileManager.default.isExecutableFile(atPath: Self.program) else { return nil }
         let bodies = "\(bench.scratch)/bodies"

@@ -14,7 +14,7 @@ struct BatchSource {
         self.night = night
     }
 
-    /// The next batch; nothing when no bucket is left or the night is ending. Buckets are freed by whoever records
+    /// The next batch; `nil` when no bucket is left or the night is ending. Buckets are freed by whoever records
     /// their last batch.
     mutating func next(_ session: LedgerSession) async throws(LedgerError) -> InboxBatch? {
         guard !night.isEnding else { return nil }

@@ -7,7 +7,7 @@ public import Verification
 public struct JobSettings: Sendable {
     /// As libpq understands it (`host=… dbname=…`, or a URI); empty for libpq's own environment and defaults.
     public var database: String
-    /// The database as whoever takes over a company's own history reaches it; nothing where it is the job's own way.
+    /// The database as whoever takes over a company's own history reaches it; `nil` where it is the job's own way.
     public var importDatabase: String?
     public var apps: [AppSettings]
     /// What the night pulls from a company's own databases and files.
@@ -22,7 +22,7 @@ public struct JobSettings: Sendable {
     public var tryAgainShare: Double
     /// In which support staff read times, beside UTC.
     public var timeZone: TimeZone
-    /// Seconds that one statement of the job may take; nothing for no limit.
+    /// Seconds that one statement of the job may take; `nil` for no limit.
     public var statementTimeout: TimeInterval?
     /// Seconds for which a night that is under way waits for a database that went away, and for other sessions' locks on
     /// whole tables.

@@ -23,7 +23,7 @@ public final class StopSignal: Sendable {
         for handler in handlers { handler() }
     }
 
-    /// Why the run was asked to stop; nothing while it was not.
+    /// Why the run was asked to stop; `nil` while it was not.
     public var reason: String? { state.withLock { $0.reason } }
 
     public var isRequested: Bool { reason != nil }

@@ -5,7 +5,7 @@ public struct NotificationResult: Sendable, Equatable {
     }
 
     public let way: Way
-    /// Why it did not work; nothing where it did. Holds no secret and no address.
+    /// Why it did not work; `nil` where it did. Holds no secret and no address.
     public let failure: String?
 
     init(_ way: Way, failure: String? = nil) {

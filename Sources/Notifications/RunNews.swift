@@ -3,7 +3,7 @@ public import Reconciliation
 
 /// What is told of a run that has ended.
 public struct RunNews: Sendable {
-    /// Nothing where the run failed before it had one.
+    /// `nil` where the run failed before it had one.
     public var runID: Int64?
     public var exitCode: ExitCode
     /// Why it did not end with 0, in a sentence that holds no secret and nothing of a customer.
@@ -12,7 +12,7 @@ public struct RunNews: Sendable {
     public var finishedAt: Date
     public var host: String
     public var programVersion: String
-    /// What the run found; nothing where it failed before.
+    /// What the run found; `nil` where it failed before.
     public var findings: RunReport?
     public var report: WrittenReport?
     /// Whether no run took place, and somebody only wants to see that messages arrive.
@@ -64,7 +64,7 @@ public struct RunNews: Sendable {
 public struct WrittenReport: Sendable {
     /// The report's folder.
     public var folder: String
-    /// Its page as people's browsers reach it; nothing where that is not known.
+    /// Its page as people's browsers reach it; `nil` where that is not known.
     public var url: String?
     /// The text of `summary.txt`.
     public var summary: String

@@ -57,7 +57,7 @@ public struct PostgreSQLError: Error, Sendable {
         self.init(code, Fields(message: message, hint: hint, column: column))
     }
 
-    /// The server's code; nothing where the failure was on this side.
+    /// The server's code; `nil` where the failure was on this side.
     public var sqlState: SQLState? { fields.sqlState }
     /// The server's own words, or libpq's. May hold a value: show `description` instead.
     public var message: String { fields.message }

@@ -5,7 +5,7 @@ import Synchronization
 /// Waits until a connection's socket can be read or written, without holding a thread, and no longer than its patience
 /// lasts.
 final class Socket {
-    /// In seconds; nothing for no end.
+    /// In seconds; `nil` for no end.
     let patience: TimeInterval?
     private let descriptor: Int32
     private let waiter = Waiter()

@@ -14,7 +14,7 @@ public enum TransactionError: Error, Sendable {
         return error.isConnectionLost
     }
 
-    /// What PostgreSQL said first, wherever it was said; nothing where the work failed for a reason of its own.
+    /// What PostgreSQL said first, wherever it was said; `nil` where the work failed for a reason of its own.
     public var databaseError: PostgreSQLError? {
         switch self {
         case .begin(let error), .commit(let error): error

@@ -2,7 +2,7 @@
 public struct CurrencyCode: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {
     public let text: String
 
-    /// The code, or nothing when the text is not three capital letters.
+    /// The code, or `nil` when the text is not three capital letters.
     public init?(_ text: String) {
         guard text.utf8.count == 3, text.utf8.allSatisfy({ $0 >= 0x41 && $0 <= 0x5A }) else { return nil }
         self.text = text

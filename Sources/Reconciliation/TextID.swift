@@ -5,7 +5,7 @@ public struct TextID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable, Cus
     /// The id as Apple wrote it.
     public let text: String
 
-    /// The id, or nothing when the text is empty, longer than `Kind.longest` bytes, or holds anything but
+    /// The id, or `nil` when the text is empty, longer than `Kind.longest` bytes, or holds anything but
     /// visible ASCII: no id of Apple's does, and such text must not travel as one.
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= Kind.longest, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })

@@ -14,7 +14,7 @@ public struct AppleSettings: Sendable {
     public var rootCertificates: String?
     /// The most requests in flight.
     public var concurrency: Int
-    /// The most requests a second to one endpoint; nothing for no limit.
+    /// The most requests a second to one endpoint; `nil` for no limit.
     public var requestsPerSecond: Double?
     public var connectTimeout: TimeInterval
     /// Seconds for a whole request.

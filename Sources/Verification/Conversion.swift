@@ -98,7 +98,7 @@ extension Transaction {
         self = transaction
     }
 
-    /// Nothing when an id is none of Apple's.
+    /// `nil` when an id is none of Apple's.
     package init?(_ row: AppStoreTransaction) {
         guard let id = TransactionID(row.transactionID), let productID = ProductID(row.productID) else { return nil }
         var originalID: TransactionID?
@@ -128,7 +128,7 @@ extension Transaction {
 }
 
 extension ProductType {
-    /// In the words of signed transactions; nothing for a word that Apple may add.
+    /// In the words of signed transactions; `nil` for a word that Apple may add.
     fileprivate init?(applesWord word: String) {
         switch word {
         case "Consumable": self = .consumable

@@ -3,7 +3,7 @@ struct JSONObject: Sendable {
     private let tree: JSONTree
     private let index: Int
 
-    /// Nothing where the bytes are not one JSON object.
+    /// `nil` where the bytes are not one JSON object.
     init?(_ json: [UInt8]) {
         guard let tree = JSONTree(json) else { return nil }
         self.init(tree, at: 0)

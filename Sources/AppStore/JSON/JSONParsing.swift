@@ -19,7 +19,7 @@ struct JSONParsing {
 
     private init(_ json: UnsafeBufferPointer<UInt8>) { self.json = json }
 
-    /// What is in the text; nothing where it is not one object, or where it is nested too deeply.
+    /// What is in the text; `nil` where it is not one object, or where it is nested too deeply.
     static func parsed(_ json: UnsafeBufferPointer<UInt8>) -> (nodes: [JSONTree.Node], decodedNames: [UInt8])? {
         // With the names decoded behind it, half of what the places of nodes can tell.
         guard Int32(exactly: json.count) != nil else { return nil }

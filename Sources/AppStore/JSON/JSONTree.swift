@@ -23,7 +23,7 @@ final class JSONTree: Sendable {
     /// The text, and behind it the names that are written with escapes in it.
     private let json: [UInt8]
 
-    /// Nothing where the bytes are not one JSON object in UTF-8.
+    /// `nil` where the bytes are not one JSON object in UTF-8.
     init?(_ json: [UInt8]) {
         // yajl lets overlong forms and halves of surrogate pairs pass.
         guard (try? UTF8Span(validating: json.span)) != nil,
@@ -46,7 +46,7 @@ final class JSONTree: Sendable {
         }
     }
 
-    /// The text of a string; nothing for what is none, for half a surrogate pair, and for text with a NUL in it, which
+    /// The text of a string; `nil` for what is none, for half a surrogate pair, and for text with a NUL in it, which
     /// no database takes.
     func string(at index: Int) -> String? {
         let node = nodes[index]

@@ -75,7 +75,7 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
         return latest
     }
 
-    /// Sends the question once, when it is its turn; nothing if the circuit is open by then.
+    /// Sends the question once, when it is its turn; `nil` if the circuit is open by then.
     private func exchange(
         _ question: Question, isRetry: Bool
     ) async throws(CancellationError) -> Exchange<Meaning>? {

@@ -7,7 +7,7 @@ enum RetryAfter {
     /// As seconds, a number from here on would be three thousand years: it is Apple's UNIX time in milliseconds.
     private static let firstUNIXTime: Int64 = 100_000_000_000
 
-    /// How many seconds from now the value asks to wait; 0 for a moment that is past, nothing if it can't be read.
+    /// How many seconds from now the value asks to wait; 0 for a moment that is past, `nil` if it can't be read.
     static func seconds(_ value: String, now: Date) -> TimeInterval? {
         let value = value.trimmingCharacters(in: .whitespaces)
         guard let number = Int64(value) else { return httpDate(value).map { max(0, $0.timeIntervalSince(now)) } }

@@ -41,7 +41,7 @@ public struct ServerAPIClient: Sendable {
     /// Asks, and reads the answer of whichever environment knows.
     ///
     /// - Parameters:
-    ///   - environment: the only one to ask; nothing for production and then sandbox.
+    ///   - environment: the only one to ask; `nil` for production and then sandbox.
     ///   - read: makes something of a body, verifying what is signed in it.
     func ask<Value: Sendable>(
         _ request: ServerAPIRequest, in environment: ServerEnvironment?,

@@ -36,7 +36,7 @@ extension Exchange where Meaning == ServerAPIVerdict {
         }
     }
 
-    /// - Parameter failure: what the body says; nothing where it is not Apple's.
+    /// - Parameter failure: what the body says; `nil` where it is not Apple's.
     private init(_ failure: ServerAPIFailure?, in response: HTTPResponse, now: Date) {
         guard let failure else {
             self.init(unanswered: response, now: now)
@@ -59,7 +59,7 @@ struct ServerAPIFailure {
     let code: Int
     let message: String?
 
-    /// Nothing where the body is not such an object.
+    /// `nil` where the body is not such an object.
     init?(_ body: Data) {
         guard let fields = try? JSONDecoder().decode(Fields.self, from: body) else { return nil }
         code = fields.errorCode

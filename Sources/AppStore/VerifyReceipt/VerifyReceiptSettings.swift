@@ -8,7 +8,7 @@ public struct VerifyReceiptSettings: Sendable, Hashable {
     public var timeout: TimeInterval
     /// The most requests in flight to one endpoint; the adaptive limit never exceeds it.
     public var concurrency: Int
-    /// The most requests a second to one endpoint; nothing for no limit.
+    /// The most requests a second to one endpoint; `nil` for no limit.
     public var requestsPerSecond: Double?
     public var retries: Backoff
     public var circuit: CircuitBreaker.Thresholds

@@ -24,7 +24,7 @@ struct APIToken {
     /// The app that the client asks for.
     let bundleID: String
 
-    /// Nothing for a token that Apple would answer with 401.
+    /// `nil` for a token that Apple would answer with 401.
     ///
     /// - Parameter authorization: the header's value, `Bearer` and the token.
     init?(authorization: String?, key: APIKey, now: Date) {

@@ -30,7 +30,7 @@ struct ServerAPIRequest: Sendable {
     let authorization: String?
     let body: [UInt8]
 
-    /// Nothing where the path, without that of the environment, is no endpoint's.
+    /// `nil` where the path, without that of the environment, is no endpoint's.
     init?(_ request: Request, path: Substring) {
         guard
             let endpoint = ServerAPIEndpoint.allCases.first(where: { path.hasPrefix($0.prefix) }),

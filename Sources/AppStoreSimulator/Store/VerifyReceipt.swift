@@ -17,7 +17,7 @@ struct VerifyReceipt {
             case excludeOldTransactions = "exclude-old-transactions"
         }
 
-        /// Nothing where the body isn't such JSON.
+        /// `nil` where the body isn't such JSON.
         init?(body: [UInt8]) {
             guard let request = try? JSONDecoder().decode(Request.self, from: Data(body)) else { return nil }
             self = request

@@ -17,7 +17,7 @@ enum TCP {
         return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// Nothing where nobody answers.
+    /// `nil` where nobody answers.
     static func connect(to server: Proxy.Server) -> Int32? {
         let descriptor: Int32
         let isConnected: Bool

@@ -38,7 +38,7 @@ public struct SalesFile: Sendable {
 /// What the days that were read come to.
 public struct SalesResult: Sendable {
     public let files: [SalesFile]
-    /// Nothing where no report could be read.
+    /// `nil` where no report could be read.
     public let figures: SalesFigures?
     /// The latest first.
     public let differences: [ComparedSales]

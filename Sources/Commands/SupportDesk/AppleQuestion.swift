@@ -12,7 +12,7 @@ enum AppleQuestion: Hashable {
     /// An id of a transaction that never came.
     case transaction(String)
 
-    /// Nothing where the ledger's answer is enough, or Apple can't know such an id.
+    /// `nil` where the ledger's answer is enough, or Apple can't know such an id.
     init?(_ enquiry: Enquiry) {
         guard enquiry.transactions.isEmpty, enquiry.orders.isEmpty, enquiry.user == nil else { return nil }
         let id = enquiry.id

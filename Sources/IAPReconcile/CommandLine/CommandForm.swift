@@ -26,11 +26,11 @@ struct CommandForm: Sendable {
 struct OptionForm: Sendable {
     /// Without its hyphens.
     let name: String
-    /// Nothing for a switch.
+    /// `nil` for a switch.
     let value: Argument?
     let help: String
     let place: Place
-    /// What is asked where it is missing; nothing where it may be.
+    /// What is asked where it is missing; `nil` where it may be.
     let question: String?
 
     /// Where the help shows it.

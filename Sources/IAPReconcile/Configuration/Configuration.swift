@@ -9,13 +9,13 @@ struct Configuration {
     static let defaultReportDirectory = "/var/lib/iap-reconcile/reports"
 
     var settings = JobSettings(database: "", apps: [])
-    /// The database as the support desk reaches it; nothing where it is the job's own way.
+    /// The database as the support desk reaches it; `nil` where it is the job's own way.
     var supportDatabase: String?
-    /// The database as whoever erases a person's data reaches it; nothing where it is the job's own way.
+    /// The database as whoever erases a person's data reaches it; `nil` where it is the job's own way.
     var privacyDatabase: String?
     var reportDirectory = Self.defaultReportDirectory
     var reportLanguage = ReportLanguage.english
-    /// Where browsers find the report directory; nothing where they don't.
+    /// Where browsers find the report directory; `nil` where they don't.
     var reportAddress: String?
     /// Who is told of a run.
     var telling = NotificationSettings()

@@ -3,7 +3,7 @@ import Reconciliation
 /// What is wrong with the configuration, and where.
 struct ConfigurationError: ForeseenError, Equatable {
     let file: String
-    /// Nothing where the whole file is meant.
+    /// `nil` where the whole file is meant.
     let line: Int?
     let text: String
 

@@ -5,7 +5,7 @@ import Notifications
 /// A secret that a section names, and by which key.
 struct GivenSecret<Value: Sendable>: Sendable {
     let key: String
-    /// Nothing where secrets are left alone.
+    /// `nil` where secrets are left alone.
     let value: Value?
 }
 

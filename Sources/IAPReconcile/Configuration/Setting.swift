@@ -64,7 +64,7 @@ struct Setting {
         return Double(number) * unit
     }
 
-    /// How long something is kept: a day or longer; nothing for `never` taking it away.
+    /// How long something is kept: a day or longer; `nil` for `never` taking it away.
     func keeping() throws(ConfigurationError) -> TimeInterval? {
         if text == "never" { return nil }
         guard let seconds = try? duration(), seconds >= 86_400 else {

@@ -7,7 +7,7 @@ import CCSV
 final class CSVRecordReader {
     /// What libcsv hands over by its callbacks.
     private final class Collected {
-        /// Nothing for a field that is no text PostgreSQL could store.
+        /// `nil` for a field that is no text PostgreSQL could store.
         var fields: [String?] = []
         var records = 0
     }
@@ -30,7 +30,7 @@ final class CSVRecordReader {
         csv_set_blk_size(parser, Self.blockSize)
     }
 
-    /// The record's fields; nothing where it is malformed. A field that is not UTF-8, or holds a NUL, is nil.
+    /// The record's fields; `nil` where it is malformed. A field that is not UTF-8, or holds a NUL, is nil.
     func fields(of record: UnsafeRawBufferPointer) -> [String?]? {
         collected.fields.removeAll(keepingCapacity: true)
         collected.records = 0

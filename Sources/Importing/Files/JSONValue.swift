@@ -43,7 +43,7 @@ enum JSONValue: Codable, Hashable {
         }
     }
 
-    /// As text that PostgreSQL takes for jsonb; nothing where it holds a NUL, which jsonb can't.
+    /// As text that PostgreSQL takes for jsonb; `nil` where it holds a NUL, which jsonb can't.
     var text: String? {
         holdsNUL ? nil : try? String(json: self)
     }

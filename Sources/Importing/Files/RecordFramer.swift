@@ -55,7 +55,7 @@ struct RecordFramer {
         }
     }
 
-    /// The next record that is no blank line; nothing at the end.
+    /// The next record that is no blank line; `nil` at the end.
     mutating func next() throws -> Record? {
         repeat {
             discardWhatWasRead()

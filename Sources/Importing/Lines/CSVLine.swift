@@ -15,7 +15,7 @@ struct CSVLineParser {
         columns = try kind.fields(inColumns: known)
     }
 
-    /// Nothing where the bytes are no record of CSV.
+    /// `nil` where the bytes are no record of CSV.
     func parse(_ record: UnsafeRawBufferPointer) -> ParsedLine? {
         guard let texts = reader.fields(of: record) else { return nil }
         var line = ParsedLine()

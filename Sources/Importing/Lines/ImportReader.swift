@@ -57,7 +57,7 @@ package actor ImportReader {
         framer = RecordFramer(source, limit: Self.longestRecord)
     }
 
-    /// The next lines; nothing at the file's end, or when the import was asked to stop.
+    /// The next lines; `nil` at the file's end, or when the import was asked to stop.
     ///
     /// - Throws: `ImportError`.
     package func next() throws -> ReadLines? {

@@ -21,7 +21,7 @@ public struct RefusedLine: Hashable, Sendable {
     /// Where it begins, counted from 1, the header included.
     public let line: Int
     public let reason: RefusalReason
-    /// By which the company knows the line, such as a transaction or order id; nothing where it could not be read.
+    /// By which the company knows the line, such as a transaction or order id; `nil` where it could not be read.
     public let id: String?
     /// What is wrong, in a sentence.
     public let text: String

@@ -1,6 +1,6 @@
 /// Numbers as a sales report writes them, read exactly.
 enum DecimalText {
-    /// The number in thousandths; nothing where it is no decimal number, is finer than that, or is too great.
+    /// The number in thousandths; `nil` where it is no decimal number, is finer than that, or is too great.
     static func milliunits(_ text: some StringProtocol) -> Int64? {
         var digits = Array(text.utf8)
         let isNegative = digits.first == UInt8(ascii: "-")

@@ -29,7 +29,7 @@ package actor SalesReader {
         framer = RecordFramer(GunzipSource(source), limit: Self.longestLine)
     }
 
-    /// The next lines; nothing at the file's end.
+    /// The next lines; `nil` at the file's end.
     ///
     /// - Throws: `SalesError`; `CancellationError` when the reading was asked to stop.
     package func next() throws -> ReadSales? {

@@ -6,7 +6,7 @@ extension LedgerSession {
     /// Makes the settled receipts due again that hold a transaction which a setting of its app excluded, and which the
     /// settings of today let through: a setting that was wrong for a night must not cost anybody a purchase.
     ///
-    /// - Returns: how many receipts are verified again for it; nothing where all that is excluded stays so.
+    /// - Returns: how many receipts are verified again for it; `nil` where all that is excluded stays so.
     public func reconsider(_ apps: [App], at now: Date) async throws(LedgerError) -> Int? {
         try await translating {
             var held: [Row] = []

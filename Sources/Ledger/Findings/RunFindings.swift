@@ -17,7 +17,7 @@ public struct KeptRun: Sendable {
 }
 
 extension LedgerSession {
-    /// The latest run that closed its books; nothing where there is none.
+    /// The latest run that closed its books; `nil` where there is none.
     public func latestRun() async throws(LedgerError) -> KeptRun? {
         try await translating {
             let rows = try await connection.query(

@@ -19,7 +19,7 @@ public struct ImportedReceipt: Sendable {
     public var orderID: String?
     /// JSON, of which PostgreSQL takes every word.
     public var device: String?
-    /// Nothing where it is not known: then now.
+    /// `nil` where it is not known: then now.
     public var submittedAt: Date?
 
     public init(
@@ -44,7 +44,7 @@ public struct ImportedOrder: Sendable {
     public var productID: ProductID
     public var quantity: Int32
     public var appAccountToken: String?
-    /// Nothing where it is not known: then now.
+    /// `nil` where it is not known: then now.
     public var createdAt: Date?
 
     public init(
@@ -92,9 +92,9 @@ public struct ImportedEntitlement: Sendable {
     public var originalID: TransactionID
     public var bundleID: BundleID
     public var userID: String
-    /// Nothing where it was granted for ever.
+    /// `nil` where it was granted for ever.
     public var until: Date?
-    /// When the grant was taken back; nothing where it was not.
+    /// When the grant was taken back; `nil` where it was not.
     public var revokedAt: Date?
 
     public init(

@@ -44,7 +44,7 @@ extension LedgerSession {
 }
 
 extension Retention {
-    /// Before which moments what was last tried goes; nothing where it stays for ever.
+    /// Before which moments what was last tried goes; `nil` where it stays for ever.
     fileprivate func moments(before now: Date) -> (payloads: Date?, devices: Date?) {
         (payloads.map { now - $0 }, devices.map { now - $0 })
     }

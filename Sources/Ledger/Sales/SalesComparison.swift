@@ -23,7 +23,7 @@ public enum SalesDays: Sendable {
 }
 
 extension LedgerSession {
-    /// The sums over these days; nothing where the sales report of none was read.
+    /// The sums over these days; `nil` where the sales report of none was read.
     public func salesFigures(of days: SalesDays) async throws(LedgerError) -> SalesFigures? {
         try await translating {
             let read = try await connection.only(

@@ -79,7 +79,7 @@ extension LedgerSession {
         }
     }
 
-    /// The checksums of the applied migrations; nothing where there is no table of them.
+    /// The checksums of the applied migrations; `nil` where there is no table of them.
     func appliedMigrations() async throws(LedgerError) -> [Int: String]? {
         try await translating {
             let table = try await connection.only(

@@ -6,9 +6,9 @@ import Reconciliation
 public struct LedgerSettings: Sendable {
     /// As libpq understands it.
     public var database: String
-    /// Seconds that one statement may take; nothing for no limit.
+    /// Seconds that one statement may take; `nil` for no limit.
     public var statementTimeout: TimeInterval?
-    /// The moment that the database's functions take for the present; nothing for the clock's.
+    /// The moment that the database's functions take for the present; `nil` for the clock's.
     public var present: Date?
 
     public init(database: String, statementTimeout: TimeInterval? = nil, present: Date? = nil) {

@@ -4,7 +4,7 @@ public import Reconciliation
 
 /// How far a source was read.
 public struct SourceProgress: Sendable {
-    /// In the words of its own database; nothing where it is to be read from its beginning.
+    /// In the words of its own database; `nil` where it is to be read from its beginning.
     public let watermark: String?
     /// Its files that were taken, as they were then.
     public let files: Set<SourceFile>
@@ -27,7 +27,7 @@ public struct SourceFile: Sendable, Hashable {
 /// What a batch of a source leaves in the ledger beside its rows.
 public struct SourceMark: Sendable {
     public let source: String
-    /// How far the source is read with the batch; nothing where that is not known yet.
+    /// How far the source is read with the batch; `nil` where that is not known yet.
     public var watermark: String?
     /// The file that ends with the batch.
     public var file: SourceFile?
@@ -143,7 +143,7 @@ extension LedgerSession {
 
     /// Writes down how a pull ended, and forgets what was refused long ago: it came under another id, or never will.
     ///
-    /// - Parameter problem: why it did not come to its end; nothing where it did.
+    /// - Parameter problem: why it did not come to its end; `nil` where it did.
     public func endPull(of source: SourceSettings, problem: String?, now: Date) async throws(LedgerError) {
         try await translating {
             _ = try await connection.execute(
@@ -199,7 +199,7 @@ extension LedgerSession {
         }
     }
 
-    /// Up to when the sources with these names have told everything; nothing where one never has.
+    /// Up to when the sources with these names have told everything; `nil` where one never has.
     public func toldUpTo(_ names: [String]) async throws(LedgerError) -> Date? {
         try await translating {
             try await connection.only(

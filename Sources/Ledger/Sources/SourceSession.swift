@@ -15,7 +15,7 @@ public struct SourceError: Error, Sendable, CustomStringConvertible {
 public struct SourcePage: Sendable {
     /// Each row's values in the order of the columns; nothing stands for NULL.
     public let rows: [[String?]]
-    /// The watermark behind which nothing was left; nothing where the source has none.
+    /// The watermark behind which nothing was left; `nil` where the source has none.
     public let watermark: String?
 }
 

@@ -16,7 +16,7 @@ struct Watermark {
         var isTime: Bool { self == .time || self == .timeWithoutZone }
     }
 
-    /// Nothing where the query has none.
+    /// `nil` where the query has none.
     ///
     /// - Throws: `SourceError`, `PostgreSQLError`.
     init?(of query: SourceQuery, among columns: [String], on connection: Connection) async throws {

@@ -69,7 +69,7 @@ struct ChildProgram {
             &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
     }
 
-    /// How the program ended; nothing where it had not after that time. Looked for ever less often, so that a thread
+    /// How the program ended; `nil` where it had not after that time. Looked for ever less often, so that a thread
     /// need not wait for it.
     private static func end(of identifier: pid_t, within limit: Duration, hearing output: Output) async -> Int32? {
         let last = ContinuousClock.now + limit

@@ -7,7 +7,7 @@ public struct MailAddress: Sendable, Equatable {
     /// In ASCII, as every mail server takes it.
     public let address: String
 
-    /// - Returns: nothing where the text is no such address
+    /// - Returns: `nil` where the text is no such address
     public init?(_ text: String) {
         let text = text.trimmingCharacters(in: .whitespaces)
         guard let bracket = text.lastIndex(of: "<"), text.hasSuffix(">") else {
@@ -25,7 +25,7 @@ public struct MailAddress: Sendable, Equatable {
         self.address = address
     }
 
-    /// Addresses with commas between them; nothing where one of them is none, or there is none at all.
+    /// Addresses with commas between them; `nil` where one of them is none, or there is none at all.
     public static func list(_ text: String) -> [MailAddress]? {
         var (pieces, isQuoted) = ([""], false)
         for character in text {

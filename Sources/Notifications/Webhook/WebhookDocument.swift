@@ -35,7 +35,7 @@ struct WebhookDocument: Encodable {
 
     let schemaVersion = 1
     let run: Run
-    /// Nothing where the run failed before it had any.
+    /// `nil` where the run failed before it had any.
     let figures: Figures?
     let report: Report?
 

@@ -28,7 +28,7 @@ extension ReceiptVerdict {
 /// A receipt that Apple, or Apple's signature, says is genuine, and what is in it.
 public struct VerifiedReceipt: Hashable, Sendable {
     public var environment: Environment
-    /// The app that the receipt names; nothing where the answer has none.
+    /// The app that the receipt names; `nil` where the answer has none.
     public var bundleID: BundleID?
     public var transactions: [VerifiedTransaction]
     public var verifiedAt: Date

@@ -5,7 +5,7 @@ public struct SightedTransaction: Hashable, Sendable {
     public let key: TransactionKey
     public let transaction: Transaction
     public let productType: ProductType?
-    /// Why it is not owed; nothing when it is.
+    /// Why it is not owed; `nil` when it is.
     public let exclusion: Exclusion?
     public let foundBundleID: BundleID?
     public let source: Source

@@ -29,7 +29,7 @@ public struct ReportedCase: Hashable, Sendable {
     public var patterns: [Int] = []
     /// The subscription whose periods without access it tells of; the price is theirs together.
     public var subscription: ReportedSubscription?
-    /// When it was first verified, and when last; nothing where that is not known.
+    /// When it was first verified, and when last; `nil` where that is not known.
     public var firstVerifiedAt: Date?
     public var lastVerifiedAt: Date?
     /// When a run first made it a case.

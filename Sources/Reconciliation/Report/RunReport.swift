@@ -2,7 +2,7 @@ public import Foundation
 
 /// What a report says of its run before the lists: everything that stands at the head of the page.
 public struct RunReport: Hashable, Sendable {
-    /// Nothing for a dry run, which leaves no trace.
+    /// `nil` for a dry run, which leaves no trace.
     public var runID: Int64?
     public var isDryRun: Bool { runID == nil }
     public var startedAt: Date
@@ -23,7 +23,7 @@ public struct RunReport: Hashable, Sendable {
     public var history: [RunFigures]
     /// What the run took away because it need not be kept any longer.
     public var purged = Purged()
-    /// What Apple's sales reports of the last thirty days come to; nothing where none was read.
+    /// What Apple's sales reports of the last thirty days come to; `nil` where none was read.
     public var sales: SalesFigures?
     /// How far the trail's chain reached when this run closed its books; `nil` where it did not, as in a dry run.
     public var trail: AuditTrail?

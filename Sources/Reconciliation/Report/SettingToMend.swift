@@ -15,7 +15,7 @@ public struct SettingToMend: Hashable, Sendable {
     /// Receipts that wait for it, and paid transactions that are not looked at.
     public var receipts: Int
     public var transactions: Int
-    /// What Apple says; nothing where it has not been asked.
+    /// What Apple says; `nil` where it has not been asked.
     public var detail: String?
 
     public init(cause: Cause, bundleID: String, receipts: Int, transactions: Int, detail: String? = nil) {

@@ -5,7 +5,7 @@ public struct SourcePull: Hashable, Sendable {
     public var taken: Int
     public var alreadyThere: Int
     public var refused: Int
-    /// Why it did not come to its end; nothing where it did.
+    /// Why it did not come to its end; `nil` where it did.
     public var problem: String?
     /// The first of the rows that could not be taken, in this pull or an earlier one, and are not mended yet.
     public var refusedRows: [RefusedRow]

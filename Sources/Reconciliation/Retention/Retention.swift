@@ -1,6 +1,6 @@
 public import Foundation
 
-/// How long what receipts hold is kept once nothing is open on them; nothing for ever. The ledger's rows stay anyway.
+/// How long what receipts hold is kept once nothing is open on them; `nil` for ever. The ledger's rows stay anyway.
 public struct Retention: Hashable, Sendable {
     /// Seconds since the receipt was last tried.
     public var payloads: TimeInterval?

@@ -2,7 +2,7 @@
 public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertible {
     public let year, month, day: Int
 
-    /// Nothing where the calendar has no such day, or its year has not four digits.
+    /// `nil` where the calendar has no such day, or its year has not four digits.
     public init?(year: Int, month: Int, day: Int) {
         guard (1000...9999).contains(year), (1...12).contains(month),
             (1...Self.length(ofMonth: month, year)).contains(day)

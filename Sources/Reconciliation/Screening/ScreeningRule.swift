@@ -3,7 +3,7 @@ public struct ScreeningSubject: Hashable, Sendable {
     public let transaction: Transaction
     /// The environment that Apple verified the receipt in.
     public let environment: Environment
-    /// The bundle id that the receipt names; nothing where Apple's answer has none.
+    /// The bundle id that the receipt names; `nil` where Apple's answer has none.
     public let foundBundleID: BundleID?
     /// The app that the receipt was handed in for.
     public let app: App
@@ -43,7 +43,7 @@ public struct ScreeningRule: Sendable {
 
 /// Decides where a verified transaction belongs.
 public enum Screening {
-    /// Why the transaction is not owed; nothing when it is.
+    /// Why the transaction is not owed; `nil` when it is.
     public static func exclusion(of subject: ScreeningSubject) -> Exclusion? {
         ScreeningRule.all.first { $0.applies(subject) }?.exclusion
     }

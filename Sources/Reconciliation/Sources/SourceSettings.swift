@@ -35,9 +35,9 @@ public struct SourceQuery: Sendable, Hashable {
     public var conninfo: String
     /// Gives the columns that an import of its kind has.
     public var text: String
-    /// The column that grows with every row that is new or changed; nothing where all is read each night.
+    /// The column that grows with every row that is new or changed; `nil` where all is read each night.
     public var watermark: String?
-    /// How far behind the watermark a pull begins; nothing for what is usual of its type.
+    /// How far behind the watermark a pull begins; `nil` for what is usual of its type.
     public var overlap: Overlap?
     /// Seconds that one statement may take.
     public var statementTimeout: TimeInterval

@@ -111,7 +111,7 @@ public struct KnownReceipt: Hashable, Sendable {
     public let state: State
     /// On how many nights it was tried in vain.
     public let attempts: Int
-    /// What is the matter with it, and what was said in a sentence; nothing where it was not tried yet.
+    /// What is the matter with it, and what was said in a sentence; `nil` where it was not tried yet.
     public let problem: ReceiptProblem?
     public let detail: String?
 

@@ -79,7 +79,7 @@ public struct Owed: Hashable, Sendable {
 
 /// What the black table knows of a transaction: its goods were delivered.
 public struct Delivery: Hashable, Sendable {
-    /// Nothing where the support desk did not say.
+    /// `nil` where the support desk did not say.
     public let userID: String?
     public let orderID: String?
     /// `claim`: by the app's server; `resolved`: by the support desk; or a later word.
@@ -123,7 +123,7 @@ public struct NotOwed: Hashable, Sendable {
 public struct KnownCase: Hashable, Sendable {
     public let assessment: Assessment
     public let openedAt: Date
-    /// How it ended; nothing while it is open.
+    /// How it ended; `nil` while it is open.
     public let closing: Closing?
 
     public struct Closing: Hashable, Sendable {

@@ -19,7 +19,7 @@ public struct Resolution: Hashable, Sendable {
     /// Where the same id is known in several apps or environments: which is meant.
     public var bundleID: BundleID?
     public var environment: Environment?
-    /// To whom it was delivered, and for which order; nothing for the case's only owner.
+    /// To whom it was delivered, and for which order; `nil` for the case's only owner.
     public var userID: String?
     /// Whether it is right that nobody has heard of that user before.
     public var isUnknownUser = false

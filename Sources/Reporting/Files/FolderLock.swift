@@ -5,7 +5,7 @@ import Glibc
 final class FolderLock {
     private let descriptor: Int32
 
-    /// Takes the lock; nothing where the folder can't be locked, or another holds the lock and it is not waited for.
+    /// Takes the lock; `nil` where the folder can't be locked, or another holds the lock and it is not waited for.
     init?(_ path: String, isWaiting: Bool = false) {
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

@@ -43,7 +43,7 @@ struct ReportFigures: Codable, Equatable {
 
     func json() throws -> String { try String(json: self) + "\n" }
 
-    /// What the report in that folder tells of itself; nothing where it tells none, since it is older than the list
+    /// What the report in that folder tells of itself; `nil` where it tells none, since it is older than the list
     /// or no report at all.
     static func read(_ folder: String) -> ReportFigures? {
         guard let data = FileManager.default.contents(atPath: "\(folder)/\(fileName)") else { return nil }

@@ -92,7 +92,7 @@ struct BERReader {
 
     private struct Header {
         let tag: UInt8
-        /// Nothing for an indefinite length.
+        /// `nil` for an indefinite length.
         let length: Int?
         let end: Int
     }

@@ -25,7 +25,7 @@ struct ReceiptAttribute {
         }
     }
 
-    /// The value as an integer; nothing if it has no octets.
+    /// The value as an integer; `nil` if it has no octets.
     mutating func integer() throws(BERError) -> Int64? {
         if value.isAtEnd { return nil }
         let integer = try value.integer()
@@ -33,7 +33,7 @@ struct ReceiptAttribute {
         return integer
     }
 
-    /// The value as text; nothing if it has no octets.
+    /// The value as text; `nil` if it has no octets.
     mutating func text() throws(BERError) -> String? {
         if value.isAtEnd { return nil }
         let text = try value.text()
@@ -41,7 +41,7 @@ struct ReceiptAttribute {
         return text
     }
 
-    /// The value as a date; nothing if it has no octets or is an empty string.
+    /// The value as a date; `nil` if it has no octets or is an empty string.
     mutating func date() throws(BERError) -> Date? {
         if value.isAtEnd { return nil }
         let date = try value.date()

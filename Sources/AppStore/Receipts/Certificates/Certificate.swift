@@ -38,7 +38,7 @@ final class Certificate: Sendable {
         validity = from..<until
     }
 
-    /// Shares a certificate that another owner has; nothing where it can't be read.
+    /// Shares a certificate that another owner has; `nil` where it can't be read.
     convenience init?(retaining handle: OpaquePointer) {
         X509_up_ref(handle)
         try? self.init(taking: handle)
@@ -54,7 +54,7 @@ final class Certificate: Sendable {
     /// The common name of who signed it, or else the whole of its name.
     var issuerName: String { Self.commonName(X509_get_issuer_name(handle)) }
 
-    /// The public key, which lives as long as this certificate; nothing where OpenSSL doesn't know its kind.
+    /// The public key, which lives as long as this certificate; `nil` where OpenSSL doesn't know its kind.
     var publicKey: OpaquePointer? {
         X509_get0_pubkey(handle)
     }

@@ -24,7 +24,7 @@ public struct TrustRoots: Sendable {
         return TrustRoots(certificates + [try Certificate(der: bytes)])
     }
 
-    /// The certificates of a text in PEM form; nothing if it holds none.
+    /// The certificates of a text in PEM form; `nil` if it holds none.
     private static func pemCertificates(_ bytes: [UInt8]) throws(MalformedCertificate) -> [Certificate]? {
         let text = String(decoding: bytes, as: UTF8.self)
         let parts = text.components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst()

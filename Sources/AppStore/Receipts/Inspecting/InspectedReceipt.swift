@@ -17,7 +17,7 @@ public struct InspectedReceipt: Sendable {
     /// When the proof was made, as far as it says so.
     public var signedAt: Date?
     public var bundleID: String?
-    /// Nothing where nobody knows.
+    /// `nil` where nobody knows.
     public var environment: String?
     public var applicationVersion: String?
     public var transactions: [AppStoreTransaction] = []

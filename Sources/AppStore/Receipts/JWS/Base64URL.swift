@@ -12,7 +12,7 @@ enum Base64URL {
         return values
     }()
 
-    /// The bytes that the text spells; nothing if a character is none of the alphabet's, if the length can't be, or if
+    /// The bytes that the text spells; `nil` if a character is none of the alphabet's, if the length can't be, or if
     /// bits are set that belong to no byte.
     static func decode(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }

@@ -27,7 +27,7 @@ enum ES256 {
             && EVP_DigestVerify(context, der, der.count, message.baseAddress, message.count) == 1
     }
 
-    /// The private key's signature over the message; nothing if OpenSSL refuses the key.
+    /// The private key's signature over the message; `nil` if OpenSSL refuses the key.
     static func sign(_ message: [UInt8], with key: OpaquePointer) -> [UInt8]? {
         defer { ERR_clear_error() }
         guard let context = EVP_MD_CTX_new() else { return nil }

@@ -47,7 +47,7 @@ struct TransactionReceiptSignature {
     let signature: [UInt8]
     let certificate: [UInt8]
 
-    /// Nothing where the octets are not exactly that.
+    /// `nil` where the octets are not exactly that.
     init?(_ blob: [UInt8]) {
         guard let version = blob.first, version == 2 || version == 3 else { return nil }
         let length = version == 2 ? 128 : 256

@@ -24,7 +24,7 @@ struct AnswerBody {
         renewals = Self.renewals(in: body)
     }
 
-    /// What a genuine answer says of the receipt; nothing if it holds none. `endpoint` is the environment of the
+    /// What a genuine answer says of the receipt; `nil` if it holds none. `endpoint` is the environment of the
     /// endpoint that answered.
     func answer(endpoint: String) -> VerifiedReceiptAnswer? {
         guard let receipt else { return nil }

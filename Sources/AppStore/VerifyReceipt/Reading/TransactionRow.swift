@@ -21,7 +21,7 @@ struct TransactionRow {
     var offerCodeRefName: String?
     var subscriptionGroupID: String?
 
-    /// - Parameter row: nothing for what is not an object: a row without a single field, which `transaction` refuses.
+    /// - Parameter row: `nil` for what is not an object: a row without a single field, which `transaction` refuses.
     init(_ row: JSONObject?) {
         transactionID = row?.text("transaction_id")
         originalTransactionID = row?.text("original_transaction_id")

@@ -83,7 +83,7 @@ struct AttributeSet {
         return try reader.integer()
     }
 
-    /// Nothing where the text is empty.
+    /// `nil` where the text is empty.
     func date(_ type: Int64) throws(DERReader.Malformed) -> Date? {
         var reader = DERReader(try raw(type))
         let text = try reader.text(V_ASN1_IA5STRING)

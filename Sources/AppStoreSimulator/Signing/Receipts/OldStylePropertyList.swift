@@ -22,7 +22,7 @@ struct OldStylePropertyList {
         "\"\(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""))\""
     }
 
-    /// Reads what `text` writes; nothing where it is anything else.
+    /// Reads what `text` writes; `nil` where it is anything else.
     init?(text: some StringProtocol) {
         var rest = Substring(text)
         func skip(_ character: Character) -> Bool {

@@ -11,7 +11,7 @@ struct WebhookSection {
     var attempts = 5
     var certificateAuthorities: String?
 
-    /// - Returns: nothing where secrets are left alone, for then nobody is told
+    /// - Returns: `nil` where secrets are left alone, for then nobody is told
     func settings() throws(NotificationSections.Incomplete) -> WebhookSettings? {
         guard let url, let secret else {
             let missing = [url == nil ? "url" : nil, secret == nil ? "secret_file" : nil].compactMap(\.self)

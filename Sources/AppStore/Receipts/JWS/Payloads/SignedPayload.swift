@@ -2,21 +2,21 @@ import Foundation
 
 /// What Apple signs in a JWS, with the claims that decide whether it is accepted.
 protocol SignedPayload: Sendable {
-    /// Nothing where a part without which it means nothing is none of Apple's.
+    /// `nil` where a part without which it means nothing is none of Apple's.
     init?(_ payload: JSONObject)
 
     /// When Apple signed it: the time at which its certificates must be valid.
     var signedDate: Date? { get }
     /// The environment, as sent.
     var environment: String? { get }
-    /// The claims about the app; nothing for a payload that has none.
+    /// The claims about the app; `nil` for a payload that has none.
     var app: AppClaims? { get }
 }
 
 /// For which app a payload says that it is.
 struct AppClaims: Sendable, Hashable {
     var bundleID: String?
-    /// Nothing for a payload that never says it.
+    /// `nil` for a payload that never says it.
     var appAppleID: AppAppleID?
 
     enum AppAppleID: Sendable, Hashable {
