@@ -6,7 +6,7 @@ struct Performance {
     let scenario: Scenario
     let options: Options
 
-    /// Plays it and prints its line. Gives 1 where anything broke, else 0.
+    /// Plays it and prints its line. Gives 1 where anything broke, otherwise 0.
     func perform() async throws -> Int {
         let start = ContinuousClock.now
         let points = options.point.map { [$0] } ?? Array(1...max(1, scenario.points))

@@ -37,7 +37,7 @@ struct BatchSource {
         return batch
     }
 
-    /// The buckets in hand, else the next that this worker comes to own. A dry run writes nothing and owns none.
+    /// The buckets in hand, otherwise the next that this worker comes to own. A dry run writes nothing and owns none.
     private mutating func current(_ session: LedgerSession) async throws(LedgerError) -> [Int] {
         while buckets.isEmpty {
             let candidates = night.takeBuckets()

@@ -11,7 +11,7 @@ struct FindingsStage {
 
     /// Hands over everything.
     ///
-    /// - Throws: what the receiver throws, as it threw it; else `LedgerError`.
+    /// - Throws: what the receiver throws, as it threw it; otherwise `LedgerError`.
     func hand(_ head: RunReport, to findings: inout some FindingsReceiver) async throws {
         try findings.begin(head)
         checkpoint(.reportBegun)

@@ -65,7 +65,7 @@ struct Screener: Sendable {
             id: transaction.originalID, bundleID: app.bundleID, environment: receipt.environment)
     }
 
-    /// Apple's word, else the table of products, else what an expiry tells.
+    /// Apple's word, otherwise the table of products, otherwise what an expiry tells.
     private func type(of transaction: Transaction, in app: App) -> ProductType? {
         transaction.productType ?? catalogue.type(of: transaction.productID, in: app.bundleID)
             ?? (transaction.expiresAt == nil ? nil : .autoRenewable)

@@ -2,7 +2,7 @@ import Foundation
 
 /// What a client said of its device.
 enum Device {
-    /// The fields that everyone sends, else the JSON as it is; cut, since a client may send anything.
+    /// The fields that everyone sends, otherwise the JSON as it is; cut, since a client may send anything.
     static func text(_ json: String?) -> String {
         guard let json else { return "" }
         guard let object = try? JSONDecoder().decode([String: Field].self, from: Data(json.utf8)) else {

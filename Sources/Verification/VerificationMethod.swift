@@ -1,6 +1,6 @@
 /// By what an app's receipts are verified; the key `verification` of its section.
 public enum VerificationMethod: String, Sendable, CaseIterable {
-    /// The App Store Server API where the app has a key for it, else `verifyReceipt`.
+    /// The App Store Server API where the app has a key for it, otherwise `verifyReceipt`.
     case auto
     /// The App Store Server API alone.
     case serverAPI = "server-api"

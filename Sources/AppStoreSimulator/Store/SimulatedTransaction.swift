@@ -45,7 +45,7 @@ public struct SimulatedTransaction: Hashable, Sendable {
     /// Only signed transactions tell it.
     public var price: Price?
 
-    /// - Parameter productType: an auto-renewable if it expires, else a consumable, where it isn't said.
+    /// - Parameter productType: an auto-renewable if it expires, otherwise a consumable, where it isn't said.
     public init(
         id: String, originalID: String? = nil, productID: String, productType: ProductType? = nil, quantity: Int = 1,
         purchasedAt: Date, originalPurchasedAt: Date? = nil, expiresAt: Date? = nil, isTrial: Bool = false,

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Since when each app of a world lets the job see what it delivers of each product type, as the world knows it: by its
-/// configuration, else from its first word on.
+/// configuration, otherwise from its first word on.
 struct Fates {
     private struct Kind: Hashable {
         let bundleID: String

@@ -2,7 +2,7 @@ import Foundation
 
 /// The ways in which a purchase is lost, for good or for some days.
 extension Life {
-    /// S01: what comes later on this phone brings it, else a launch some days later, else nothing.
+    /// S01: what comes later on this phone brings it, otherwise a launch some days later, otherwise nothing.
     mutating func planNoCallback(by user: String, at moment: Date) {
         _ = ordered(.noCallback, by: user, at: moment)
         if sibling != nil || random.happens(0.6) { planReturn(of: user, after: moment) }

@@ -63,7 +63,7 @@ enum Reports {
         try await stage.compare()
     }
 
-    /// A disk of its own for the reports, where that can be had; else a file stands in their place.
+    /// A disk of its own for the reports, where that can be had; otherwise a file stands in their place.
     private static func withSmallDisk(
         _ stage: Stage, size: String, options: String = "", _ body: () async throws -> Void
     ) async throws {

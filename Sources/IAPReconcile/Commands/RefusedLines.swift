@@ -4,7 +4,7 @@ import NightlyRun
 import Reconciliation
 import Reporting
 
-/// The account of lines that were not taken: a CSV file where one is named, else the first of them in the log.
+/// The account of lines that were not taken: a CSV file where one is named, otherwise the first of them in the log.
 struct RefusedLines {
     private let file: String?
     private let handle: FileHandle?

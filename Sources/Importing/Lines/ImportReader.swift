@@ -9,7 +9,7 @@ public enum ImportFormat: String, CaseIterable, Sendable {
     /// A JSON object a line.
     case jsonl
 
-    /// As the file's name ends, else as it begins.
+    /// As the file's name ends, otherwise as it begins.
     init(file: String, firstByte: UInt8?) {
         self =
             switch URL(filePath: file).pathExtension.lowercased() {

@@ -3,8 +3,8 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// What the latest purchases of each app with many cases have in common. Costs nothing where there are few; else it
-    /// takes time with the number of open cases, and of deliveries in their time, up to a limit.
+    /// What the latest purchases of each app with many cases have in common. Costs nothing where there are few;
+    /// otherwise it takes time with the number of open cases, and of deliveries in their time, up to a limit.
     public func patternFacts(now: Date) async throws(LedgerError) -> [PatternFacts] {
         try await translating {
             let crowds = try await crowdsOfCases(since: now - Crowd.age)

@@ -35,7 +35,7 @@ extension LedgerSession {
 extension LedgerSession {
     /// The products without a price, those that were bought most first.
     ///
-    /// - Parameter isOwedOnly: of what is white; else of all that was ever bought.
+    /// - Parameter isOwedOnly: of what is white; otherwise of all that was ever bought.
     public func unpricedProducts(isOwedOnly: Bool) async throws(LedgerError) -> [UnpricedProduct] {
         // By the index of what is white: what is black may be ten million.
         let wanted: SQL = isOwedOnly ? "bought.place = 'white'" : "true"

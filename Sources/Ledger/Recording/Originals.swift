@@ -20,7 +20,7 @@ public struct KnownOriginals: Sendable {
     var white: [Original: Set<TransactionID>] = [:]
 
     /// Whether a purchase is known under another id than this one. Of several that wait, one stands for all: the
-    /// original if it waits, else the one with the lowest id. `presented` are those of the batch in hand.
+    /// original if it waits, otherwise the one with the lowest id. `presented` are those of the batch in hand.
     public func isKnown(_ original: Original, besides id: TransactionID, presented: Set<TransactionID>) -> Bool {
         if let delivered = delivered[original], delivered.contains(where: { $0 != id }) { return true }
         let waiting = white[original] ?? presented

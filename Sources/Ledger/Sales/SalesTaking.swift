@@ -31,7 +31,7 @@ private struct SalesTaking {
         return SalesOutcome(days: try await days(), unknownApps: try await unknownApps())
     }
 
-    /// By the app's SKU where the configuration says it, else by the product, where one app alone lists it.
+    /// By the app's SKU where the configuration says it, otherwise by the product, where one app alone lists it.
     private func nameApps() async throws {
         let apps = staged.apps.sorted { $0.key < $1.key }
         try await connection.execute(

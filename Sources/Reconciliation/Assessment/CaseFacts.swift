@@ -114,7 +114,7 @@ public struct Sighting: Hashable, Sendable, Codable {
     public let orderID: String?
     /// Whether the receipt was uploaded for this very transaction; false when it only rode along.
     public let isNamed: Bool
-    /// Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.
+    /// Whether the receipt holds it; otherwise Apple told it of the customer who is known by the receipt.
     public let isInReceipt: Bool
     /// When the receipt was first uploaded.
     public let uploadedAt: Date

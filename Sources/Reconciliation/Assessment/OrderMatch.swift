@@ -11,8 +11,8 @@ enum OrderMatch: Hashable {
     /// an hour late.
     private static let slack: TimeInterval = 2 * 3600
 
-    /// By the token that the client set when it was paid; else by the order that came with a receipt for this very
-    /// transaction; else by user, product and time. An order that another transaction pays for is out of question.
+    /// By the token that the client set when it was paid; otherwise by the order that came with a receipt for this very
+    /// transaction; otherwise by user, product and time. An order that another transaction pays for is out of question.
     init(of facts: CaseFacts, users: [String], isTaken: (String) -> Bool) {
         let free = facts.orders.filter { !isTaken($0.id) }
         let named = facts.namedOrderIDs + facts.claims.compactMap(\.orderID)

@@ -27,8 +27,8 @@ public struct Connections: Hashable, Sendable {
 }
 
 extension App {
-    /// What is expected of the app's server: by its configuration, else by what it has done so far. An app that never
-    /// delivered anything of a type is not connected for it, and none of that is called lost.
+    /// What is expected of the app's server: by its configuration, otherwise by what it has done so far. An app that
+    /// never delivered anything of a type is not connected for it, and none of that is called lost.
     public func expectedDeliveries(_ connections: Connections) -> [ExpectedDelivery] {
         (ProductType.allCases.map(Optional.some) + [nil]).map { type in
             // What nobody knows the type of is mostly consumable.

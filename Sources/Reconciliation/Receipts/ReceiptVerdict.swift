@@ -53,7 +53,7 @@ public struct VerifiedReceipt: Hashable, Sendable {
 public struct VerifiedTransaction: Hashable, Sendable {
     public var transaction: Transaction
     public var source: Source
-    /// Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.
+    /// Whether the receipt holds it; otherwise Apple told it of the customer who is known by the receipt.
     public var isInReceipt: Bool
 
     public init(_ transaction: Transaction, source: Source, isInReceipt: Bool = true) {

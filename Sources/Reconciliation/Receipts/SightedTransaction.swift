@@ -14,7 +14,7 @@ public struct SightedTransaction: Hashable, Sendable {
     public let userID: String?
     public let orderID: String?
     public let isNamed: Bool
-    /// Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.
+    /// Whether the receipt holds it; otherwise Apple told it of the customer who is known by the receipt.
     public let isInReceipt: Bool
     public let uploadedAt: Date
 

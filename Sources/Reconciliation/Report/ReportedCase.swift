@@ -10,7 +10,7 @@ public struct ReportedCase: Hashable, Sendable {
     public var productType: ProductType?
     public var quantity: Int
     public var purchasedAt: Date
-    /// What was paid: Apple's price where it told one, else the list price times the quantity.
+    /// What was paid: Apple's price where it told one, otherwise the list price times the quantity.
     public var price: Money?
     public var isListPrice: Bool
     /// The order ids that came with receipts uploaded for this transaction.

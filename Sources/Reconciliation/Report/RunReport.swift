@@ -7,7 +7,7 @@ public struct RunReport: Hashable, Sendable {
     public var isDryRun: Bool { runID == nil }
     public var startedAt: Date
     public var finishedAt: Date
-    /// The moment that the run took for the present (`--now`, else when it started). Ages count from here.
+    /// The moment that the run took for the present (`--now`, otherwise when it started). Ages count from here.
     public var now: Date
     /// In which support staff read times, beside UTC.
     public var timeZone: TimeZone

@@ -28,7 +28,7 @@ public struct SourcePull: Hashable, Sendable {
 
 /// A row of a source that could not be taken.
 public struct RefusedRow: Hashable, Sendable {
-    /// By which the company knows it: its id, else where it stands.
+    /// By which the company knows it: its id, otherwise where it stands.
     public let id: String
     /// In a word, such as `bad_value`.
     public let reason: String

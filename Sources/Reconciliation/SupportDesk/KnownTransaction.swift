@@ -9,7 +9,7 @@ public struct KnownTransaction: Hashable, Sendable {
     public let productType: ProductType?
     public let quantity: Int
     public let purchasedAt: Date
-    /// What was paid: Apple's price where it told one, else the list price times the quantity.
+    /// What was paid: Apple's price where it told one, otherwise the list price times the quantity.
     public let price: Money?
     public let isListPrice: Bool
     public let source: Source
