@@ -22,7 +22,7 @@ import Testing
             }
             #expect(run.report.outcome == .complete)
             #expect(run.report.receipts.left == 0)
-            #expect(try await difference(stage.ledger(), undisturbed) == [])
+            expectSame(try await stage.ledger(), undisturbed)
         }
     }
 
@@ -44,7 +44,7 @@ import Testing
             }
             #expect(run.report.outcome == .complete)
             #expect(run.report.receipts.left == 0)
-            #expect(try await difference(stage.ledger(), undisturbed) == [])
+            expectSame(try await stage.ledger(), undisturbed)
         }
     }
 
@@ -115,7 +115,7 @@ import Testing
             let second = try await stage.run()
             #expect(second.report.outcome == .complete)
             #expect(second.report.receipts.due == first.report.receipts.left)
-            #expect(try await difference(stage.ledger(), undisturbed) == [])
+            expectSame(try await stage.ledger(), undisturbed)
         }
     }
 }

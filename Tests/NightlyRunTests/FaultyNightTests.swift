@@ -42,7 +42,7 @@ import Testing
             expected["iap.cases"] = nil
             ledger["iap.black"] = ledger["iap.black"]?.map(Self.withoutMomentOfGrant)
             expected["iap.black"] = expected["iap.black"]?.map(Self.withoutMomentOfGrant)
-            #expect(difference(ledger, expected) == [])
+            expectSame(ledger, expected)
             #expect(stage.lost.isSubset(of: second.findings.toldIDs))
             #expect(try await violations(stage.database) == [])
         }
@@ -73,7 +73,7 @@ import Testing
             var ledger = try await stage.ledger()
             // What the app's server admitted itself needs no word of Apple's to become a case.
             ledger["iap.cases"] = untouched["iap.cases"]
-            #expect(difference(ledger, untouched) == [])
+            expectSame(ledger, untouched)
             let runs = try await stage.rows(of: "iap.runs")
             #expect(runs.count == 1)
             #expect(runs.first?.contains(#""exit_code": 69"#) == true)
@@ -82,7 +82,7 @@ import Testing
             try await stage.makeDue(isSigned, at: Stage.now)
             let second = try await stage.withWellStore { try await $0.run() }
             #expect(second.report.outcome == .complete)
-            #expect(try await difference(stage.ledger(), undisturbed) == [])
+            expectSame(try await stage.ledger(), undisturbed)
         }
     }
 
@@ -102,7 +102,7 @@ import Testing
 
             let second = try await stage.withWellStore { try await $0.run() }
             #expect(second.report.outcome == .complete)
-            #expect(try await difference(stage.ledger(), undisturbed) == [])
+            expectSame(try await stage.ledger(), undisturbed)
         }
     }
 

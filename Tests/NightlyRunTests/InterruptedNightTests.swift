@@ -23,7 +23,7 @@ import Testing
             let second = try await stage.run()
             #expect(second.report.outcome == .complete)
             #expect(second.report.receipts.due == first.report.receipts.left)
-            #expect(try await difference(stage.ledger(), undisturbed) == [])
+            expectSame(try await stage.ledger(), undisturbed)
         }
     }
 
@@ -62,7 +62,7 @@ import Testing
             let reports = try await [one.report, other.report]
             let verified = reports.map(\.receipts.verified)
             for report in reports { #expect(report.totals.imbalances == []) }
-            #expect(try await difference(stage.ledger(), undisturbed) == [])
+            expectSame(try await stage.ledger(), undisturbed)
             let whole = try await withStage { try await $0.run().report.receipts.verified }
             #expect(verified.reduce(0, +) == whole)
         }

@@ -85,11 +85,14 @@ struct Stage {
     }
 }
 
-/// The rows that only one of two ledgers has, each with its table: none when they are the same.
-func difference(_ ledger: [String: [String]], _ other: [String: [String]]) -> [String] {
-    Set(ledger.keys).union(other.keys).sorted().flatMap { table in
+/// Expects of two ledgers that neither has a row that the other has not.
+func expectSame(
+    _ ledger: [String: [String]], _ other: [String: [String]], sourceLocation: SourceLocation = #_sourceLocation
+) {
+    let differences = Set(ledger.keys).union(other.keys).sorted().flatMap { table in
         Set(ledger[table] ?? []).symmetricDifference(other[table] ?? []).map { "\(table): \($0)" }.sorted()
     }
+    #expect(differences == [], sourceLocation: sourceLocation)
 }
 
 /// What an undisturbed night leaves of the ledger.

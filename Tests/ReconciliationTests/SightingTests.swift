@@ -4,10 +4,12 @@ import Testing
 
 @Suite struct SightingTests {
     private func sighted(
-        _ id: String = "1", refunded: Bool = false, source: Source = .verifyReceipt, at seconds: TimeInterval = 0
+        _ id: String = "1", refunded: Bool = false, source: Source = .verifyReceipt, at seconds: TimeInterval = 0,
+        _ change: (inout Transaction) throws -> Void = { _ in }
     ) throws -> SightedTransaction {
         var transaction = try Sample.transaction(id)
         transaction.refundedAt = refunded ? Sample.noon : nil
+        try change(&transaction)
         return SightedTransaction(
             subject: try Sample.subject(transaction), receipt: Sample.receipt(), source: source,
             verifiedAt: Sample.noon + seconds)
@@ -18,18 +20,36 @@ import Testing
             try sighted(source: .serverAPI, at: 60), try sighted(refunded: true, source: .local),
             try sighted(source: .serverAPI, at: 120),
         ]
-        #expect(sightings.bestSightings() == [1])
+        #expect(sightings.heard() == [sightings[1]])
     }
 
     @Test func prefersTheBetterSourceThenTheLaterWord() throws {
-        #expect(
-            [try sighted(source: .local, at: 60), try sighted(source: .verifyReceipt)].bestSightings() == [1])
-        #expect([try sighted(at: 60), try sighted(at: 0)].bestSightings() == [0])
+        let bySource = [try sighted(source: .local, at: 60), try sighted(source: .verifyReceipt)]
+        #expect(bySource.heard() == [bySource[1]])
+        let byTime = [try sighted(at: 60), try sighted(at: 0)]
+        #expect(byTime.heard() == [byTime[0]])
     }
 
-    @Test func keepsOneOfEachTransaction() throws {
-        let sightings = try ["1", "2", "1", "3", "2"].map { try sighted($0) }
-        #expect(sightings.bestSightings() == [0, 1, 3])
+    @Test func hearsOneOfEachTransactionInTheOrderOfTheirKeys() throws {
+        let sightings = try ["3", "2", "1", "3", "2"].map { try sighted($0) }
+        #expect(sightings.heard() == [sightings[2], sightings[1], sightings[0]])
+    }
+
+    /// As the ledger does where it hears of one after the other: what is booked must not hang on who shares a batch.
+    @Test(arguments: [true, false])
+    func whatOnlyAPoorerSourceTellsIsKept(isPoorerFirst: Bool) throws {
+        let poorer = try sighted(source: .local) {
+            $0.price = Money(milliunits: 4_990, currency: try #require(CurrencyCode("TRY")))
+            $0.storefront = "TUR"
+            $0.appAccountToken = "7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b"
+            $0.quantity = 9
+        }
+        let better = try sighted(source: .verifyReceipt, at: 60) { $0.webOrderLineItemID = "42" }
+        let heard = try #require((isPoorerFirst ? [poorer, better] : [better, poorer]).heard().first)
+        #expect(heard.source == .verifyReceipt && heard.transaction.quantity == better.transaction.quantity)
+        #expect(heard.transaction.price == poorer.transaction.price && heard.transaction.storefront == "TUR")
+        #expect(heard.transaction.appAccountToken == poorer.transaction.appAccountToken)
+        #expect(heard.transaction.webOrderLineItemID == "42")
     }
 
     @Test func ordersSourcesFromThePoorestToTheBest() {

@@ -35,6 +35,8 @@ extension Life {
     /// S18: delivered once, and restored on a new device under another transaction id.
     mutating func planRestored(by user: String, at moment: Date) {
         guard !events.purchases.contains(where: { $0.transaction.productType == .nonConsumable }) else { return }
+        // Of two ids that nobody claims, the one that is recorded first stays white: no ledger could be foretold.
+        guard isTold(.nonConsumable, at: moment) else { return planOrdinary(by: user, at: moment) }
         let number = lasting(.restored, by: user, at: moment)
         deliver(number, orderFirst(catalog.nonConsumable, number, by: user, at: moment), by: user, at: moment + 3)
         let later = moment + seconds(50_000...6 * 86_400)

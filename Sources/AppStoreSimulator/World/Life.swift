@@ -252,7 +252,7 @@ struct Life {
     }
 
     /// Whether the app's server tells the job what it delivers of a type.
-    private func isTold(_ type: SimulatedTransaction.ProductType, at moment: Date) -> Bool {
+    func isTold(_ type: SimulatedTransaction.ProductType, at moment: Date) -> Bool {
         moment >= app.connectedAt(settings) && !app.untold.contains(type)
     }
 

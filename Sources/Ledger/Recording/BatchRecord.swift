@@ -8,9 +8,8 @@ public struct BatchRecord: Sendable {
     public let now: Date
     public let sightings: [SightedTransaction]
     public let receipts: [TriedReceipt]
-    /// Of each transaction, which of the sightings tells the most of it; in the order of their keys, in which rows are
-    /// locked.
-    let best: [Int]
+    /// What the sightings together tell of each transaction.
+    let heard: [SightedTransaction]
 
     public init(
         runID: Int64, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt]
@@ -19,7 +18,7 @@ public struct BatchRecord: Sendable {
         self.now = now
         self.sightings = sightings
         self.receipts = receipts
-        self.best = sightings.bestSightings().sorted { sightings[$0].key < sightings[$1].key }
+        heard = sightings.heard()
     }
 
     /// A night lasts twenty hours: a cron job that starts somewhat early still finds last night's receipts due.

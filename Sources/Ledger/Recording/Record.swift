@@ -36,7 +36,7 @@ extension LedgerSession {
                 SELECT newly_white, already_white, already_black, excluded, watched, held, locked
                 FROM iap.record(\(record.runID), \(record.now))
                 """),
-            staged: record.best.count)
+            staged: record.heard.count)
     }
 }
 

@@ -36,19 +36,19 @@ extension LedgerSession {
     /// Copies the batch into the session's staging tables.
     func stage(_ record: BatchRecord) async throws {
         var numbers: [TransactionKey: Int32] = [:]
-        for (number, index) in record.best.enumerated() {
-            numbers[record.sightings[index].key] = Int32(truncatingIfNeeded: number)
+        for (number, heard) in record.heard.enumerated() {
+            numbers[heard.key] = Int32(truncatingIfNeeded: number)
         }
-        let heard = try await connection.copyIn(into: Staging.heard, rows: record.best.enumerated()) { item, row in
-            record.sightings[item.element].append(to: &row)
+        let heard = try await connection.copyIn(into: Staging.heard, rows: record.heard.enumerated()) { item, row in
+            item.element.append(to: &row)
             row.append(Int32(truncatingIfNeeded: item.offset))
         }
         let seen = try await connection.copyIn(into: Staging.seen, rows: record.sightings) { sighting, row in
             row.append(numbers[sighting.key] ?? -1)
             sighting.appendReceipt(to: &row)
         }
-        guard heard == record.best.count, seen == record.sightings.count else {
-            throw LedgerError.failed("staged \(heard) of \(record.best.count) transactions")
+        guard heard == record.heard.count, seen == record.sightings.count else {
+            throw LedgerError.failed("staged \(heard) of \(record.heard.count) transactions")
         }
     }
 }

@@ -3,8 +3,8 @@ public import Foundation
 /// A screened transaction as one receipt showed it: what the Ledger stages.
 public struct SightedTransaction: Hashable, Sendable {
     public let key: TransactionKey
-    public let transaction: Transaction
-    public let productType: ProductType?
+    public private(set) var transaction: Transaction
+    public private(set) var productType: ProductType?
     /// Why it is not owed; `nil` when it is.
     public let exclusion: Exclusion?
     public let foundBundleID: BundleID?
@@ -46,17 +46,37 @@ public struct SightedTransaction: Hashable, Sendable {
         if source != other.source { return source > other.source }
         return verifiedAt > other.verifiedAt
     }
+
+    /// Takes over what only the other one says, as the ledger does where it hears of one after the other: `verifyReceipt`
+    /// tells no price, and a signed transaction in the same batch does.
+    mutating func fillIn(from other: SightedTransaction) {
+        productType = productType ?? other.productType
+        transaction.expiresAt = transaction.expiresAt ?? other.transaction.expiresAt
+        transaction.originalPurchasedAt = transaction.originalPurchasedAt ?? other.transaction.originalPurchasedAt
+        transaction.webOrderLineItemID = transaction.webOrderLineItemID ?? other.transaction.webOrderLineItemID
+        transaction.appAccountToken = transaction.appAccountToken ?? other.transaction.appAccountToken
+        transaction.storefront = transaction.storefront ?? other.transaction.storefront
+        transaction.price = transaction.price ?? other.transaction.price
+    }
 }
 
 extension [SightedTransaction] {
-    /// For each transaction, the index of the sighting that tells the most of it.
-    public func bestSightings() -> Set<Int> {
-        var best: [TransactionKey: Int] = [:]
+    /// What is heard of each transaction: the sighting that tells the most of it, with what only others tell; in the
+    /// order of their keys, in which the ledger locks rows.
+    public func heard() -> [SightedTransaction] {
+        var best: [TransactionKey: SightedTransaction] = [:]
         best.reserveCapacity(count)
-        for index in indices {
-            if let known = best[self[index].key], !self[index].tellsMore(than: self[known]) { continue }
-            best[self[index].key] = index
+        var others: [SightedTransaction] = []
+        for sighting in self {
+            guard let known = best[sighting.key] else {
+                best[sighting.key] = sighting
+                continue
+            }
+            let isBetter = sighting.tellsMore(than: known)
+            if isBetter { best[sighting.key] = sighting }
+            others.append(isBetter ? known : sighting)
         }
-        return Set(best.values)
+        for other in others.sorted(by: { $0.tellsMore(than: $1) }) { best[other.key]?.fillIn(from: other) }
+        return best.values.sorted { $0.key < $1.key }
     }
 }

@@ -102,6 +102,29 @@ import Testing
         }
     }
 
+    /// `verifyReceipt` tells no price, and a signed transaction does: what is booked does not hang on whether one batch
+    /// has both.
+    @Test(arguments: [1, 128])
+    func thePriceOfASignedTransactionIsBookedBesideAnAppReceipt(batchSize: Int) async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let bought = play.buy("1000000000000027") {
+                $0.price = SimulatedTransaction.Price(milliunits: 4_990, currency: "TRY")
+            }
+            try await play.upload(play.receipt([bought]), for: bought)
+            try await play.upload(play.receipt([bought], style: .signedTransaction), for: bought)
+            var small = play
+            small.settings.batchSize = batchSize
+            _ = try await small.night()
+            #expect(
+                try await play.count(
+                    """
+                    iap.transactions
+                    WHERE booked_milliunits = 4990 AND booked_currency = 'TRY' AND booked_as = 'apple'
+                        AND source = 'verify_receipt'
+                    """) == 1)
+        }
+    }
+
     @Test func aRefundIsNoticedThroughTheServerAPI() async throws {
         try await withPlay(hasKey: true) { play in
             let bought = play.buy("1000000000000026")
