@@ -52,7 +52,7 @@ struct WorkerPool {
     private func workResiliently() async throws -> LedgerError? {
         let session: LedgerSession
         do {
-            session = try await LedgerSession.connect(ledger, waiting: night.settings.patience)
+            session = try await connect()
         } catch {
             guard case .connectionLost = error else { throw error }
             return error
@@ -70,6 +70,18 @@ struct WorkerPool {
                 guard losses <= mostReconnects else { throw LedgerError.connectionLost(why) }
                 night.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
                 try await session.reconnect(within: night.settings.patience)
+            }
+        }
+    }
+
+    /// A session to work with, also where the database goes away just then: the night is under way.
+    private func connect() async throws(LedgerError) -> LedgerSession {
+        var backoff = DatabaseBackoff(within: night.settings.patience, pause: 1...1)
+        while true {
+            do {
+                return try await LedgerSession.connect(ledger, waiting: night.settings.patience)
+            } catch {
+                guard case .connectionLost = error, await backoff.mayTryAgain() else { throw error }
             }
         }
     }
