@@ -140,8 +140,7 @@ if Context.environment["IAP_FUZZING"] != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "IAPReconcile", "NightlyRun", "Importing", "AppStore", "Reconciliation", "AppStoreSimulator",
-                "CLibFuzzer",
+                "IAPReconcile", "Importing", "AppStore", "Reconciliation", "AppStoreSimulator", "CLibFuzzer",
             ],
             exclude: ["Dictionaries"], swiftSettings: strict,
             // gold fails over the sections in which coverage is counted.

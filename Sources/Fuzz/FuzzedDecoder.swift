@@ -1,4 +1,4 @@
-import NightlyRun
+import Importing
 
 /// A decoder that reads what strangers wrote, with what it must hold to whatever it is given: it may refuse, but not
 /// crash, hang or grow, nor take for genuine what nobody signed.

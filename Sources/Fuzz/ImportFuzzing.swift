@@ -2,8 +2,6 @@
 import Foundation
 import Reconciliation
 
-@testable import NightlyRun
-
 /// Feeds the reader of imported files. An input's first byte says what kind of file it is, the second in pieces of
 /// which size it comes.
 struct ImportFuzzing: Sendable {

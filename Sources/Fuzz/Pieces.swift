@@ -1,8 +1,6 @@
 @testable import Importing
 import Foundation
 
-@testable import NightlyRun
-
 /// Bytes that come in pieces, as a file does.
 final class Pieces: ByteSource {
     private var rest: ArraySlice<UInt8>

@@ -2,8 +2,6 @@
 import Foundation
 import Reconciliation
 
-@testable import NightlyRun
-
 /// Feeds the reader of sales reports, plain or compressed. An input's first byte says in pieces of which size it comes.
 enum SalesFuzzing {
     static func decode(_ bytes: [UInt8]) {
