@@ -14,6 +14,7 @@
 -- Small, joined with everything, rarely written: a copy on every node.
 SELECT create_reference_table('iap.products');
 SELECT create_reference_table('iap.orders');
+SELECT create_reference_table('iap.account_tokens');
 
 -- The inbox: what belongs to one receipt lies together, and so do all receipts of one payload.
 SELECT create_distributed_table('iap.receipts', 'bucket', shard_count => 64);
@@ -24,6 +25,7 @@ SELECT create_distributed_table('iap.transactions', 'transaction_id', shard_coun
 SELECT create_distributed_table('iap.moves', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.sightings', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.claims', 'transaction_id', colocate_with => 'iap.transactions');
+SELECT create_distributed_table('iap.notices', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.delivered_originals', 'original_transaction_id', shard_count => 64);
 SELECT create_distributed_table('iap.delivered_orders', 'order_id', shard_count => 64);
 SELECT create_distributed_table('iap.entitlements', 'original_transaction_id', shard_count => 64);
@@ -32,9 +34,9 @@ SELECT create_distributed_table('iap.entitlements', 'original_transaction_id', s
 SELECT create_distributed_function(oid::regprocedure)
 FROM pg_proc
 WHERE (pronamespace = 'audit'::regnamespace AND proname ~ 'seal$')
-    OR (pronamespace = 'iap'::regnamespace AND proname IN ('position_of', 'is_of_original'));
+    OR (pronamespace = 'iap'::regnamespace AND proname IN ('position_of', 'is_of_original', 'share_of'));
 
 -- These stay on the coordinator:
 --     iap.migrations, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space, iap.sales_reports, iap.sales,
---     iap.connections, iap.sources, iap.source_files, iap.refused_rows, iap.rehearsal, audit.frontier, audit.links,
---     audit.erasures
+--     iap.connections, iap.sources, iap.source_files, iap.refused_rows, iap.rehearsal, iap.hearings,
+--     iap.handed_notices, audit.frontier, audit.links, audit.erasures

@@ -3,7 +3,7 @@
 -- pg_hba.conf know them by their system user.
 --
 --   iap_job      the nightly job
---   iap_app      an app's own server: calls six functions and sees no table
+--   iap_app      an app's own server: calls nine functions and sees no table
 --   iap_support  the support desk: reads all but the payloads of receipts, ends cases, and takes that back
 --   iap_finance  reads the views in schema finance
 --   iap_privacy  erases a person's data on request
@@ -49,27 +49,33 @@ GRANT USAGE ON SCHEMA finance TO iap_finance, iap_job;
 GRANT USAGE ON SCHEMA audit TO iap_job, iap_import;
 
 -- The nightly job. It never deletes from the ledger: a purchase only moves. The inbox belongs to the app's server: the
--- job only writes what became of a receipt. Who holds what up is in PostgreSQL's statistics, which it reads.
+-- job adds what only Apple told, and writes what became of a receipt. Who holds what up is in PostgreSQL's statistics, which it reads.
 GRANT pg_read_all_stats TO iap_job;
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
     iap.journal_lines, iap.delivered_originals, iap.lock_space, iap.entitlements, iap.connections,
-    iap.sources, iap.refused_rows, iap.rehearsal
+    iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens
     TO iap_job;
 GRANT UPDATE (
     state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at, seal)
     ON iap.receipts TO iap_job;
-GRANT INSERT, UPDATE ON iap.transactions, iap.sightings, iap.cases, iap.runs TO iap_job;
+GRANT INSERT, UPDATE ON
+    iap.transactions, iap.sightings, iap.cases, iap.runs, iap.notices, iap.hearings
+    TO iap_job;
+-- What only Apple told goes into the inbox; what an app's server handed on leaves the one of notices.
+GRANT INSERT ON iap.receipts, iap.uploads TO iap_job;
+GRANT UPDATE (problem), DELETE ON iap.handed_notices TO iap_job;
 GRANT INSERT ON iap.moves, iap.events, iap.delivered_originals, iap.connections TO iap_job;
-GRANT USAGE ON SEQUENCE iap.trail TO iap_job;
+GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
     iap.refunded, iap.refund_reversed, iap.corrected, iap.heard, iap.kind_of_move, iap.move, iap.log_moves,
     iap.follow_cases, iap.take_originals, iap.is_news, iap.is_of_original, iap.sightings_of, iap.sight_again,
     iap.note, iap.is_beyond, iap.delivered, iap.type_of, iap.why_not_delivered, iap.is_covered,
     iap.is_late_case, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
-    iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable
+    iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable, iap.share_of,
+    iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;
@@ -81,13 +87,15 @@ GRANT INSERT ON iap.sales TO iap_job;
 
 -- An app's own server.
 GRANT EXECUTE ON FUNCTION
-    iap.submit_receipt, iap.register_order, iap.admit, iap.claim, iap.entitle, iap.revoke_entitlement
+    iap.submit_receipt, iap.submit_notification, iap.register_order, iap.register_user, iap.admit, iap.claim,
+    iap.entitle, iap.revoke_entitlement, iap.delivery_status
     TO iap_app;
 
 -- The support desk. A payload is the customer's proof of purchase, with which others could claim.
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.uploads, iap.transactions, iap.moves, iap.white, iap.black,
-    iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.entitlements
+    iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.entitlements, iap.notices,
+    iap.account_tokens
     TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.is_of_original TO iap_support;
 GRANT SELECT (
@@ -121,7 +129,7 @@ GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
     iap.import_deliveries, iap.present, iap.enter, iap.amount_of, iap.position_of, iap.delivered, iap.excluded,
     iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.type_of,
-    iap.is_of_original, iap.withdraw_restored, iap.note, iap.import_entitlements, iap.revoke_entitlement,
+    iap.is_of_original, iap.refund_shares, iap.withdraw_restored, iap.note, iap.import_entitlements, iap.revoke_entitlement,
     audit.receipt_seal
     TO iap_import;
 GRANT EXECUTE ON FUNCTION
@@ -135,7 +143,7 @@ GRANT EXECUTE ON FUNCTION iap.erase_user TO iap_privacy;
 -- Finance. The functions in a view are called with the rights of who reads it.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA finance TO iap_finance;
-GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond TO iap_finance;
+GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond, iap.share_of TO iap_finance;
 
 -- A session of theirs that opens a transaction and hangs gives its locks back: nobody else's order waits for it.
 DO $$

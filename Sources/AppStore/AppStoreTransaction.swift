@@ -37,6 +37,12 @@ public struct AppStoreTransaction: Sendable, Hashable {
     public var currency: String?
     /// The App Store's country, ISO 3166-1 alpha-3; `verifyReceipt` does not say it.
     public var storefront: String?
+    /// As sent: `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later value.
+    public var revocationType: String?
+    /// The share that was refunded, in milliunits of a percent (0…100,000).
+    public var revocationPercentage: Int?
+    /// Apple's id for the customer's account in this app.
+    public var appTransactionID: String?
 
     public init(
         transactionID: String, originalTransactionID: String? = nil, productID: String, quantity: Int = 1,

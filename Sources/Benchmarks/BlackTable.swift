@@ -88,8 +88,7 @@ enum BlackTable {
         let now = Date()
         let runID = try await session.begin(
             RunStart(
-                asOf: now, startedAt: now, host: "bench", processID: getpid(), programVersion: "bench",
-                receiptsDue: 0))
+                asOf: now, startedAt: now, host: "bench", processID: getpid(), programVersion: "bench"))
         _ = try await session.closeBooks(of: runID)
         try await session.end(runID, as: .complete, at: Date())
     }

@@ -59,8 +59,7 @@ enum RecordStage {
         defer { session.close() }
         return try await session.begin(
             RunStart(
-                asOf: night.now, startedAt: night.now, host: "bench", processID: getpid(), programVersion: "bench",
-                receiptsDue: receipts))
+                asOf: night.now, startedAt: night.now, host: "bench", processID: getpid(), programVersion: "bench"))
     }
 
     /// How many rows recording left in the tables that it writes, and the exclusive or of their hashes, seals included.

@@ -11,6 +11,8 @@ struct Run {
     let startedAt: Date
     let present: Present
     let due: [Int: Int]
+    /// What was new of what Apple tells; `nil` where there is nobody to hear.
+    let heard: NoticeTotals?
     /// How the workers reach the database.
     let ledger: LedgerSettings
 
@@ -21,22 +23,29 @@ struct Run {
         let startedAt = present.clock
         let now = present.moment
         if !options.isDryRun { try await reconsider(job, session, at: now) }
-        let due = try await session.dueReceipts(at: now)
-        let count = min(due.values.reduce(0, +), options.limit ?? .max)
         let runID = try await session.begin(
             RunStart(
                 asOf: now, startedAt: startedAt, host: ProcessInfo.processInfo.hostName,
-                processID: ProcessInfo.processInfo.processIdentifier, programVersion: job.programVersion,
-                receiptsDue: count))
+                processID: ProcessInfo.processInfo.processIdentifier, programVersion: job.programVersion))
         checkpoint(.runBegun)
+        let screener = Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue())
+        let hearing = Hearing(
+            runID: runID, now: now, settings: job.settings, services: services, screener: screener, session: session,
+            stop: stop, log: job.log)
+        let heard = try await stopwatch.time(.hear, items: \.fresh) { () async throws(LedgerError) in
+            try await hearing.hear()
+        }
+        let due = try await session.dueReceipts(at: now)
+        let count = min(due.values.reduce(0, +), options.limit ?? .max)
+        try await session.noteDue(count, of: runID)
         let night = Night(
             runID: runID, now: now, options: options, settings: job.settings,
-            verifier: Verifier(settings: job.settings, services: services, stop: stop, now: now),
-            screener: Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue()),
+            verifier: Verifier(settings: job.settings, services: services, stop: stop, now: now), screener: screener,
             stop: stop, stopwatch: stopwatch, due: count, log: job.log, progress: job.progress)
         job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
         return Run(
             job: job, night: night, session: session, startedAt: startedAt, present: present, due: due,
+            heard: services.canHear(job.settings.apps) || heard.fresh > 0 ? heard : nil,
             ledger: job.ledger(options))
     }
 
@@ -78,6 +87,10 @@ struct Run {
         var leftOut = try await step { try await self.leftOut() }
         let receipts = try await step { try await session.receiptCounts(of: night.runID) }
         let sources = try await step { try await session.sourcePulls(job.settings.sources.map(\.name)) }
+        let hearings = try await step {
+            try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
+        }
+        leftOut.transactions.formUnion(heard?.locked ?? [])
         if night.verifier.isAppleDown {
             try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
         }
@@ -99,7 +112,7 @@ struct Run {
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
-            timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut, sources), receipts: receipts,
+            timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut, sources, hearings), receipts: receipts,
             totals: totals,
             cases: try await step { try await session.caseCounts(runID: night.runID) }, pending: swept.pending,
             stages: night.stopwatch.stages)
@@ -108,6 +121,8 @@ struct Run {
         head.unjudged = swept.unjudged
         head.toMend = try await step { try await session.settingsToMend(job.settings.apps.map(\.app.bundleID)) }
         head.sources = sources
+        head.heard = heard
+        head.hearings = hearings
         head.patterns = Pattern.all(in: try await step { try await session.patternFacts(now: night.now) })
         head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
@@ -179,7 +194,9 @@ struct Run {
         }
     }
 
-    private func outcome(_ receipts: ReceiptCounts, _ leftOut: LeftOut, _ sources: [SourcePull]) -> RunOutcome {
+    private func outcome(
+        _ receipts: ReceiptCounts, _ leftOut: LeftOut, _ sources: [SourcePull], _ hearings: [HearingFigures]
+    ) -> RunOutcome {
         if let reason = night.stop.reason { return .endedEarly(reason) }
         if night.verifier.isAppleDown {
             return .endedEarly("Apple went down; \(receipts.left) receipts wait for the next night")
@@ -193,6 +210,9 @@ struct Run {
         if let why = leftOut.text { return .endedEarly(why) }
         if let source = sources.first(where: { $0.problem != nil }), let problem = source.problem {
             return .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")
+        }
+        if let hearing = hearings.first(where: { $0.problem != nil }), let problem = hearing.problem {
+            return .endedEarly("Apple's notifications of \(hearing.bundleID) could not be read to their end: \(problem)")
         }
         return .complete
     }

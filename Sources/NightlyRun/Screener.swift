@@ -51,6 +51,20 @@ struct Screener: Sendable {
         return sightings
     }
 
+    /// A transaction that Apple told of by itself, as it was when Apple signed it.
+    func screened(
+        _ verified: VerifiedTransaction, signedAt: Date, _ environment: Environment, for app: App
+    ) -> ScreenedTransaction {
+        ScreenedTransaction(
+            subject: ScreeningSubject(
+                transaction: verified.transaction, environment: environment, foundBundleID: app.bundleID, app: app,
+                productType: type(of: verified.transaction, in: app),
+                // Of a known purchase it was asked when that entered, of another it is when the inbox is taken.
+                isOriginalKnown: false),
+            // Apple's own word, and not what a client may have kept for long.
+            source: .serverAPI, verifiedAt: signedAt)
+    }
+
     private func receipts(in verified: [Verifier.Verified]) -> [(App, VerifiedReceipt, PayloadGroup)] {
         verified.compactMap { item in
             guard case .verified(let receipt) = item.verdict, let app = apps[item.group.bundleID] else { return nil }

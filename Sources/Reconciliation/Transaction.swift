@@ -26,6 +26,12 @@ public struct Transaction: Hashable, Sendable {
     public var storefront: String?
     /// The product's type where Apple told it (a signed transaction does, `verifyReceipt` does not).
     public var productType: ProductType?
+    /// Apple's word for the kind of refund, as sent: `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later value.
+    public var revocationType: String?
+    /// The share that was refunded, in milliunits of a percent (0…100,000); `nil` where Apple tells none: then all was.
+    public var revocationPercentage: Int?
+    /// Apple's id for the customer's account in this app. One history has been seen with two: evidence, not proof.
+    public var appTransactionID: String?
 
     public init(
         id: TransactionID, originalID: TransactionID? = nil, productID: ProductID, quantity: Int = 1,

@@ -17,7 +17,7 @@ package struct AppleServices: Sendable {
     /// For each app that has a key, by bundle id.
     package let serverAPI: [BundleID: ServerAPIClient]
     private let roots: TrustRoots
-    private let signed: JWSVerifier
+    let signed: JWSVerifier
 
     /// - Throws: `UnusableSetting` where a key, a certificate or an address can't be used.
     package init(_ apple: AppleSettings, apps: [AppSettings]) throws(UnusableSetting) {
@@ -25,7 +25,7 @@ package struct AppleServices: Sendable {
         let signed = JWSVerifier(roots: roots)
         let connection = try AppStoreConnection(apple)
         var serverAPI: [BundleID: ServerAPIClient] = [:]
-        for app in apps where app.asksServerAPI {
+        for app in apps {
             guard let access = app.serverAPI else { continue }
             serverAPI[app.app.bundleID] = connection.serverAPI(
                 ServerAPISettings(apple), credentials: try access.credentials(for: app.app.bundleID),
@@ -44,7 +44,8 @@ package struct AppleServices: Sendable {
         let offline = OfflineVerifier(roots: roots, signed: signed, now: now)
         return apps.map { app in
             AppVerifier(
-                settings: app, offline: offline, verifyReceipt: verifyReceipt, serverAPI: serverAPI[app.app.bundleID],
+                settings: app, offline: offline, verifyReceipt: verifyReceipt,
+                serverAPI: app.asksServerAPI ? serverAPI[app.app.bundleID] : nil,
                 now: now)
         }
     }

@@ -84,7 +84,7 @@ extension ReceiptProblem {
             switch why {
             case .unreadable: .unreadableAnswer
             case .noAnswer, .sandboxDown: .appleUnreachable
-            case .http, .waitTooLong, .busy, .unknownStatus, .noEnvironment: .tryAgain
+            case .http, .waitTooLong, .busy, .unknownStatus, .noEnvironment, .pageTokenRefused: .tryAgain
             }
     }
 }
@@ -120,6 +120,9 @@ extension Transaction {
         // One that is no UUID occurs, and stays as it is.
         appAccountToken = row.appAccountToken.map { AppAccountToken.normalized($0) ?? $0 }
         storefront = row.storefront
+        revocationType = row.revocationType
+        revocationPercentage = row.revocationPercentage
+        appTransactionID = row.appTransactionID
         productType = row.productType.flatMap(ProductType.init(applesWord:))
         if let milliunits = row.priceMilliunits, let currency = row.currency.flatMap(CurrencyCode.init) {
             price = Money(milliunits: milliunits, currency: currency)

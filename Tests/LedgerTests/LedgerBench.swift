@@ -72,7 +72,7 @@ struct LedgerBench {
     func begin(at now: Date, _ session: LedgerSession) async throws -> Int64 {
         let run = try await session.begin(
             RunStart(
-                asOf: now, startedAt: now, host: "test", processID: 1, programVersion: "test", receiptsDue: 0))
+                asOf: now, startedAt: now, host: "test", processID: 1, programVersion: "test"))
         try await session.unlock(.run(run))
         return run
     }

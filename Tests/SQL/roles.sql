@@ -48,24 +48,26 @@ SELECT results_eq(
     $$VALUES
         ('audit.erasures', 'select'), ('audit.frontier', 'select'), ('audit.links', 'select'),
         ('audit.trail', 'select'), ('finance.differences', 'select'), ('finance.unexplained', 'select'),
-        ('iap.black', 'select'), ('iap.books', 'select'),
+        ('iap.account_tokens', 'select'), ('iap.black', 'select'), ('iap.books', 'select'),
         ('iap.cases', 'insert,select,update'), ('iap.claims', 'select'), ('iap.connections', 'insert,select'),
         ('iap.delivered_originals', 'insert,select'), ('iap.entitlements', 'select'),
         ('iap.entries', 'select'), ('iap.events', 'insert,select'), ('iap.excluded', 'select'),
+        ('iap.handed_notices', 'delete,select'), ('iap.hearings', 'insert,select,update'),
         ('iap.journal_lines', 'select'), ('iap.lock_space', 'select'), ('iap.migrations', 'select'),
-        ('iap.moves', 'insert,select'), ('iap.orders', 'select'), ('iap.products', 'select'),
-        ('iap.receipts', 'select'), ('iap.refused_rows', 'select'), ('iap.rehearsal', 'select'), ('iap.runs', 'insert,select,update'),
+        ('iap.moves', 'insert,select'), ('iap.notices', 'insert,select,update'), ('iap.orders', 'select'),
+        ('iap.products', 'select'), ('iap.receipt_number', 'usage'),
+        ('iap.receipts', 'insert,select'), ('iap.refused_rows', 'select'), ('iap.rehearsal', 'select'), ('iap.runs', 'insert,select,update'),
         ('iap.sales', 'insert,select'),
         ('iap.sales_reports', 'insert,select'), ('iap.sightings', 'insert,select,update'),
         ('iap.sold_against_seen', 'select'), ('iap.sources', 'select'), ('iap.trail', 'usage'), ('iap.transactions', 'insert,select,update'),
-        ('iap.uploads', 'select'), ('iap.white', 'select')$$,
+        ('iap.uploads', 'insert,select'), ('iap.white', 'select')$$,
     'the job''s rights on tables');
 SELECT results_eq(
     $$SELECT attrelid::regclass::text, attname::text COLLATE "default"
     FROM pg_attribute CROSS JOIN aclexplode(attacl) AS acl
     WHERE acl.grantee = 'iap_job'::regrole AND acl.privilege_type = 'UPDATE' ORDER BY 1, 2$$,
     $$VALUES
-        ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
+        ('iap.handed_notices', 'problem'), ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
         ('iap.receipts', 'last_attempt_at'), ('iap.receipts', 'made_at'), ('iap.receipts', 'next_attempt_at'),
         ('iap.receipts', 'seal'), ('iap.receipts', 'signature'), ('iap.receipts', 'state'),
         ('iap.receipts', 'verified_at'), ('iap.sales_reports', 'replaced_at')$$,
@@ -109,31 +111,36 @@ SELECT results_eq(
     FROM pg_class CROSS JOIN aclexplode(relacl)
     WHERE relkind = 'S' AND relnamespace = 'iap'::regnamespace AND grantee <> relowner
     ORDER BY 1, 2$$,
-    $$VALUES ('iap.receipt_number', 'iap_import'), ('iap.trail', 'iap_import'), ('iap.trail', 'iap_job')$$,
-    'only job and import draw numbers of the trail, and only an import those of receipts');
+    $$VALUES
+        ('iap.receipt_number', 'iap_import'), ('iap.receipt_number', 'iap_job'), ('iap.trail', 'iap_import'),
+        ('iap.trail', 'iap_job')$$,
+    'only job and import draw numbers of the trail and of receipts');
 SELECT results_eq(
     $$SELECT grantee::regrole::text, proname::text COLLATE "default" FROM pg_proc CROSS JOIN aclexplode(proacl)
     WHERE pronamespace = 'iap'::regnamespace AND grantee <> proowner ORDER BY 1, 2$$,
     $$VALUES
-        ('iap_app', 'admit'), ('iap_app', 'claim'), ('iap_app', 'entitle'), ('iap_app', 'register_order'),
-        ('iap_app', 'revoke_entitlement'), ('iap_app', 'submit_receipt'),
-        ('iap_finance', 'is_beyond'), ('iap_finance', 'position_of'),
+        ('iap_app', 'admit'), ('iap_app', 'claim'), ('iap_app', 'delivery_status'), ('iap_app', 'entitle'),
+        ('iap_app', 'register_order'), ('iap_app', 'register_user'), ('iap_app', 'revoke_entitlement'),
+        ('iap_app', 'submit_notification'), ('iap_app', 'submit_receipt'),
+        ('iap_finance', 'is_beyond'), ('iap_finance', 'position_of'), ('iap_finance', 'share_of'),
         ('iap_import', 'amount_of'), ('iap_import', 'delivered'), ('iap_import', 'enter'), ('iap_import', 'excluded'),
         ('iap_import', 'follow_cases'), ('iap_import', 'import_deliveries'),
         ('iap_import', 'import_entitlements'), ('iap_import', 'is_of_original'),
         ('iap_import', 'kind_of_move'), ('iap_import', 'log_moves'), ('iap_import', 'move'), ('iap_import', 'note'),
-        ('iap_import', 'position_of'), ('iap_import', 'present'), ('iap_import', 'revoke_entitlement'),
+        ('iap_import', 'position_of'), ('iap_import', 'present'), ('iap_import', 'refund_shares'),
+        ('iap_import', 'revoke_entitlement'),
         ('iap_import', 'take_originals'),
         ('iap_import', 'type_of'), ('iap_import', 'withdraw_restored'),
         ('iap_job', 'amount_of'), ('iap_job', 'close_books'), ('iap_job', 'connect'), ('iap_job', 'corrected'),
         ('iap_job', 'count_purgeable'), ('iap_job', 'cover'), ('iap_job', 'cover_entitled'), ('iap_job', 'delivered'),
         ('iap_job', 'enter'), ('iap_job', 'enter_unlocked'), ('iap_job', 'excluded'), ('iap_job', 'follow_cases'),
-        ('iap_job', 'hear'), ('iap_job', 'heard'), ('iap_job', 'is_beyond'), ('iap_job', 'is_covered'), ('iap_job', 'is_late_case'),
+        ('iap_job', 'hand_in'), ('iap_job', 'hear'), ('iap_job', 'hear_patiently'), ('iap_job', 'heard'), ('iap_job', 'is_beyond'), ('iap_job', 'is_covered'), ('iap_job', 'is_late_case'),
         ('iap_job', 'is_news'), ('iap_job', 'is_of_original'),
         ('iap_job', 'kind_of_move'), ('iap_job', 'log_moves'), ('iap_job', 'move'), ('iap_job', 'note'),
-        ('iap_job', 'owed_again'), ('iap_job', 'position_of'), ('iap_job', 'purge_devices'),
-        ('iap_job', 'purge_payloads'), ('iap_job', 'record'), ('iap_job', 'refund_reversed'), ('iap_job', 'refunded'),
-        ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'take_originals'), ('iap_job', 'type_of'),
+        ('iap_job', 'note_hearing'), ('iap_job', 'owed_again'), ('iap_job', 'position_of'), ('iap_job', 'purge_devices'),
+        ('iap_job', 'purge_payloads'), ('iap_job', 'record'), ('iap_job', 'refund_reversed'),
+        ('iap_job', 'refund_shares'), ('iap_job', 'refunded'), ('iap_job', 'share_of'),
+        ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'take_notices'), ('iap_job', 'take_originals'), ('iap_job', 'type_of'),
         ('iap_job', 'white_totals'), ('iap_job', 'why_not_covered'), ('iap_job', 'why_not_delivered'),
         ('iap_privacy', 'erase_user'),
         ('iap_support', 'is_of_original'), ('iap_support', 'reopen'), ('iap_support', 'resolve')$$,
@@ -243,7 +250,7 @@ SELECT set_eq(
     $$SELECT proname::text FROM pg_proc
     WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace) AND prosecdef$$,
     ARRAY[
-        'submit_receipt', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'close_books', 'purge_payloads',
+        'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'close_books', 'purge_payloads',
         'purge_devices', 'count_purgeable', 'erase_user'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text

@@ -71,6 +71,9 @@ CREATE TABLE iap.transactions (
     excluded_run_id bigint,
     move_id bigint,
     seal bigint,
+    revocation_type text,
+    revocation_percentage integer,
+    app_transaction_id text,
     CONSTRAINT black_is_delivered CHECK ((((place = 'black'::text) = (delivered_at IS NOT NULL)) AND ((place = 'black'::text) = (delivered_by IS NOT NULL)))),
     CONSTRAINT claim_has_user CHECK (((delivered_by <> 'claim'::text) OR (user_id IS NOT NULL))),
     CONSTRAINT confirmed_at_some_time CHECK (((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))),
@@ -83,6 +86,7 @@ CREATE TABLE iap.transactions (
     CONSTRAINT quantity_is_of_a_purchase CHECK (((quantity > 0) OR (place = 'excluded'::text))),
     CONSTRAINT refund_reason_has_refund CHECK (((refund_reason IS NULL) OR (refunded_at IS NOT NULL))),
     CONSTRAINT refunded_has_time CHECK (((reason <> 'refunded'::text) OR (refunded_at IS NOT NULL))),
+    CONSTRAINT revocation_has_refund CHECK (((refunded_at IS NOT NULL) OR ((revocation_type IS NULL) AND (revocation_percentage IS NULL)))),
     CONSTRAINT run_or_person CHECK (((place <> 'excluded'::text) OR (excluded_run_id IS NOT NULL) OR (reason = ANY (ARRAY['dismissed'::text, 'refunded'::text, 'restored'::text])))),
     CONSTRAINT transactions_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
     CONSTRAINT transactions_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
@@ -92,6 +96,7 @@ CREATE TABLE iap.transactions (
     CONSTRAINT transactions_place_check CHECK ((place = ANY (ARRAY['white'::text, 'black'::text, 'excluded'::text]))),
     CONSTRAINT transactions_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text]))),
     CONSTRAINT transactions_reason_check CHECK ((reason = ANY (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'refunded'::text, 'family_shared'::text, 'upgraded'::text, 'invalid_quantity'::text, 'before_start'::text, 'restored'::text, 'dismissed'::text]))),
+    CONSTRAINT transactions_revocation_percentage_check CHECK (((revocation_percentage >= 0) AND (revocation_percentage <= 100000))),
     CONSTRAINT unknown_has_no_amount CHECK (((booked_as = 'unknown'::text) = (booked_milliunits IS NULL)))
 );
 
@@ -120,6 +125,12 @@ COMMENT ON COLUMN iap.transactions.admitted_user_id IS 'The user for whom the ap
 COMMENT ON COLUMN iap.transactions.move_id IS 'Its latest move, of iap.moves; NULL where it is as it entered.';
 
 COMMENT ON COLUMN iap.transactions.seal IS 'Of all that decides about money and ownership: see audit.seal.';
+
+COMMENT ON COLUMN iap.transactions.revocation_type IS 'Apple''s word on what kind of refund it is: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE; NULL where it says none.';
+
+COMMENT ON COLUMN iap.transactions.revocation_percentage IS 'The share that went back, in thousandths of a percent; NULL where Apple tells of none: then all of it did.';
+
+COMMENT ON COLUMN iap.transactions.app_transaction_id IS 'Apple''s word for the customer''s account in this app: one history has been seen with two, so it is no proof.';
 
 CREATE TYPE iap.change AS (
 	was iap.transactions,
@@ -176,6 +187,26 @@ CREATE TYPE iap.standing AS (
 
 COMMENT ON TYPE iap.standing IS 'Where a transaction of a batch is, and whether the batch brought it into white.';
 
+CREATE TYPE iap.told AS (
+	number integer,
+	transaction_id text COLLATE pg_catalog."C",
+	bundle_id text COLLATE pg_catalog."C",
+	environment text,
+	notice_uuid text COLLATE pg_catalog."C",
+	type text,
+	subtype text,
+	signed_at timestamp with time zone,
+	heard_by text,
+	sending text,
+	attempts integer,
+	last_attempt_at timestamp with time zone,
+	last_result text,
+	consumption_reason text,
+	signed_transaction text
+);
+
+COMMENT ON TYPE iap.told IS 'A notice of a batch.';
+
 CREATE TYPE iap.verified AS (
 	transaction_id text COLLATE pg_catalog."C",
 	bundle_id text COLLATE pg_catalog."C",
@@ -203,7 +234,10 @@ CREATE TYPE iap.verified AS (
 	order_id text,
 	receipt_id bigint,
 	delivered_at timestamp with time zone,
-	number integer
+	number integer,
+	revocation_type text,
+	revocation_percentage integer,
+	app_transaction_id text
 );
 
 COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';
@@ -371,7 +405,8 @@ CREATE FUNCTION audit.seal(t iap.transactions) RETURNS bigint
             t.source, t.booked_milliunits, t.booked_currency, t.booked_as, t.entry_id, t.first_seen_at,
             t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
             t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id),
-        0)
+        -- In this place it leaves the seals of what is not refunded in part as they were.
+        coalesce(t.revocation_percentage + 1, 0))
 $$;
 
 COMMENT ON FUNCTION audit.seal(t iap.transactions) IS 'The seal of a transaction, but for the nights that it was confirmed.';
@@ -931,12 +966,13 @@ BEGIN
             t.currency := v.currency;
         END IF;
     END IF;
-    IF v.source >= t.source THEN
+    -- A notification may be older than what is known.
+    IF v.source > t.source OR (v.source = t.source AND v.verified_at >= t.verified_at) THEN
         t.product_type := coalesce(
             v.product_type, CASE WHEN t.product_id = was.product_id THEN t.product_type END);
         t.expires_at := coalesce(v.expires_at, t.expires_at);
         t.source := v.source;
-        t.verified_at := v.verified_at;
+        t.verified_at := greatest(t.verified_at, v.verified_at);
     ELSE
         t.product_type := coalesce(t.product_type, v.product_type);
         t.expires_at := coalesce(t.expires_at, v.expires_at);
@@ -944,6 +980,7 @@ BEGIN
     t.original_purchased_at := coalesce(t.original_purchased_at, v.original_purchased_at);
     t.web_order_line_item_id := coalesce(t.web_order_line_item_id, v.web_order_line_item_id);
     t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
+    t.app_transaction_id := coalesce(t.app_transaction_id, v.app_transaction_id);
     t.storefront := coalesce(t.storefront, v.storefront);
     t.found_bundle_id := coalesce(t.found_bundle_id, v.found_bundle_id);
     IF t.price_milliunits IS NULL THEN
@@ -1055,35 +1092,77 @@ $$;
 
 COMMENT ON FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) IS 'A transaction whose goods were delivered: black.';
 
+CREATE FUNCTION iap.delivery_status(bundle_id text, transaction_id text) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM iap.require_id('bundle_id', delivery_status.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', delivery_status.transaction_id, 64);
+    RETURN CASE
+        WHEN EXISTS (
+            SELECT FROM iap.transactions AS t
+            WHERE t.transaction_id = delivery_status.transaction_id AND t.bundle_id = delivery_status.bundle_id
+                AND iap.standing(ROW(t.*)::iap.transactions) = 'already_delivered')
+        THEN 'DELIVERED' ELSE 'UNDELIVERED_OTHER'
+    END;
+END
+$$;
+
+COMMENT ON FUNCTION iap.delivery_status(bundle_id text, transaction_id text) IS 'What to answer Apple''s CONSUMPTION_REQUEST with as deliveryStatus: DELIVERED where the goods were delivered, else UNDELIVERED_OTHER.';
+
 CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO transactions
-    SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
+    INSERT INTO transactions (
+        transaction_id, bundle_id, environment, place, original_transaction_id, product_id, product_type, quantity,
+        purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,
+        price_milliunits, currency, storefront, found_bundle_id, refunded_at, refund_reason, refund_run_id, source,
+        verified_at, booked_milliunits, booked_currency, booked_as, entry_id, first_seen_at, first_run_id,
+        admitted_user_id, admitted_receipt_id, nights_confirmed, last_confirmed_at, user_id, order_id, delivered_by,
+        delivered_at, reason, excluded_at, excluded_run_id, revocation_type, revocation_percentage, app_transaction_id,
+        seal)
+    SELECT
+        new.transaction_id, new.bundle_id, new.environment, new.place, new.original_transaction_id, new.product_id,
+        new.product_type, new.quantity, new.purchased_at, new.original_purchased_at, new.expires_at, new.is_trial,
+        new.web_order_line_item_id, new.app_account_token, new.price_milliunits, new.currency, new.storefront,
+        new.found_bundle_id, new.refunded_at, new.refund_reason, new.refund_run_id, new.source, new.verified_at,
+        new.booked_milliunits, new.booked_currency, new.booked_as, new.entry_id, new.first_seen_at, new.first_run_id,
+        new.admitted_user_id, new.admitted_receipt_id, new.nights_confirmed, new.last_confirmed_at, new.user_id,
+        new.order_id, new.delivered_by, new.delivered_at, new.reason, new.excluded_at, new.excluded_run_id,
+        new.revocation_type, new.revocation_percentage, new.app_transaction_id,
+        audit.seal(ROW(new.*)::iap.transactions)
     FROM (
+        -- In the order of the table's columns, for its seal.
         SELECT
             v.transaction_id, v.bundle_id, v.environment,
             CASE
                 WHEN v.delivered_at IS NOT NULL THEN 'black' WHEN v.exclusion IS NOT NULL THEN 'excluded'
                 ELSE 'white'
-            END,
-            v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type), v.quantity,
+            END AS place,
+            v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type) AS product_type, v.quantity,
             v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
             v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
-            v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END, NULL::timestamptz, v.source,
-            v.verified_at,
-            (booked.amount).milliunits, (booked.amount).currency, (booked.amount).booked_as,
-            nextval('iap.trail'), at, run,
-            CASE WHEN v.delivered_at IS NULL THEN v.user_id END, v.receipt_id,
-            CASE WHEN run IS NULL THEN 0 ELSE 1 END, CASE WHEN run IS NOT NULL THEN v.verified_at END,
-            CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END,
-            CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END,
-            CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END, v.delivered_at,
-            CASE WHEN v.delivered_at IS NULL THEN v.exclusion END,
-            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END,
-            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END,
-            NULL::bigint
+            v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END AS refund_run_id,
+            NULL::timestamptz AS refund_reversed_at, v.source, v.verified_at,
+            (booked.amount).milliunits AS booked_milliunits, (booked.amount).currency AS booked_currency,
+            (booked.amount).booked_as,
+            nextval('iap.trail') AS entry_id, at AS first_seen_at, run AS first_run_id,
+            CASE WHEN v.delivered_at IS NULL THEN v.user_id END AS admitted_user_id, v.receipt_id AS admitted_receipt_id,
+            CASE WHEN run IS NULL THEN 0 ELSE 1 END AS nights_confirmed,
+            CASE WHEN run IS NOT NULL THEN v.verified_at END AS last_confirmed_at,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END AS user_id,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END AS order_id,
+            CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END AS delivered_by, v.delivered_at,
+            CASE WHEN v.delivered_at IS NULL THEN v.exclusion END AS reason,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END AS excluded_at,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END AS excluded_run_id,
+            NULL::bigint AS move_id, NULL::bigint AS seal,
+            CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_type END AS revocation_type,
+            CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_percentage END AS revocation_percentage,
+            v.app_transaction_id
         FROM unnest(purchases) AS v
         LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
         CROSS JOIN LATERAL (
@@ -1192,8 +1271,11 @@ CREATE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURN
 DECLARE
     known iap.entitlements;
     word  iap.entitlements;
-    rows  bigint := 0;
+    rows  bigint;
 BEGIN
+    -- Whose the token was nobody shall learn from it any more.
+    DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
     FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
         word := known;
         word.user_id := pseudonym;
@@ -1204,7 +1286,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) IS 'Replaces a user id in what was granted, and says in how many rows.';
+COMMENT ON FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) IS 'Replaces a user id in what was granted, takes away the user''s tokens, and says in how many rows.';
 
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
     LANGUAGE plpgsql
@@ -1397,6 +1479,52 @@ $$;
 
 COMMENT ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) IS 'Closes the cases of what is owed no more, and opens those again whose resolve was taken back.';
 
+CREATE FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    handed bigint;
+BEGIN
+    WITH proof AS MATERIALIZED (
+        SELECT DISTINCT ON (number)
+            transaction_id, bundle_id, environment, notice_uuid, signed_transaction,
+            sha256(convert_to(signed_transaction, 'UTF8')) AS digest
+        FROM told
+        WHERE number = ANY (numbers) AND signed_transaction IS NOT NULL
+        ORDER BY number, signed_at DESC
+    ), numbered AS MATERIALIZED (
+        SELECT *, nextval('iap.receipt_number') * 64 + (get_byte(digest, 0) & 63) AS receipt_id FROM proof
+    ), received AS (
+        INSERT INTO receipts (
+            bucket, receipt_id, bundle_id, payload, payload_sha256, transaction_id, submitted_at, next_attempt_at, seal)
+        SELECT
+            (receipt_id & 63)::smallint, receipt_id, bundle_id, signed_transaction, digest, transaction_id, at, at,
+            audit.receipt_seal(
+                (receipt_id & 63)::smallint, receipt_id, bundle_id, NULL, digest, NULL, transaction_id, at, 'waiting',
+                false)
+        FROM numbered
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO NOTHING
+        RETURNING bucket, receipt_id, transaction_id
+    ), purpose AS (
+        INSERT INTO uploads (bucket, receipt_id, transaction_id, first_uploaded_at, last_uploaded_at, seal)
+        SELECT
+            bucket, receipt_id, transaction_id, at, at,
+            audit.seal(ROW(bucket, receipt_id, transaction_id, NULL, at, at, 1, NULL)::iap.uploads)
+        FROM received
+    )
+    UPDATE notices
+    SET receipt_id = numbered.receipt_id
+    FROM numbered
+    JOIN received USING (receipt_id)
+    WHERE notices.transaction_id = numbered.transaction_id AND notices.bundle_id = numbered.bundle_id
+        AND notices.environment = numbered.environment AND notices.notice_uuid = numbered.notice_uuid;
+    GET DIAGNOSTICS handed = ROW_COUNT;
+    RETURN handed;
+END
+$$;
+
+COMMENT ON FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) IS 'Puts the signed transactions of these numbers of the batch, which nobody knows, into the inbox as receipts without a user, and says how many were not there yet.';
+
 CREATE FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
@@ -1463,16 +1591,55 @@ $$;
 
 COMMENT ON FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) IS 'Takes what Apple says of purchases into the ledger, of those with these numbers in the batch, or of all: what is new enters, what is known becomes what Apple says of it now. Says where each is, but for what another session has locked.';
 
+CREATE FUNCTION iap.hear_patiently(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[], OUT remaining integer[]) RETURNS record
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    patience text := current_setting('lock_timeout');
+    told     record;
+BEGIN
+    entered := '{}';
+    known := '{}';
+    remaining := numbers;
+    -- A claim, or another batch of the night, holds a transaction for milliseconds: what is locked for longer is left.
+    FOR round IN 1 .. 4 LOOP
+        told := iap.hear(remaining, run, at);
+        entered := entered || told.entered;
+        known := known || told.known;
+        SELECT array_agg(number) INTO remaining
+        FROM heard
+        WHERE (numbers IS NULL OR number = ANY (numbers)) AND number <> ALL (entered)
+            AND NOT EXISTS (SELECT FROM unnest(known) AS standing WHERE standing.number = heard.number);
+        EXIT WHEN remaining IS NULL;
+        PERFORM set_config('lock_timeout', '20ms', true), pg_sleep(0.01 * round);
+    END LOOP;
+    PERFORM set_config('lock_timeout', patience, true);
+END
+$$;
+
+COMMENT ON FUNCTION iap.hear_patiently(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[], OUT remaining integer[]) IS 'iap.hear, several times while others hold what it needs; says what remains locked.';
+
 CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
     was iap.transactions := t;
 BEGIN
+    IF v.refunded_at IS NOT NULL AND v.verified_at <= t.refund_reversed_at THEN
+        -- Signed before Apple took that refund back.
+        RETURN t;
+    END IF;
     t := iap.corrected(t, v);
     IF v.refunded_at IS NOT NULL THEN
-        IF t.refunded_at IS NULL AND t.place <> 'white' THEN
-            t := iap.refunded(t, v.refunded_at, v.refund_reason, run);
+        IF t.place <> 'white' AND (
+            t.refunded_at IS NULL
+            -- What kind of refund it is may be told later.
+            OR (v.revocation_type IS NOT NULL AND v.verified_at >= was.verified_at AND was.refund_run_id IS NOT NULL
+                AND (t.revocation_type, t.revocation_percentage)
+                    IS DISTINCT FROM (v.revocation_type, v.revocation_percentage)))
+        THEN
+            t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
         END IF;
     ELSIF was.refund_run_id IS NOT NULL AND v.source > 'local' AND v.source >= was.source
         AND v.verified_at > was.verified_at
@@ -1483,7 +1650,7 @@ BEGIN
     IF t.place = 'white' THEN
         IF v.exclusion IS NOT NULL THEN
             IF v.refunded_at IS NOT NULL THEN
-                t := iap.refunded(t, v.refunded_at, v.refund_reason, run);
+                t := iap.refunded(t, v, run);
             END IF;
             t := iap.excluded(t, v.exclusion, run, at);
         ELSIF t.last_confirmed_at IS NULL OR v.verified_at >= t.last_confirmed_at + interval '12 hours' THEN
@@ -1688,6 +1855,11 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
         OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
         OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
+        OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
+        OR (
+            v.revocation_type IS NOT NULL
+            AND (t.revocation_type, t.revocation_percentage)
+                IS DISTINCT FROM (v.revocation_type, v.revocation_percentage))
         OR (
             t.place = 'white'
             AND (
@@ -1766,7 +1938,8 @@ BEGIN
             coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run, at, was.place,
             became.place, was.detail, became.detail, was.day, became.day, was.refund_day, became.refund_day,
             was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
-            was.currency, became.currency, was.booked_as, became.booked_as, log_moves.details
+            was.currency, became.currency, was.booked_as, became.booked_as,
+            log_moves.details || iap.refund_shares(c.was, c.became)
         FROM unnest(changes) AS c
         CROSS JOIN LATERAL (SELECT (iap.position_of(c.was)).*) AS was
         CROSS JOIN LATERAL (SELECT (iap.position_of(c.became)).*) AS became
@@ -1791,7 +1964,9 @@ DECLARE
 BEGIN
     FOR number IN 1 .. cardinality(changes) LOOP
         change := changes[number];
-        IF iap.position_of(change.was) IS DISTINCT FROM iap.position_of(change.became) THEN
+        IF iap.position_of(change.was) IS DISTINCT FROM iap.position_of(change.became)
+            OR (change.was).revocation_percentage IS DISTINCT FROM (change.became).revocation_percentage
+        THEN
             change.became.move_id := nextval('iap.trail');
             changes[number] := change;
             moved := true;
@@ -1807,7 +1982,9 @@ BEGIN
         web_order_line_item_id = n.web_order_line_item_id, app_account_token = n.app_account_token,
         price_milliunits = n.price_milliunits, currency = n.currency, storefront = n.storefront,
         found_bundle_id = n.found_bundle_id, refunded_at = n.refunded_at, refund_reason = n.refund_reason,
-        refund_run_id = n.refund_run_id, refund_reversed_at = n.refund_reversed_at, source = n.source,
+        refund_run_id = n.refund_run_id, refund_reversed_at = n.refund_reversed_at,
+        revocation_type = n.revocation_type, revocation_percentage = n.revocation_percentage,
+        app_transaction_id = n.app_transaction_id, source = n.source,
         verified_at = n.verified_at, booked_milliunits = n.booked_milliunits, booked_currency = n.booked_currency,
         booked_as = n.booked_as, admitted_user_id = n.admitted_user_id,
         admitted_receipt_id = n.admitted_receipt_id, nights_confirmed = n.nights_confirmed,
@@ -1858,6 +2035,22 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) IS 'Writes an event of a run, an import or the like into the audit trail.';
+
+CREATE FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO hearings AS known (bundle_id, environment, heard_through, last_signed_at, heard_at, problem)
+    VALUES (note_hearing.bundle_id, note_hearing.environment, through, signed_at, at, note_hearing.problem)
+    ON CONFLICT (bundle_id, environment) DO UPDATE
+    SET heard_through = greatest(known.heard_through, EXCLUDED.heard_through),
+        last_signed_at = greatest(known.last_signed_at, EXCLUDED.last_signed_at),
+        heard_at = EXCLUDED.heard_at, problem = EXCLUDED.problem;
+END
+$$;
+
+COMMENT ON FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) IS 'Notes how far Apple''s history of notifications was read.';
 
 CREATE VIEW iap.white AS
  SELECT transactions.transaction_id,
@@ -1935,6 +2128,8 @@ BEGIN
     t.refunded_at := NULL;
     t.refund_reason := NULL;
     t.refund_run_id := NULL;
+    t.revocation_type := NULL;
+    t.revocation_percentage := NULL;
     RETURN t;
 END
 $$;
@@ -1952,6 +2147,10 @@ BEGIN
         -- The token that the client set when it was paid.
         SELECT user_id
         FROM orders
+        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        UNION ALL
+        SELECT user_id
+        FROM account_tokens
         WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
         UNION ALL
         -- For whom the app's own server admitted it.
@@ -2099,28 +2298,14 @@ CREATE FUNCTION iap.record(run bigint, at timestamp with time zone) RETURNS iap.
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 DECLARE
-    patience  text := current_setting('lock_timeout');
     remaining integer[];
-    told      record;
-    entered   integer[] := '{}';
-    known     iap.standing[] := '{}';
+    entered   integer[];
+    known     iap.standing[];
     owed      integer[];
     total     record;
     recorded  iap.recorded;
 BEGIN
-    -- A claim, or another batch of the night, holds a transaction for milliseconds: what is locked for longer is left.
-    FOR round IN 1 .. 4 LOOP
-        told := iap.hear(remaining, run, at);
-        entered := entered || told.entered;
-        known := known || told.known;
-        SELECT array_agg(number) INTO remaining
-        FROM heard
-        WHERE number <> ALL (entered)
-            AND NOT EXISTS (SELECT FROM unnest(known) AS standing WHERE standing.number = heard.number);
-        EXIT WHEN remaining IS NULL;
-        PERFORM set_config('lock_timeout', '20ms', true), pg_sleep(0.01 * round);
-    END LOOP;
-    PERFORM set_config('lock_timeout', patience, true);
+    SELECT * INTO entered, known, remaining FROM iap.hear_patiently(NULL, run, at);
 
     -- What is new has not been seen in any receipt yet.
     INSERT INTO sightings SELECT * FROM iap.sightings_of(entered, run);
@@ -2168,6 +2353,8 @@ CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time z
 BEGIN
     t.refunded_at := NULL;
     t.refund_reason := NULL;
+    t.revocation_type := NULL;
+    t.revocation_percentage := NULL;
     t.refund_run_id := NULL;
     t.refund_reversed_at := at;
     RETURN t;
@@ -2176,19 +2363,31 @@ $$;
 
 COMMENT ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) IS 'A transaction whose refund Apple took back.';
 
-CREATE FUNCTION iap.refunded(t iap.transactions, refunded_at timestamp with time zone, refund_reason text, run bigint) RETURNS iap.transactions
+CREATE FUNCTION iap.refund_shares(was iap.transactions, became iap.transactions) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT jsonb_strip_nulls(jsonb_build_object(
+        'from_refund_percentage', (was).revocation_percentage,
+        'to_refund_percentage', (became).revocation_percentage))
+$$;
+
+COMMENT ON FUNCTION iap.refund_shares(was iap.transactions, became iap.transactions) IS 'What a move says of the shares that went back, in thousandths of a percent; nothing where Apple told of none.';
+
+CREATE FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
     AS $$
 BEGIN
-    t.refunded_at := refunded.refunded_at;
-    t.refund_reason := refunded.refund_reason;
+    t.refunded_at := v.refunded_at;
+    t.refund_reason := v.refund_reason;
+    t.revocation_type := v.revocation_type;
+    t.revocation_percentage := v.revocation_percentage;
     t.refund_run_id := run;
     t.refund_reversed_at := NULL;
     RETURN t;
 END
 $$;
 
-COMMENT ON FUNCTION iap.refunded(t iap.transactions, refunded_at timestamp with time zone, refund_reason text, run bigint) IS 'A transaction that Apple refunded; what was delivered stays delivered.';
+COMMENT ON FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) IS 'A transaction that Apple refunded, whole or in part; what was delivered stays delivered.';
 
 CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1, app_account_token text DEFAULT NULL::text, created_at timestamp with time zone DEFAULT now()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2235,6 +2434,38 @@ END
 $_$;
 
 COMMENT ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) IS 'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering the same order again does nothing; the same id for another user, product or quantity is refused.';
+
+CREATE FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $_$
+#variable_conflict use_column
+DECLARE
+    word  iap.account_tokens;
+    known iap.account_tokens;
+BEGIN
+    PERFORM iap.require_id('bundle_id', register_user.bundle_id, 255);
+    PERFORM iap.require_text('user_id', register_user.user_id, 1000);
+    IF coalesce(app_account_token, '') !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+        RAISE EXCEPTION 'app_account_token is no UUID' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is the UUID that the client hands to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
+    END IF;
+    word := ROW(
+        lower(app_account_token), register_user.bundle_id, register_user.user_id, now(), NULL)::iap.account_tokens;
+    word.seal := audit.seal(word);
+    INSERT INTO iap.account_tokens SELECT word.* ON CONFLICT (app_account_token, bundle_id) DO NOTHING;
+    SELECT * INTO known
+    FROM iap.account_tokens
+    WHERE app_account_token = word.app_account_token AND bundle_id = word.bundle_id;
+    IF known.user_id <> word.user_id THEN
+        RAISE EXCEPTION 'this token is registered already, for another user' USING
+            ERRCODE = 'unique_violation', HINT = 'Give every user a token of their own.';
+    END IF;
+END
+$_$;
+
+COMMENT ON FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) IS 'Tells whose an appAccountToken is, so that a purchase that bears it names its customer without an order. The same again does nothing; the token of another user is refused.';
 
 CREATE FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2565,6 +2796,12 @@ $$;
 
 COMMENT ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) IS 'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
 
+CREATE FUNCTION iap.share_of(milliunits bigint, percentage integer) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (percentage IS NULL) THEN milliunits ELSE (round((((milliunits)::numeric * (percentage)::numeric) / (100000)::numeric)))::bigint END;
+
+COMMENT ON FUNCTION iap.share_of(milliunits bigint, percentage integer) IS 'A share, in thousandths of a percent, of an amount; all of it where none is told.';
+
 CREATE FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -2666,6 +2903,32 @@ $$;
 
 COMMENT ON FUNCTION iap.standing(t iap.transactions) IS 'Where a transaction stands, for those who ask for it: a restored non-consumable is already delivered if its purchase was, under whatever id.';
 
+CREATE FUNCTION iap.submit_notification(bundle_id text, signed_payload text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM iap.require_id('bundle_id', submit_notification.bundle_id, 255);
+    IF coalesce(signed_payload, '') = '' THEN
+        RAISE EXCEPTION 'signed_payload is missing' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is the text under “signedPayload” of what Apple posted.';
+    ELSIF octet_length(signed_payload) > 262144 THEN
+        RAISE EXCEPTION 'no notification of Apple''s is as large as % bytes', octet_length(signed_payload) USING
+            ERRCODE = 'invalid_parameter_value';
+    END IF;
+    INSERT INTO iap.handed_notices (payload_sha256, bundle_id, payload, submitted_at)
+    VALUES (
+        sha256(convert_to(signed_payload, 'UTF8')), submit_notification.bundle_id, signed_payload,
+        iap.present())
+    ON CONFLICT (payload_sha256, bundle_id) DO NOTHING;
+    RETURN 'waiting';
+END
+$$;
+
+COMMENT ON FUNCTION iap.submit_notification(bundle_id text, signed_payload text) IS 'Stores a notification that Apple posted to the app''s server, to be verified and taken at night, and gives “waiting”. The same again changes nothing.';
+
 CREATE FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, device jsonb DEFAULT NULL::jsonb) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -2753,6 +3016,54 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) IS 'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its size; of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
+
+CREATE FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    held  integer[];
+    known integer[];
+BEGIN
+    SELECT
+        coalesce(array_agg(v.number) FILTER (WHERE t.found), '{}'),
+        coalesce(array_agg(v.number) FILTER (WHERE t.found IS NULL), '{}')
+    INTO known, unknown
+    FROM heard AS v
+    LEFT JOIN LATERAL (
+        SELECT true AS found FROM transactions AS t
+        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
+        OFFSET 0
+    ) AS t ON true;
+    IF known <> '{}' THEN
+        SELECT remaining INTO held FROM iap.hear_patiently(known, run, at);
+    END IF;
+    SELECT array_agg(DISTINCT transaction_id), min(signed_at) INTO locked, held_since
+    FROM told
+    WHERE number = ANY (held);
+
+    WITH new AS (
+        INSERT INTO notices AS known (
+            transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, heard_at, heard_by,
+            first_run_id, sending, attempts, last_attempt_at, last_result, consumption_reason)
+        SELECT DISTINCT ON (transaction_id, bundle_id, environment, notice_uuid)
+            transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, at, heard_by, run, sending,
+            attempts, last_attempt_at, last_result, consumption_reason
+        FROM told
+        WHERE number <> ALL (coalesce(held, '{}'))
+        ORDER BY transaction_id, bundle_id, environment, notice_uuid, attempts DESC NULLS LAST
+        ON CONFLICT (transaction_id, bundle_id, environment, notice_uuid) DO UPDATE
+        SET sending = EXCLUDED.sending, attempts = EXCLUDED.attempts, last_attempt_at = EXCLUDED.last_attempt_at,
+            last_result = EXCLUDED.last_result
+        WHERE EXCLUDED.sending IS NOT NULL
+            AND (known.sending, known.attempts) IS DISTINCT FROM (EXCLUDED.sending, EXCLUDED.attempts)
+        RETURNING known.first_run_id = run AND known.heard_at = at AS is_new
+    )
+    SELECT count(*) FILTER (WHERE is_new) INTO fresh FROM new;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) IS 'Takes the notices that are staged in the session''s tables heard and told: keeps each once, and lets what they tell of known transactions change the ledger. Says how many are new, the numbers in the batch of the transactions that nobody knows, and which another session has locked: their notices are not kept yet, the earliest of which is as old as held_since.';
 
 CREATE FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean) RETURNS record
     LANGUAGE plpgsql
@@ -3087,7 +3398,7 @@ COMMENT ON COLUMN iap.moves.to_detail IS 'black: delivered by what; excluded: th
 
 COMMENT ON COLUMN iap.moves.to_day IS 'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
 
-COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …';
+COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …, and of a refund in part the share that went back before and after: from_refund_percentage, to_refund_percentage, in thousandths of a percent.';
 
 COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
 
@@ -3133,7 +3444,11 @@ CREATE VIEW iap.entries AS
         CASE
             WHEN (move.move_id IS NULL) THEN t.booked_as
             ELSE move.from_booked_as
-        END AS booked_as
+        END AS booked_as,
+        CASE
+            WHEN (move.move_id IS NULL) THEN t.revocation_percentage
+            ELSE ((move.details ->> 'from_refund_percentage'::text))::integer
+        END AS refund_percentage
    FROM ((iap.transactions t
      CROSS JOIN LATERAL ( SELECT (iap.position_of(t.*)).place AS place,
             (iap.position_of(t.*)).detail AS detail,
@@ -3448,7 +3763,10 @@ CREATE VIEW iap.counted AS
     transactions.reason,
     transactions.excluded_run_id,
     transactions.refunded_at,
-    transactions.refund_reason
+    transactions.refund_reason,
+    transactions.revocation_type,
+    (((COALESCE(transactions.revocation_percentage, 100000))::numeric / 1000.0))::numeric(6,3) AS refund_percent,
+    (((iap.share_of(transactions.booked_milliunits, transactions.revocation_percentage))::numeric / 1000.0))::numeric(20,3) AS refunded_amount
    FROM (iap.transactions
      LEFT JOIN iap.products USING (bundle_id, product_id))
   WHERE (transactions.environment = 'Production'::text);
@@ -3675,7 +3993,7 @@ CREATE VIEW finance.refunds AS
     refund.price_source,
     count(*) AS transactions,
     sum(refund.units) AS units,
-    (sum(refund.amount))::numeric(20,3) AS amount
+    (sum(refund.refunded_amount))::numeric(20,3) AS amount
    FROM ( SELECT counted.transaction_id,
             counted.bundle_id,
             counted.product_id,
@@ -3694,6 +4012,9 @@ CREATE VIEW finance.refunds AS
             counted.excluded_run_id,
             counted.refunded_at,
             counted.refund_reason,
+            counted.revocation_type,
+            counted.refund_percent,
+            counted.refunded_amount,
             ((counted.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
                 CASE counted.place
                     WHEN 'black'::text THEN 'after delivery'::text
@@ -3723,7 +4044,7 @@ COMMENT ON COLUMN finance.refunds.transactions IS 'How many purchases.';
 
 COMMENT ON COLUMN finance.refunds.units IS 'The quantity, or the sum of quantities.';
 
-COMMENT ON COLUMN finance.refunds.amount IS 'In units of the currency; NULL where no price is known.';
+COMMENT ON COLUMN finance.refunds.amount IS 'What went back; of refunds in part, those parts.';
 
 CREATE VIEW finance.refunds_after_delivery AS
  SELECT ((counted.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
@@ -3736,11 +4057,14 @@ CREATE VIEW finance.refunds_after_delivery AS
     counted.units,
     counted.currency,
     counted.price_source,
-    counted.amount,
+    counted.refunded_amount AS amount,
     counted.purchased_at,
     counted.delivered_at,
     counted.refunded_at,
-    counted.refund_reason
+    counted.refund_reason,
+    counted.revocation_type,
+    counted.refund_percent,
+    counted.amount AS paid
    FROM iap.counted
   WHERE ((counted.place = 'black'::text) AND (counted.refunded_at IS NOT NULL));
 
@@ -3766,7 +4090,7 @@ COMMENT ON COLUMN finance.refunds_after_delivery.currency IS 'Of the amount; NUL
 
 COMMENT ON COLUMN finance.refunds_after_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 
-COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'In units of the currency; NULL where no price is known.';
+COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'What went back; of a refund in part, that part.';
 
 COMMENT ON COLUMN finance.refunds_after_delivery.purchased_at IS 'When it was bought.';
 
@@ -3775,6 +4099,12 @@ COMMENT ON COLUMN finance.refunds_after_delivery.delivered_at IS 'When the goods
 COMMENT ON COLUMN finance.refunds_after_delivery.refunded_at IS 'When Apple refunded it; NULL if it did not.';
 
 COMMENT ON COLUMN finance.refunds_after_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.revocation_type IS 'REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE; NULL where Apple did not say.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.refund_percent IS 'The share that went back, in percent.';
+
+COMMENT ON COLUMN finance.refunds_after_delivery.paid IS 'What was paid.';
 
 CREATE VIEW finance.refunds_before_delivery AS
  SELECT ((counted.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
@@ -3785,11 +4115,14 @@ CREATE VIEW finance.refunds_before_delivery AS
     counted.units,
     counted.currency,
     counted.price_source,
-    counted.amount,
+    counted.refunded_amount AS amount,
     counted.purchased_at,
     counted.refunded_at,
     counted.refund_reason,
-    (counted.excluded_run_id IS NULL) AS is_by_support
+    (counted.excluded_run_id IS NULL) AS is_by_support,
+    counted.revocation_type,
+    counted.refund_percent,
+    counted.amount AS paid
    FROM iap.counted
   WHERE ((counted.place = 'excluded'::text) AND (counted.reason = 'refunded'::text));
 
@@ -3811,7 +4144,7 @@ COMMENT ON COLUMN finance.refunds_before_delivery.currency IS 'Of the amount; NU
 
 COMMENT ON COLUMN finance.refunds_before_delivery.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 
-COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'In units of the currency; NULL where no price is known.';
+COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'What went back; of a refund in part, that part.';
 
 COMMENT ON COLUMN finance.refunds_before_delivery.purchased_at IS 'When it was bought.';
 
@@ -3820,6 +4153,12 @@ COMMENT ON COLUMN finance.refunds_before_delivery.refunded_at IS 'When Apple ref
 COMMENT ON COLUMN finance.refunds_before_delivery.refund_reason IS 'As Apple gave it; NULL if Apple gave none.';
 
 COMMENT ON COLUMN finance.refunds_before_delivery.is_by_support IS 'Whether it is the support desk that said so.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.revocation_type IS 'REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE; NULL where Apple did not say.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.refund_percent IS 'The share that went back, in percent.';
+
+COMMENT ON COLUMN finance.refunds_before_delivery.paid IS 'What was paid.';
 
 CREATE TABLE iap.sales (
     report_id bigint NOT NULL,
@@ -4108,7 +4447,11 @@ CREATE VIEW iap.journal_lines AS
     line.line_detail AS detail,
     "position".sign AS transactions,
     ("position".sign * "position".units) AS units,
-    ("position".sign * "position".milliunits) AS milliunits
+    ("position".sign *
+        CASE
+            WHEN ((line.account = 'refunded'::text) OR (line.line_detail = 'refunded'::text)) THEN iap.share_of("position".milliunits, "position".refund_percentage)
+            ELSE "position".milliunits
+        END) AS milliunits
    FROM (( SELECT 1 AS sign,
             entries.number,
             entries.at,
@@ -4122,7 +4465,8 @@ CREATE VIEW iap.journal_lines AS
             entries.units,
             entries.milliunits,
             entries.currency,
-            entries.booked_as
+            entries.booked_as,
+            entries.refund_percentage
            FROM iap.entries
         UNION ALL
          SELECT '-1'::integer,
@@ -4138,7 +4482,8 @@ CREATE VIEW iap.journal_lines AS
             moves.from_units,
             moves.from_milliunits,
             moves.from_currency,
-            moves.from_booked_as
+            moves.from_booked_as,
+            ((moves.details ->> 'from_refund_percentage'::text))::integer AS int4
            FROM iap.moves
         UNION ALL
          SELECT 1,
@@ -4154,7 +4499,8 @@ CREATE VIEW iap.journal_lines AS
             moves.to_units,
             moves.to_milliunits,
             moves.to_currency,
-            moves.to_booked_as
+            moves.to_booked_as,
+            ((moves.details ->> 'to_refund_percentage'::text))::integer AS int4
            FROM iap.moves) "position"
      CROSS JOIN LATERAL ( VALUES (
                 CASE "position".place
@@ -4180,7 +4526,11 @@ CREATE VIEW finance.unexplained AS
             transactions.booked_currency AS currency,
             1 AS transactions,
             transactions.quantity AS units,
-            COALESCE(transactions.booked_milliunits, (0)::bigint) AS milliunits
+            COALESCE(
+                CASE
+                    WHEN ((line_1.account = 'refunded'::text) OR ((transactions.place = 'excluded'::text) AND (transactions.reason = 'refunded'::text))) THEN iap.share_of(transactions.booked_milliunits, transactions.revocation_percentage)
+                    ELSE transactions.booked_milliunits
+                END, (0)::bigint) AS milliunits
            FROM (iap.transactions
              CROSS JOIN LATERAL ( VALUES (
                         CASE transactions.place
@@ -4227,6 +4577,18 @@ COMMENT ON COLUMN finance.unexplained.transactions IS 'How many purchases more a
 COMMENT ON COLUMN finance.unexplained.units IS 'How many units more.';
 
 COMMENT ON COLUMN finance.unexplained.amount IS 'How much more, in units of the currency.';
+
+CREATE TABLE iap.account_tokens (
+    app_account_token text NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL,
+    registered_at timestamp with time zone DEFAULT now() NOT NULL,
+    seal bigint
+);
+
+COMMENT ON TABLE iap.account_tokens IS 'Whose an appAccountToken is, as the apps'' servers said.';
+
+COMMENT ON COLUMN iap.account_tokens.seal IS 'Of the whole row: see audit.seal.';
 
 CREATE VIEW iap.black AS
  SELECT transactions.transaction_id,
@@ -4367,6 +4729,33 @@ COMMENT ON VIEW iap.excluded IS 'Verified, but not owed, with the reason. A view
 
 COMMENT ON COLUMN iap.excluded.found_bundle_id IS 'The app that the receipt names, where it is another than it came for.';
 
+CREATE TABLE iap.handed_notices (
+    payload_sha256 bytea NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    payload text NOT NULL,
+    submitted_at timestamp with time zone DEFAULT now() NOT NULL,
+    problem text,
+    CONSTRAINT handed_notices_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32))
+);
+
+COMMENT ON TABLE iap.handed_notices IS 'Notifications that the apps'' servers handed on, until the night takes them; what is not Apple''s stays here.';
+
+CREATE TABLE iap.hearings (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    heard_through timestamp with time zone,
+    last_signed_at timestamp with time zone,
+    heard_at timestamp with time zone,
+    problem text,
+    CONSTRAINT hearings_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text])))
+);
+
+COMMENT ON TABLE iap.hearings IS 'How far Apple''s history of notifications was read, for each app with a key.';
+
+COMMENT ON COLUMN iap.hearings.last_signed_at IS 'When the latest notification that came in any way was signed.';
+
+COMMENT ON COLUMN iap.hearings.problem IS 'Why it could not be read to its end last; NULL where it was.';
+
 CREATE TABLE iap.lock_space (
     is_only boolean DEFAULT true NOT NULL,
     space integer NOT NULL,
@@ -4387,6 +4776,42 @@ CREATE TABLE iap.migrations (
 COMMENT ON TABLE iap.migrations IS 'The steps of the schema that were applied.';
 
 COMMENT ON COLUMN iap.migrations.checksum IS 'The SHA-256 of the step''s text, in hexadecimal.';
+
+CREATE TABLE iap.notices (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    notice_uuid text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    subtype text,
+    signed_at timestamp with time zone NOT NULL,
+    heard_at timestamp with time zone NOT NULL,
+    heard_by text NOT NULL,
+    first_run_id bigint,
+    sending text,
+    attempts integer,
+    last_attempt_at timestamp with time zone,
+    last_result text,
+    consumption_reason text,
+    receipt_id bigint,
+    CONSTRAINT notices_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
+    CONSTRAINT notices_heard_by_check CHECK ((heard_by = ANY (ARRAY['history'::text, 'app_server'::text, 'file'::text]))),
+    CONSTRAINT notices_notice_uuid_check CHECK (((octet_length(notice_uuid) >= 1) AND (octet_length(notice_uuid) <= 64))),
+    CONSTRAINT notices_sending_check CHECK ((sending = ANY (ARRAY['sent'::text, 'retrying'::text, 'failed'::text]))),
+    CONSTRAINT notices_transaction_id_check CHECK (((octet_length(transaction_id) >= 1) AND (octet_length(transaction_id) <= 64)))
+);
+
+COMMENT ON TABLE iap.notices IS 'What Apple told by itself of a transaction, each notification once. What it changed stands in the ledger.';
+
+COMMENT ON COLUMN iap.notices.type IS 'Apple''s word: ONE_TIME_CHARGE, DID_RENEW, REFUND, CONSUMPTION_REQUEST …';
+
+COMMENT ON COLUMN iap.notices.heard_by IS 'history: Get Notification History; app_server: iap.submit_notification; file: iap-reconcile notices.';
+
+COMMENT ON COLUMN iap.notices.sending IS 'sent: the app''s server took it; retrying: Apple tries again; failed: Apple has given up.';
+
+COMMENT ON COLUMN iap.notices.last_result IS 'Apple''s word on the last attempt, such as TIMED_OUT.';
+
+COMMENT ON COLUMN iap.notices.consumption_reason IS 'Why Apple asks whether it was delivered, in a CONSUMPTION_REQUEST: FULFILLMENT_ISSUE …';
 
 CREATE TABLE iap.receipts (
     bucket smallint NOT NULL,
@@ -4553,6 +4978,9 @@ ALTER TABLE ONLY audit.frontier
 ALTER TABLE ONLY audit.links
     ADD CONSTRAINT links_pkey PRIMARY KEY ("position");
 
+ALTER TABLE ONLY iap.account_tokens
+    ADD CONSTRAINT account_tokens_pkey PRIMARY KEY (app_account_token, bundle_id);
+
 ALTER TABLE ONLY iap.cases
     ADD CONSTRAINT cases_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
 
@@ -4574,6 +5002,12 @@ ALTER TABLE ONLY iap.entitlements
 ALTER TABLE ONLY iap.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (event_id);
 
+ALTER TABLE ONLY iap.handed_notices
+    ADD CONSTRAINT handed_notices_pkey PRIMARY KEY (payload_sha256, bundle_id);
+
+ALTER TABLE ONLY iap.hearings
+    ADD CONSTRAINT hearings_pkey PRIMARY KEY (bundle_id, environment);
+
 ALTER TABLE ONLY iap.lock_space
     ADD CONSTRAINT lock_space_pkey PRIMARY KEY (is_only);
 
@@ -4582,6 +5016,9 @@ ALTER TABLE ONLY iap.migrations
 
 ALTER TABLE ONLY iap.moves
     ADD CONSTRAINT moves_pkey PRIMARY KEY (transaction_id, move_id);
+
+ALTER TABLE ONLY iap.notices
+    ADD CONSTRAINT notices_pkey PRIMARY KEY (transaction_id, bundle_id, environment, notice_uuid);
 
 ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT one_receipt_a_user_and_payload UNIQUE NULLS NOT DISTINCT (bucket, payload_sha256, bundle_id, user_id);
@@ -4631,6 +5068,8 @@ ALTER TABLE ONLY iap.sources
 ALTER TABLE ONLY iap.transactions
     ADD CONSTRAINT transactions_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
 
+CREATE INDEX account_tokens_by_user ON iap.account_tokens USING btree (user_id);
+
 CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
 
 CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
@@ -4651,7 +5090,11 @@ CREATE INDEX events_by_run ON iap.events USING btree (run_id) WHERE (run_id IS N
 
 CREATE INDEX events_by_transaction ON iap.events USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
 
+CREATE INDEX handed_notices_waiting ON iap.handed_notices USING btree (submitted_at) WHERE (problem IS NULL);
+
 CREATE INDEX moves_by_number ON iap.moves USING btree (move_id);
+
+CREATE INDEX notices_by_moment ON iap.notices USING brin (signed_at);
 
 CREATE INDEX orders_by_token ON iap.orders USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
 
@@ -4759,6 +5202,8 @@ REVOKE ALL ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zon
 
 REVOKE ALL ON FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.delivery_status(bundle_id text, transaction_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) FROM PUBLIC;
@@ -4779,7 +5224,11 @@ REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint,
 
 REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run bigint, at timestamp with time zone, note text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.hear_patiently(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[], OUT remaining integer[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) FROM PUBLIC;
 
@@ -4813,6 +5262,8 @@ REVOKE ALL ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run
 
 REVOKE ALL ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.open_transactions_of(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owed_again(t iap.transactions) FROM PUBLIC;
@@ -4833,9 +5284,13 @@ REVOKE ALL ON FUNCTION iap.record(run bigint, at timestamp with time zone) FROM 
 
 REVOKE ALL ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.refunded(t iap.transactions, refunded_at timestamp with time zone, refund_reason text, run bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.refund_shares(was iap.transactions, became iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
 
@@ -4853,6 +5308,8 @@ REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note
 
 REVOKE ALL ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.share_of(milliunits bigint, percentage integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.sight_again(numbers integer[], run bigint) FROM PUBLIC;
@@ -4861,7 +5318,11 @@ REVOKE ALL ON FUNCTION iap.sightings_of(numbers integer[], run bigint) FROM PUBL
 
 REVOKE ALL ON FUNCTION iap.standing(t iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.submit_notification(bundle_id text, signed_payload text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean) FROM PUBLIC;
 

@@ -17,13 +17,15 @@ public enum TryAgain: Sendable, Hashable {
     case noEnvironment
     /// Production named sandbox, and sandbox is down.
     case sandboxDown
+    /// Apple doesn't take the token of a page any more that it gave: what is read in pages must be read anew.
+    case pageTokenRefused
 
     /// Whether Apple's servers could not be reached, or could not answer at all.
     public var isTransport: Bool {
         switch self {
         case .noAnswer, .sandboxDown: true
         case .http(let status), .waitTooLong(let status, _): status >= 500
-        case .busy, .unknownStatus, .unreadable, .noEnvironment: false
+        case .busy, .unknownStatus, .unreadable, .noEnvironment, .pageTokenRefused: false
         }
     }
 
@@ -41,6 +43,7 @@ public enum TryAgain: Sendable, Hashable {
         case .noAnswer(let why): "Apple did not answer: \(why)"
         case .unreadable(let why): "Apple's answer could not be read: \(why)"
         case .noEnvironment: "Apple's production (21007) and sandbox (21008) each say that the receipt is the other's"
+        case .pageTokenRefused: "Apple refuses the page token that it gave (4000014, 4000017)"
         case .sandboxDown: "Apple's production said to ask sandbox, and Apple's sandbox is down"
         }
     }

@@ -5,6 +5,8 @@ public struct NotificationPage: ServerAPIPage, Hashable {
     /// A notification and what became of it.
     public struct Entry: Sendable, Hashable {
         public var notification: AppStoreNotification
+        /// Its transaction as Apple signed it: a proof that can be handed in as a receipt.
+        public var signedTransaction: String?
         /// Apple's words on each attempt, such as `SUCCESS`, `TIMED_OUT`, in the order of the answer.
         public var attempts: [Attempt]
     }
@@ -15,6 +17,8 @@ public struct NotificationPage: ServerAPIPage, Hashable {
     }
 
     public var entries: [Entry]
+    /// Entries that are not Apple's, or not of this app and environment: one of them must not hide the others.
+    public var unverified: [UnverifiedPayload]
     public var environment: ServerEnvironment
     public var hasMore: Bool
     public var paginationToken: String?
@@ -74,11 +78,18 @@ extension ServerAPIClient {
         _ query: NotificationQuery, in environment: ServerEnvironment
     ) -> ServerAPIPages<NotificationPage> {
         ServerAPIPages(after: nil, in: environment) { (after, environment) async throws(CancellationError) in
-            let request = ServerAPIRequest(
-                .notificationHistory, path: "/inApps/v1/notifications/history", query: [("paginationToken", after)],
-                body: query.body)
-            return try await ask(request, in: environment ?? .production) { try NotificationPage($0, $1) }
+            try await notificationPage(query, token: after, in: environment ?? .production)
         }
+    }
+
+    /// One page of Get Notification History.
+    public func notificationPage(
+        _ query: NotificationQuery, token: String?, in environment: ServerEnvironment
+    ) async throws(CancellationError) -> ServerAPIOutcome<NotificationPage> {
+        let request = ServerAPIRequest(
+            .notificationHistory, path: "/inApps/v1/notifications/history", query: [("paginationToken", token)],
+            body: query.body)
+        return try await ask(request, in: environment) { try NotificationPage($0, $1) }
     }
 }
 
@@ -86,19 +97,25 @@ extension NotificationPage {
     fileprivate init(_ body: Data, _ reader: ServerAPIReader) throws {
         let answer = try reader.decode(Body.self, from: body)
         var entries: [Entry] = []
+        var unverified: [UnverifiedPayload] = []
         for (index, entry) in (answer.notificationHistory ?? []).enumerated() {
-            let place = "notificationHistory[\(index)].signedPayload"
-            entries.append(
-                Entry(
-                    notification: try reader.notification(entry.signedPayload, at: place),
-                    attempts: (entry.sendAttempts ?? []).map { attempt in
-                        Attempt(
-                            date: attempt.attemptDate.flatMap(AppleDate.milliseconds),
-                            result: attempt.sendAttemptResult)
-                    }))
+            do {
+                let found = try reader.notification(
+                    entry.signedPayload, at: "notificationHistory[\(index)].signedPayload")
+                let attempts = (entry.sendAttempts ?? []).map { attempt in
+                    Attempt(
+                        date: attempt.attemptDate.flatMap(AppleDate.milliseconds), result: attempt.sendAttemptResult)
+                }
+                entries.append(
+                    Entry(
+                        notification: found.notification, signedTransaction: found.signedTransaction,
+                        attempts: attempts))
+            } catch {
+                unverified.append(error)
+            }
         }
         self.init(
-            entries: entries, environment: reader.environment, hasMore: answer.hasMore,
+            entries: entries, unverified: unverified, environment: reader.environment, hasMore: answer.hasMore,
             paginationToken: answer.paginationToken)
     }
 

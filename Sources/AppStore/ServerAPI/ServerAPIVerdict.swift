@@ -73,6 +73,9 @@ struct ServerAPIFailure {
         case 4_040_003: .unknownApp
         case 4_040_002, 4_040_004, 4_040_006, 5_000_001, 4_290_000:
             .failed(.busy(status: code, exception: message), worthRetrying: true)
+        case 4_000_014, 4_000_017: .failed(.pageTokenRefused, worthRetrying: false)
+        case 4_000_012, 4_000_013, 4_000_015, 4_000_016, 4_000_018, 4_000_019:
+            .failed(.busy(status: code, exception: message ?? Self.misasked[code]), worthRetrying: false)
         case 5_000_000:
             // Apple says that the same request won't do better now; it says nothing of the transaction.
             .failed(.busy(status: code, exception: message), worthRetrying: false)
@@ -80,6 +83,13 @@ struct ServerAPIFailure {
             undocumented
         }
     }
+
+    /// What is wrong with a question for the history of notifications: this program's fault, or its clock's.
+    private static let misasked = [
+        4_000_012: "the start lies too far in the past", 4_000_013: "the end lies before the start",
+        4_000_015: "the start is no date", 4_000_016: "the end is no date",
+        4_000_018: "there is no such type of notification", 4_000_019: "several filters at once",
+    ]
 
     private var undocumented: ServerAPIVerdict {
         .failed(.unknownStatus(code, exception: message), worthRetrying: false)

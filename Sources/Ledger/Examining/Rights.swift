@@ -32,14 +32,20 @@ extension LedgerSession {
                             'iap.black', 'iap.excluded', 'iap.transactions', 'iap.moves', 'iap.entries',
                             'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events', 'iap.lock_space',
                             'iap.sales_reports', 'iap.sold_against_seen', 'iap.entitlements', 'iap.connections',
-                            'iap.sources', 'iap.refused_rows', 'iap.rehearsal',
+                            'iap.sources', 'iap.refused_rows', 'iap.rehearsal', 'iap.notices', 'iap.hearings',
+                            'iap.handed_notices', 'iap.account_tokens',
                             'audit.frontier', 'audit.links']),
                     (
                         'INSERT',
                         ARRAY[
                             'iap.transactions', 'iap.moves', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events',
-                            'iap.connections']),
-                    ('UPDATE', ARRAY['iap.transactions', 'iap.sightings', 'iap.cases', 'iap.runs'])
+                            'iap.connections', 'iap.receipts', 'iap.uploads', 'iap.notices', 'iap.hearings']),
+                    (
+                        'UPDATE',
+                        ARRAY[
+                            'iap.transactions', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.notices',
+                            'iap.hearings']),
+                    ('DELETE', ARRAY['iap.handed_notices'])
             ) AS needed (privilege, relations)
             CROSS JOIN LATERAL unnest(relations) AS relation
             WHERE NOT has_table_privilege(relation, privilege)
@@ -57,7 +63,8 @@ extension LedgerSession {
                         pronamespace = 'iap'::regnamespace
                         AND proname IN (
                             'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
-                            'purge_payloads', 'purge_devices', 'connect', 'cover_entitled'))
+                            'purge_payloads', 'purge_devices', 'connect', 'cover_entitled', 'take_notices', 'hand_in',
+                            'note_hearing'))
                     OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal')))
             ORDER BY 1
             """

@@ -9,7 +9,7 @@ public struct BatchRecord: Sendable {
     public let sightings: [SightedTransaction]
     public let receipts: [TriedReceipt]
     /// What the sightings together tell of each transaction.
-    let heard: [SightedTransaction]
+    let heard: [ScreenedTransaction]
 
     public init(
         runID: Int64, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt]

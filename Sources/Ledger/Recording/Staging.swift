@@ -7,6 +7,7 @@ enum Staging {
     static let definition = """
         CREATE TEMPORARY TABLE IF NOT EXISTS heard OF iap.verified ON COMMIT DELETE ROWS;
         CREATE TEMPORARY TABLE IF NOT EXISTS seen OF iap.sighted ON COMMIT DELETE ROWS;
+        CREATE TEMPORARY TABLE IF NOT EXISTS told OF iap.told ON COMMIT DELETE ROWS;
         """
 
     /// What is said of each transaction.
@@ -16,7 +17,8 @@ enum Staging {
             "transaction_id", "bundle_id", "environment", "original_transaction_id", "product_id", "product_type",
             "quantity", "purchased_at", "original_purchased_at", "expires_at", "is_trial", "web_order_line_item_id",
             "app_account_token", "price_milliunits", "currency", "storefront", "found_bundle_id", "refunded_at",
-            "refund_reason", "source", "verified_at", "exclusion", "number",
+            "refund_reason", "source", "verified_at", "exclusion", "revocation_type", "revocation_percentage",
+            "app_transaction_id", "number",
         ])
 
     /// In which receipts each was seen.
@@ -39,21 +41,29 @@ extension LedgerSession {
         for (number, heard) in record.heard.enumerated() {
             numbers[heard.key] = Int32(truncatingIfNeeded: number)
         }
-        let heard = try await connection.copyIn(into: Staging.heard, rows: record.heard.enumerated()) { item, row in
+        try await stage(heard: record.heard)
+        let seen = try await connection.copyIn(into: Staging.seen, rows: record.sightings) { sighting, row in
+            row.append(numbers[sighting.screened.key] ?? -1)
+            sighting.appendReceipt(to: &row)
+        }
+        guard seen == record.sightings.count else {
+            throw LedgerError.failed("staged \(seen) of \(record.sightings.count) sightings")
+        }
+    }
+
+    /// Copies what is said of each transaction, numbered in this order.
+    func stage(heard transactions: [ScreenedTransaction]) async throws {
+        let staged = try await connection.copyIn(into: Staging.heard, rows: transactions.enumerated()) { item, row in
             item.element.append(to: &row)
             row.append(Int32(truncatingIfNeeded: item.offset))
         }
-        let seen = try await connection.copyIn(into: Staging.seen, rows: record.sightings) { sighting, row in
-            row.append(numbers[sighting.key] ?? -1)
-            sighting.appendReceipt(to: &row)
-        }
-        guard heard == record.heard.count, seen == record.sightings.count else {
-            throw LedgerError.failed("staged \(heard) of \(record.heard.count) transactions")
+        guard staged == transactions.count else {
+            throw LedgerError.failed("staged \(staged) of \(transactions.count) transactions")
         }
     }
 }
 
-extension SightedTransaction {
+extension ScreenedTransaction {
     fileprivate func append(to row: inout CopyRow) {
         row.append(key.id.text)
         row.append(key.bundleID.text)
@@ -77,8 +87,13 @@ extension SightedTransaction {
         row.append(source.rawValue)
         row.append(verifiedAt)
         row.append(exclusion?.rawValue)
+        row.append(transaction.revocationType)
+        row.append(transaction.revocationPercentage.map(Int32.init))
+        row.append(transaction.appTransactionID)
     }
+}
 
+extension SightedTransaction {
     fileprivate func appendReceipt(to row: inout CopyRow) {
         row.append(receiptID)
         row.append(userID)

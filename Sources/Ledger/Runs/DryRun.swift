@@ -3,7 +3,7 @@ import PostgreSQL
 /// A dry run writes into shadows: temporary tables of the session that stand in front of the ledger's own, so that
 /// the very statements and functions of a real run serve it and the ledger is only read. The shadow of `transactions`
 /// begins with what is white and what came or moved since the books were closed, and takes what each batch needs of
-/// it; that of `cases` begins with what is open; the others begin empty.
+/// it; that of `cases` begins with what is open; what white needs of the others is copied.
 extension LedgerSession {
     /// Puts the shadows in front, for the rest of the session.
     public func shadowTables() async throws(LedgerError) {
@@ -28,6 +28,7 @@ extension LedgerSession {
         "SET search_path = pg_temp, iap;"
         + [
             "transactions", "moves", "cases", "sightings", "delivered_originals", "connections", "runs", "events",
+            "notices", "hearings",
         ].map { "CREATE TEMPORARY TABLE \($0) (LIKE iap.\($0) INCLUDING ALL);" }.joined()
         + "CREATE TEMPORARY TABLE receipts (LIKE iap.receipts INCLUDING DEFAULTS);"
 
@@ -51,6 +52,10 @@ extension LedgerSession {
         SELECT iap.sightings.* FROM iap.sightings
         JOIN iap.white USING (transaction_id, bundle_id, environment);
         INSERT INTO connections SELECT * FROM iap.connections;
+        INSERT INTO hearings SELECT * FROM iap.hearings;
+        INSERT INTO notices
+        SELECT iap.notices.* FROM iap.notices
+        JOIN iap.white USING (transaction_id, bundle_id, environment);
         INSERT INTO runs OVERRIDING SYSTEM VALUE
         SELECT * FROM iap.runs WHERE closing_number IS NOT NULL
         ORDER BY closing_number DESC LIMIT 1;
@@ -69,6 +74,16 @@ extension LedgerSession {
     /// Takes what the staged batch needs to know into the shadows; nothing to do in a real run.
     func pullShadows(for record: BatchRecord) async throws {
         guard isShadowed else { return }
+        try await pullHeardShadows()
+        let ids = record.receipts.map(\.id)
+        try await connection.execute("DELETE FROM receipts WHERE receipt_id = ANY (\(ids))")
+        try await pullReceipts(
+            "bucket = ANY (\(ids.distinctBuckets)) AND receipt_id = ANY (\(ids))")
+    }
+
+    /// Takes what is known of the transactions that are staged in `heard` into the shadows; nothing to do in a real run.
+    func pullHeardShadows() async throws {
+        guard isShadowed else { return }
         try await connection.executeScript(
             unsafe: """
                 INSERT INTO transactions
@@ -80,10 +95,6 @@ extension LedgerSession {
                 JOIN heard USING (transaction_id, bundle_id, environment)
                 ON CONFLICT DO NOTHING;
                 """)
-        let ids = record.receipts.map(\.id)
-        try await connection.execute("DELETE FROM receipts WHERE receipt_id = ANY (\(ids))")
-        try await pullReceipts(
-            "bucket = ANY (\(ids.distinctBuckets)) AND receipt_id = ANY (\(ids))")
     }
 
     /// Copies receipts into the shadow, without their payloads.

@@ -10,17 +10,15 @@ public struct RunStart: Sendable {
     public let host: String
     public let processID: Int32
     public let programVersion: String
-    public let receiptsDue: Int
 
     public init(
-        asOf: Date, startedAt: Date, host: String, processID: Int32, programVersion: String, receiptsDue: Int
+        asOf: Date, startedAt: Date, host: String, processID: Int32, programVersion: String
     ) {
         self.asOf = asOf
         self.startedAt = startedAt
         self.host = host
         self.processID = processID
         self.programVersion = programVersion
-        self.receiptsDue = receiptsDue
     }
 }
 
@@ -48,10 +46,9 @@ extension LedgerSession {
             try await connection.transaction {
                 let row = try await connection.only(
                     """
-                    INSERT INTO runs (as_of, started_at, host, process_id, program_version, receipts_due)
+                    INSERT INTO runs (as_of, started_at, host, process_id, program_version)
                     VALUES (
-                        \(run.asOf), \(run.startedAt), \(run.host), \(run.processID), \(run.programVersion),
-                        \(Int64(run.receiptsDue)))
+                        \(run.asOf), \(run.startedAt), \(run.host), \(run.processID), \(run.programVersion))
                     RETURNING run_id
                     """)
                 let runID = try row.decode("run_id", as: Int64.self)
@@ -65,6 +62,14 @@ extension LedgerSession {
             throw .failed("run \(runID) has just begun, and yet another session holds its lock")
         }
         return runID
+    }
+
+    /// Notes how many receipts are due in a run.
+    public func noteDue(_ receipts: Int, of runID: Int64) async throws(LedgerError) {
+        try await translating {
+            _ = try await connection.execute(
+                "UPDATE runs SET receipts_due = \(Int64(receipts)) WHERE run_id = \(runID)")
+        }
     }
 
     /// Ends a run's row; one that ended keeps its end.

@@ -4,7 +4,7 @@ import PostgreSQL
 /// the plain name, such as `transactions`, means the shadow in a dry run and the table in any other. A test holds the
 /// night's statements to these two.
 enum StoredTable: String, CaseIterable {
-    case transactions, moves, cases, sightings, connections, runs, events, receipts
+    case transactions, moves, cases, sightings, connections, runs, events, receipts, notices, hearings
     case deliveredOriginals = "delivered_originals"
     case white, black, excluded, entries
 }

@@ -29,6 +29,8 @@ public struct Migration: Sendable, Hashable {
         Migration(number: 9, name: "tokens", sql: String(decoding: PackageResources._009_tokens_sql, as: UTF8.self)),
         Migration(
             number: 10, name: "snake_case", sql: String(decoding: PackageResources._010_snake_case_sql, as: UTF8.self)),
+        Migration(
+            number: 11, name: "notices", sql: String(decoding: PackageResources._011_notices_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

@@ -10,6 +10,8 @@ package enum Checkpoint: String, CaseIterable, Sendable {
     case connected, nightTaken
     // For each source, and each page of it.
     case sourceOpened, sourceStored, sourcePageTaken, sourceEnded
+    // For each batch of notices, and each app that was heard.
+    case noticesTaken, noticesCommitting, appHeard
     case runBegun
     // For each bucket and batch.
     case bucketOwned, batchFetched, batchVerified

@@ -19,7 +19,8 @@ extension Assessment {
         if reasons.contains(.unknownProduct) { return .low }
         // Nothing was paid, or the customer has long been served.
         if reasons.contains(.trialOnly) || reasons.contains(.grantedLate) { return .low }
-        if reasons.contains(.withoutAccess) { return .high }
+        // The customer said so.
+        if reasons.contains(.withoutAccess) || reasons.contains(.askedApple) { return .high }
         if reasons.contains(.accessGap) { return .medium }
         // The client has let go of it: nothing that comes later mends that.
         let isFinal = reasons.contains(.finishedUndelivered)
@@ -33,7 +34,8 @@ extension Assessment {
     private static func action(for reasons: [Reason], owner: Owner, isFirstNight: Bool) -> SuggestedAction {
         if reasons.contains(.unknownProduct) || reasons.contains(.unexpectedStorefront) { return .investigate }
         if owner.candidates.count >= 3 { return .lookOut }
-        if isFirstNight, reasons.contains(.mayStillArrive), !reasons.contains(.finishedUndelivered) { return .wait }
+        let mayMendItself = reasons.contains(.mayStillArrive) && !reasons.contains(.askedApple)
+        if isFirstNight, mayMendItself, !reasons.contains(.finishedUndelivered) { return .wait }
         return owner.user == nil || reasons.contains(.ownerUncertain) ? .contact : .deliver
     }
 }

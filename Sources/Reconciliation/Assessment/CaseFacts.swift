@@ -37,6 +37,10 @@ public struct CaseFacts: Hashable, Sendable {
     public var isStorefrontUnexpected: Bool
     /// Whether more is known of it than is looked at.
     public var isCutShort: Bool
+    /// The user for whom the app's server registered the `appAccountToken` that the purchase bears.
+    public var tokenOwner: String?
+    /// What Apple told of it by itself.
+    public var notices = NoticeFacts()
     /// The subscription whose first period without access this is; `nil` where purchases are claimed one by one.
     public var subscription: Subscription?
 

@@ -1,6 +1,6 @@
 /// Why a user may be the owner of a transaction, from the strongest to the weakest.
 public enum Evidence: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
-    /// The purchase bears the `appAccountToken` of an order of theirs: the client set it when they paid.
+    /// The purchase bears an `appAccountToken` of theirs, or of an order of theirs: the client set it when they paid.
     case accountToken = "account_token"
     /// The app's own server admitted the purchase for them.
     case admitted

@@ -2,6 +2,7 @@ extension OwnerCandidate {
     /// Everyone whom anything speaks for, the likeliest first: by the strongest evidence, then the earliest.
     static func all(in facts: CaseFacts) -> [OwnerCandidate] {
         var found = Gathering()
+        found.add(facts.tokenOwner, .accountToken)
         for order in facts.orders where order.bearsToken { found.add(order.userID, .accountToken) }
         found.add(facts.admittedFor, .admitted)
         let named = Set(facts.namedOrderIDs)

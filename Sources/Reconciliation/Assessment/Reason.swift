@@ -18,6 +18,10 @@ public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     case claimFailed = "claim_failed"
     /// The client finished the consumable before it was delivered, and will never try again.
     case finishedUndelivered = "finished_undelivered"
+    /// No upload ever told of it: Apple did, by a notification.
+    case onlyAppleTold = "only_apple_told"
+    /// The customer told Apple that it was not delivered, and Apple asks the app's server.
+    case askedApple = "asked_apple"
     /// One of the app's own orders is what it pays for.
     case orderMatched = "order_matched"
     /// Several of the app's own orders may be what it pays for.

@@ -20,7 +20,7 @@ struct ReasonRule: Sendable {
     /// always has a reason.
     static let all: [ReasonRule] = [
         .withoutAccess, .accessGap, .grantedLate, .trialOnly, .claimFailed, .neverClaimed, .finishedUndelivered,
-        .noReceipt, .rodeAlong, .orderMatched, .orderAmbiguous, .ownerAmbiguous, .ownerUncertain, .mayStillArrive,
-        .cutShort, .unexpectedStorefront, .unknownProduct,
+        .askedApple, .onlyAppleTold, .noReceipt, .rodeAlong, .orderMatched, .orderAmbiguous, .ownerAmbiguous,
+        .ownerUncertain, .mayStillArrive, .cutShort, .unexpectedStorefront, .unknownProduct,
     ]
 }

@@ -31,6 +31,10 @@ public struct RunReport: Hashable, Sendable {
     public var leftOut = LeftOut()
     /// What the night pulled from a company's own databases and files.
     public var sources: [SourcePull] = []
+    /// What was new of what Apple tells; `nil` where nothing was heard.
+    public var heard: NoticeTotals?
+    /// How hearing each app goes that has a key, or whose server hands notifications on.
+    public var hearings: [HearingFigures] = []
     /// What many cases have in common, those with the most cases first.
     public var patterns: [Pattern] = []
     /// What is paid and not looked at.

@@ -18,7 +18,34 @@ enum JSONReport {
         let toMend: [ToMend]
         let notJudged: [NotJudged]
         let sources: [Source]
+        let heard: Heard?
+        let hearings: [Hearing]
         let patterns: [CommonCause]
+    }
+
+    /// What was new of what Apple tells.
+    struct Heard: Encodable {
+        let notices, onlyAppleTold: Int
+    }
+
+    /// How hearing an app goes.
+    struct Hearing: Encodable {
+        let bundleID: String
+        let heardThrough, lastSignedAt: Date?
+        let problem: String?
+        let notSent, notApples, deliveredSince: Int
+        let isDrySpell: Bool
+
+        init(_ hearing: HearingFigures, now: Date) {
+            bundleID = hearing.bundleID.text
+            heardThrough = hearing.heardThrough
+            lastSignedAt = hearing.lastSignedAt
+            problem = hearing.problem
+            notSent = hearing.unsent
+            notApples = hearing.refused
+            deliveredSince = hearing.deliveredSince
+            isDrySpell = hearing.isDrySpell(at: now)
+        }
     }
 
     /// A setting because of which purchases are not looked at.
@@ -229,6 +256,8 @@ extension JSONReport.Run {
                     transactions: $0.transactions, detail: $0.detail)
             },
             notJudged: run.unjudged.map(JSONReport.NotJudged.init), sources: run.sources.map(JSONReport.Source.init),
+            heard: run.heard.map { JSONReport.Heard(notices: $0.fresh, onlyAppleTold: $0.unknown) },
+            hearings: run.hearings.map { JSONReport.Hearing($0, now: run.now) },
             patterns: run.patterns.map(JSONReport.CommonCause.init))
     }
 }

@@ -25,7 +25,7 @@ struct Summary {
             row("outcome", outcome),
             row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
         ]
-        lines += toMend + patterns + sources + unjudged + receipts + purged
+        lines += toMend + patterns + heard + sources + unjudged + receipts + purged
         lines += [""] + cases + [""] + totals + trail + ["", row("report", location)]
         return lines.joined(separator: "\n") + "\n"
     }
@@ -69,6 +69,17 @@ struct Summary {
                 + (more > 0
                     ? [row("", "… and \(more) more that could not be taken, by now or before; see report.json")] : [])
         }
+    }
+
+    private var heard: [String] {
+        let amiss = run.hearings.flatMap { HearingText.all($0, now: run.now, moment: formats.local) }
+        let new = run.heard.map {
+            row("heard", "\($0.fresh) new notices of Apple's; \($0.unknown) purchases that only Apple told of")
+        }
+        return (new.map { [$0] } ?? [])
+            + first(Self.shownSettings, of: amiss) { text in
+                row("not heard", words(text.phrase, text.values.mapValues { Printable.text($0, longest: 300) }))
+            }
     }
 
     private static let shownPatterns = 5

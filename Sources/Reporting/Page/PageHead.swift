@@ -29,7 +29,7 @@ struct PageHead {
 
     var figures: HTML {
         """
-        \(outcome)\(toMend)\(patterns)\(sources)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
+        \(outcome)\(toMend)\(patterns)\(hearings)\(sources)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
         <div class="card lost">\(lost)</div>
         <div class="card">\(money)</div>
         <div class="card facts"><h2>\(readers.text(.thisRun))</h2><dl>\(facts)</dl></div>
@@ -51,6 +51,19 @@ struct PageHead {
             return "<li>\(readers.each { $0.words.html(text.phrase, text.values.mapValues(HTML.foreign)) })</li>"
         }
         return "<ul class=\"unjudged\">\(lines)</ul>\n"
+    }
+
+    private var hearings: HTML {
+        let lines = run.hearings.flatMap { hearing in
+            HearingText.all(hearing, now: run.now) { _ in "" }.indices.map { place -> HTML in
+                let text = readers.each { reader in
+                    let text = HearingText.all(hearing, now: run.now, moment: reader.time)[place]
+                    return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
+                }
+                return "<li>\(text)</li>"
+            }
+        }
+        return lines.isEmpty ? "" : "<ul class=\"unjudged\">\(lines)</ul>\n"
     }
 
     /// Those that could not be read, and the rows of any that could not be taken.

@@ -17,6 +17,8 @@ struct English: Wording {
         case .grantedLate: "granted late"
         case .trialOnly: "trial only"
         case .neverClaimed: "never claimed"
+        case .onlyAppleTold: "only Apple told"
+        case .askedApple: "customer asked Apple"
         case .noReceipt: "no receipt"
         case .rodeAlong: "rode along"
         case .claimFailed: "claim failed"
@@ -40,6 +42,10 @@ struct English: Wording {
         case .grantedLate: "Its subscription was paid for a time that went by without access, which was granted since."
         case .trialOnly: "A free trial went by without access; nothing was paid."
         case .neverClaimed: "Paid and verified, and the app's server never tried to claim it."
+        case .onlyAppleTold:
+            "No upload ever told of it: Apple did, by a notification. The client never reached the server."
+        case .askedApple:
+            "The customer told Apple that nothing was delivered. Apple asks the app's server, which has twelve hours to answer."
         case .noReceipt: "It is in the customer's history with Apple, and no receipt ever held it."
         case .rodeAlong: "It came in a receipt that was not uploaded for it: the client never came to this purchase."
         case .claimFailed: "The app's server tried to claim it and was refused."
@@ -169,6 +175,15 @@ struct English: Wording {
             "The configuration has no section [app {app}]: receipts that wait: {receipts}, paid purchases that are not looked at: {transactions}."
         case .appWithoutProducts:
             "iap.products has no row of {app}: types and prices of its purchases are not known ({transactions}). “iap-reconcile products --suggest” prints the rows."
+        case .hearingProblem: "Apple's notifications of {app} could not be read to their end: {problem}"
+        case .drySpell:
+            """
+            Apple's last notification of {app} is of {time}, and {n} purchases were delivered since: look at the URL for \
+            server notifications in App Store Connect, and at what the app's server answers there
+            """
+        case .noticesUnsent:
+            "Apple could not send {n} notifications of {app} in three days ({what}): look at what the app's server answers"
+        case .noticesRefused: "{n} notifications that the server of {app} handed on are not Apple's: {what}"
         case .sourceProblem: "The source {source} could not be pulled to its end: {problem}"
         case .sourceRefused: "{n} rows of the source {source} could not be taken"
         case .likelyLost: "likely lost orders"

@@ -5,6 +5,8 @@ enum Phrase: String, CaseIterable {
     case title, titleOfDryRun, asOf, endedEarly, language, allReports, skipToCases
     // What a company's own tables gave
     case sourceProblem, sourceRefused
+    // What Apple tells
+    case hearingProblem, drySpell, noticesUnsent, noticesRefused
     // Settings that somebody must mend
     case appRefused, appWithoutSection, appWithoutProducts
     // What many cases have in common

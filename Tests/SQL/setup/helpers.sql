@@ -239,6 +239,8 @@ SELECT 'claims', transaction_id FROM iap.claims AS c WHERE seal IS DISTINCT FROM
 UNION ALL
 SELECT 'orders', order_id FROM iap.orders AS o WHERE seal IS DISTINCT FROM audit.seal(o)
 UNION ALL
+SELECT 'account_tokens', app_account_token FROM iap.account_tokens AS a WHERE seal IS DISTINCT FROM audit.seal(a)
+UNION ALL
 SELECT 'uploads', receipt_id::text FROM iap.uploads AS u WHERE seal IS DISTINCT FROM audit.seal(u)
 UNION ALL
 SELECT 'receipts', receipt_id::text FROM iap.receipts

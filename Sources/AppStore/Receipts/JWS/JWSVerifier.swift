@@ -44,6 +44,13 @@ public final class JWSVerifier: Sendable {
     public func notification(
         _ jws: String, expecting expectation: JWSExpectation
     ) throws(JWSError) -> AppStoreNotification {
+        try notificationWithProof(jws, expecting: expectation).notification
+    }
+
+    /// A notification, and its transaction as it was signed.
+    package func notificationWithProof(
+        _ jws: String, expecting expectation: JWSExpectation
+    ) throws(JWSError) -> (notification: AppStoreNotification, signedTransaction: String?) {
         let payload: NotificationPayload = try verify(jws.utf8, expecting: expectation)
         var notification = AppStoreNotification(payload)
         notification.transaction = try nested(
@@ -52,7 +59,7 @@ public final class JWSVerifier: Sendable {
             payload.subject.renewalInfo, "signedRenewalInfo", expecting: expectation)
         notification.appTransaction = try nested(
             payload.subject.appTransaction, "signedAppTransactionInfo", expecting: expectation)
-        return notification
+        return (notification, payload.subject.transaction)
     }
 
     private func nested<Payload: SignedPayload>(

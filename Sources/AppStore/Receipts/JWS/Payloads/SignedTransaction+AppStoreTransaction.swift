@@ -50,5 +50,9 @@ extension SignedTransaction {
         transaction.priceMilliunits = priceMilliunits
         transaction.currency = currency
         transaction.storefront = storefront
+        transaction.revocationType = revocationType
+        // Any other is none that Apple documents: then all of it counts as refunded.
+        transaction.revocationPercentage = revocationPercentage.flatMap { (0...100_000).contains($0) ? Int($0) : nil }
+        transaction.appTransactionID = appTransactionID
     }
 }

@@ -1,0 +1,82 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// Up to when Apple's history of notifications was read; `nil` where it never was.
+    public func heardThrough(
+        _ bundleID: BundleID, in environment: Environment
+    ) async throws(LedgerError) -> Date? {
+        try await translating {
+            try await connection.only(
+                """
+                SELECT max(heard_through) AS heard_through
+                FROM \(stored: .hearings)
+                WHERE bundle_id = \(bundleID.text) AND environment = \(environment.rawValue)
+                """
+            ).decode("heard_through")
+        }
+    }
+
+    /// Notes why Apple's history could not be read to its end.
+    public func noteHearing(
+        of bundleID: BundleID, in environment: Environment, problem: String, at now: Date
+    ) async throws(LedgerError) {
+        try await translating {
+            _ = try await connection.execute(
+                """
+                SELECT iap.note_hearing(
+                    \(bundleID.text), \(environment.rawValue), NULL, NULL, \(now), \(problem))
+                """)
+        }
+    }
+
+    /// How hearing these apps goes: up to when, and what can't be read.
+    public func hearings(of apps: [App], now: Date) async throws(LedgerError) -> [HearingFigures] {
+        try await translating {
+            let rows = try await connection.query(
+                """
+                SELECT
+                    wanted.bundle_id, known.heard_through, known.last_signed_at, known.problem,
+                    coalesce(refused.notices, 0) AS refused, refused.why,
+                    coalesce(unsent.notices, 0) AS unsent, unsent.last_result,
+                    coalesce(delivered.purchases, 0) AS delivered
+                FROM unnest(\(apps.map(\.bundleID.text)), \(apps.map(\.environment.rawValue))) WITH ORDINALITY
+                    AS wanted (bundle_id, environment, place)
+                LEFT JOIN hearings AS known USING (bundle_id, environment)
+                LEFT JOIN LATERAL (
+                    SELECT count(*) AS notices, max(handed.problem) AS why
+                    FROM iap.handed_notices AS handed
+                    WHERE handed.bundle_id = wanted.bundle_id AND handed.problem IS NOT NULL
+                ) AS refused ON true
+                LEFT JOIN LATERAL (
+                    SELECT count(*) AS notices, max(last_result) AS last_result
+                    FROM \(stored: .notices) AS notices
+                    WHERE notices.bundle_id = wanted.bundle_id AND notices.environment = wanted.environment
+                        AND signed_at > \(now) - interval '3 days' AND sending IN ('retrying', 'failed')
+                ) AS unsent ON true
+                LEFT JOIN LATERAL (
+                    SELECT count(*) AS purchases
+                    FROM \(stored: .transactions) AS t
+                    WHERE known.last_signed_at IS NOT NULL AND t.place = 'black'
+                        AND t.delivered_at > greatest(known.last_signed_at, \(now) - interval '30 days')
+                        AND t.delivered_by = 'claim'
+                        AND t.bundle_id = wanted.bundle_id AND t.environment = wanted.environment
+                ) AS delivered ON true
+                WHERE known.bundle_id IS NOT NULL OR refused.notices > 0
+                ORDER BY place
+                """)
+            return try rows.map { try HearingFigures($0) }
+        }
+    }
+}
+
+extension HearingFigures {
+    fileprivate init(_ row: Row) throws {
+        self.init(
+            bundleID: try row.id("bundle_id"), heardThrough: try row.decode("heard_through"),
+            lastSignedAt: try row.decode("last_signed_at"), problem: try row.decode("problem"),
+            refused: try row.decode("refused"), whyRefused: try row.decode("why"), unsent: try row.decode("unsent"),
+            whyUnsent: try row.decode("last_result"), deliveredSince: try row.decode("delivered"))
+    }
+}

@@ -1,0 +1,117 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+/// Notices of one app and environment, ready to be taken in one database transaction.
+public struct NoticeBatch: Sendable {
+    public let runID: Int64
+    /// The moment that the run takes for the present.
+    public let now: Date
+    public let notices: [HeardNotice]
+    /// How far Apple's history is read with this batch; `nil` where that is not known yet.
+    public var heardThrough: Date?
+    /// The notifications of the app's server that end with this batch, by the hash of their payloads.
+    public var handed: [HandedNotice.Key] = []
+    /// What each transaction is by Apple's latest word.
+    let heard: [ScreenedTransaction]
+
+    public init(runID: Int64, now: Date, notices: [HeardNotice]) {
+        self.runID = runID
+        self.now = now
+        self.notices = notices
+        heard = notices.map(\.transaction).latest()
+    }
+}
+
+extension LedgerSession {
+    /// Takes notices: keeps each once, changes the known transactions as Apple tells, puts the unknown ones into the
+    /// inbox, and moves the mark up to which Apple's history was read, all in one database transaction. Taking the same
+    /// again changes nothing.
+    ///
+    /// - Throws: `LedgerError.conflict` when another session's lock was in the way of all of it.
+    public func take(
+        _ batch: NoticeBatch, of bundleID: BundleID, in environment: Environment
+    ) async throws(LedgerError) -> NoticeTotals {
+        try await translating {
+            try await prepareStaging()
+            return try await connection.transaction {
+                var totals = NoticeTotals()
+                var through = batch.heardThrough
+                if !batch.notices.isEmpty {
+                    try await stage(batch)
+                    try await pullHeardShadows()
+                    let taken = try await connection.only(
+                        "SELECT fresh, unknown, locked, held_since FROM iap.take_notices(\(batch.runID), \(batch.now))")
+                    totals = try await self.totals(taken, at: batch.now)
+                    // What was locked is read again.
+                    if let held = try taken.decode("held_since", as: Date?.self) {
+                        through = through.map { min($0, held) }
+                    }
+                }
+                checkpoint(.noticesTaken)
+                try await connection.execute(
+                    """
+                    SELECT iap.note_hearing(
+                        \(bundleID.text), \(environment.rawValue), \(through), \(batch.notices.map(\.signedAt).max()),
+                        \(batch.now), NULL)
+                    """)
+                try await end(batch.handed)
+                checkpoint(.noticesCommitting)
+                return totals
+            }
+        }
+    }
+
+    private func totals(_ taken: Row, at now: Date) async throws -> NoticeTotals {
+        var totals = NoticeTotals()
+        totals.fresh = try taken.decode("fresh", as: Int.self)
+        totals.locked = try (taken.decode("locked", as: [String]?.self) ?? []).compactMap(TransactionID.init)
+        let unknown = try taken.decode("unknown", as: [Int32].self)
+        guard !unknown.isEmpty else { return totals }
+        totals.unknown =
+            isShadowed
+            ? unknown.count
+            : try await connection.only("SELECT iap.hand_in(\(unknown), \(now)) AS handed").decode("handed")
+        return totals
+    }
+
+    private func stage(_ batch: NoticeBatch) async throws {
+        var numbers: [TransactionKey: Int32] = [:]
+        for (number, heard) in batch.heard.enumerated() { numbers[heard.key] = Int32(truncatingIfNeeded: number) }
+        try await stage(heard: batch.heard)
+        let told = try await connection.copyIn(into: Self.told, rows: batch.notices) { notice, row in
+            row.append(numbers[notice.transaction.key])
+            notice.append(to: &row)
+        }
+        guard told == batch.notices.count else {
+            throw LedgerError.failed("staged \(told) of \(batch.notices.count) notices")
+        }
+    }
+
+    private static let told = CopyTarget(
+        table: "told",
+        columns: [
+            "number", "transaction_id", "bundle_id", "environment", "notice_uuid", "type", "subtype", "signed_at",
+            "heard_by", "sending", "attempts", "last_attempt_at", "last_result", "consumption_reason",
+            "signed_transaction",
+        ])
+}
+
+extension HeardNotice {
+    fileprivate func append(to row: inout CopyRow) {
+        row.append(transaction.key.id.text)
+        row.append(transaction.key.bundleID.text)
+        row.append(transaction.key.environment.rawValue)
+        row.append(uuid)
+        row.append(type)
+        row.append(subtype)
+        row.append(signedAt)
+        row.append(way.rawValue)
+        row.append(sending?.state.rawValue)
+        row.append((sending?.attempts).map { Int32(clamping: $0) })
+        row.append(sending?.lastAttemptAt)
+        row.append(sending?.lastResult)
+        row.append(consumptionReason)
+        row.append(signedTransaction)
+    }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Ledger
+import Reconciliation
+import Verification
+
+/// The hear stage: reads what Apple told by itself since the last night, before the inbox is taken. What it tells of a
+/// known purchase is written down at once; a purchase that nobody knows goes into the inbox. An app that can't be heard
+/// is told of, and the night goes on with the rest.
+struct Hearing {
+    let runID: Int64
+    let now: Date
+    let settings: JobSettings
+    let services: AppleServices
+    let screener: Screener
+    let session: LedgerSession
+    let stop: StopSignal
+    let log: @Sendable (LogEntry) -> Void
+
+    /// Hears all apps: what their servers handed on, then Apple's history.
+    func hear() async throws(LedgerError) -> NoticeTotals {
+        var totals = NoticeTotals()
+        for app in settings.apps where !stop.isRequested {
+            totals += try await takeHandedNotices(of: app)
+            if let history = services.noticeHistory(of: app) { totals += try await hear(app, from: history) }
+            checkpoint(.appHeard)
+        }
+        return totals
+    }
+
+    private func hear(_ app: AppSettings, from history: NoticeHistory) async throws(LedgerError) -> NoticeTotals {
+        let (bundleID, environment) = (app.app.bundleID, app.app.environment)
+        let through = try await session.heardThrough(bundleID, in: environment)
+        var reading = HistoryReading(
+            HearingWindow.all(through: through, since: app.app.since, environment, now: now))
+        let totals = try await read(&reading, of: app.app, from: history)
+        if let problem = reading.problem, !stop.isRequested {
+            log(
+                LogEntry(
+                    .warning, "Apple's notifications could not be read to their end",
+                    fields: ["bundle_id": bundleID.text, "error": problem], runID: runID))
+            try await session.noteHearing(of: bundleID, in: environment, problem: problem, at: now)
+        }
+        return totals
+    }
+
+    /// So many pages are asked for at the same time: with an answer in 200 ms, ten are the fifty a second that Apple
+    /// allows.
+    private static let pagesAhead = 16
+
+    private func read(
+        _ reading: inout HistoryReading, of app: App, from history: NoticeHistory
+    ) async throws(LedgerError) -> NoticeTotals {
+        var state = reading
+        let result = await withTaskGroup(of: Answer.self) { [stop] group -> Result<NoticeTotals, LedgerError> in
+            func ask(_ question: HistoryReading.Question) {
+                group.addTask {
+                    await stop.cancelling {
+                        Answer(question: question, outcome: try? await history.page(question, app.environment))
+                    }
+                }
+            }
+            var totals = NoticeTotals()
+            for _ in 0..<Self.pagesAhead {
+                if let question = state.next() { ask(question) }
+            }
+            while let answer = await group.next() {
+                if stop.isRequested { break }
+                if let outcome = answer.outcome,
+                    let question = state.take(outcome, of: answer.question) ?? state.next()
+                {
+                    ask(question)
+                }
+                guard let batch = state.batch(isLast: group.isEmpty) else { continue }
+                do throws(LedgerError) {
+                    totals += try await take(batch, of: app)
+                } catch {
+                    group.cancelAll()
+                    return .failure(error)
+                }
+            }
+            group.cancelAll()
+            return .success(totals)
+        }
+        reading = state
+        return try result.get()
+    }
+
+    private struct Answer: Sendable {
+        let question: HistoryReading.Question
+        /// `nil` where the run was asked to stop.
+        let outcome: NoticeHistory.Outcome?
+    }
+
+    private func take(_ read: HistoryReading.Batch, of app: App) async throws(LedgerError) -> NoticeTotals {
+        for text in read.unreadable { logUnreadable(text, app.bundleID) }
+        var batch = NoticeBatch(
+            runID: runID, now: now, notices: read.notices.compactMap { heard($0, by: .history, for: app) })
+        batch.heardThrough = read.heardThrough
+        return try await take(batch, of: app)
+    }
+
+    func take(_ batch: NoticeBatch, of app: App) async throws(LedgerError) -> NoticeTotals {
+        try await retryingConflicts(for: min(10, settings.patience)) { () async throws(LedgerError) in
+            try await session.take(batch, of: app.bundleID, in: app.environment)
+        }
+    }
+
+    /// `nil` where it is about no transaction, or of an environment that the app does not sell in.
+    func heard(_ notice: Notice, by way: HeardNotice.Way, for app: App) -> HeardNotice? {
+        guard let transaction = notice.transaction, notice.environment == app.environment else { return nil }
+        return HeardNotice(
+            uuid: notice.uuid, type: notice.type, subtype: notice.subtype, signedAt: notice.signedAt, way: way,
+            transaction: screener.screened(
+                transaction, signedAt: notice.transactionSignedAt ?? notice.signedAt, notice.environment, for: app),
+            signedTransaction: notice.signedTransaction, consumptionReason: notice.consumptionReason,
+            sending: NoticeSending(
+                attempts: notice.attempts.map { ($0.date, $0.result) }, signedAt: notice.signedAt, now: now))
+    }
+
+    private func logUnreadable(_ text: String, _ bundleID: BundleID) {
+        log(
+            LogEntry(
+                .warning, "a notification in Apple's history is left out",
+                fields: ["bundle_id": bundleID.text, "error": text], runID: runID))
+    }
+}
+
+// MARK: What the apps' servers handed on
+
+extension Hearing {
+    private static let handedAtOnce = 500
+
+    private func takeHandedNotices(of app: AppSettings) async throws(LedgerError) -> NoticeTotals {
+        var totals = NoticeTotals()
+        var last: HandedNotice.Key?
+        while !stop.isRequested {
+            let handed = try await session.handedNotices(
+                of: [app.app.bundleID], after: last, limit: Self.handedAtOnce)
+            guard let end = handed.last else { break }
+            last = end.key
+            totals += try await take(handed, of: app)
+        }
+        return totals
+    }
+
+    private func take(_ handed: [HandedNotice], of app: AppSettings) async throws(LedgerError) -> NoticeTotals {
+        var taken: [HandedNotice.Key] = []
+        var notices: [HeardNotice] = []
+        var refused: [(key: HandedNotice.Key, problem: String)] = []
+        for item in handed {
+            switch services.notice(handedOn: item.payload, for: app) {
+            case .success(let notice):
+                taken.append(item.key)
+                if let heard = heard(notice, by: .appServer, for: app.app) { notices.append(heard) }
+            case .failure(let flaw): refused.append((item.key, "\(flaw)"))
+            }
+        }
+        try await session.refuse(refused)
+        guard !taken.isEmpty else { return NoticeTotals() }
+        var batch = NoticeBatch(runID: runID, now: now, notices: notices)
+        batch.handed = taken
+        return try await take(batch, of: app.app)
+    }
+}
+
+extension NoticeHistory {
+    fileprivate func page(
+        _ question: HistoryReading.Question, _ environment: Environment
+    ) async throws(CancellationError) -> Outcome {
+        try await page(
+            from: question.window.start, to: question.window.end, token: question.token, in: environment)
+    }
+}

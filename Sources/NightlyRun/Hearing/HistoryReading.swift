@@ -1,0 +1,91 @@
+import Foundation
+import Reconciliation
+import Verification
+
+/// Reads windows of Apple's history of an app's notifications side by side, and gives what it read in batches. A window
+/// is over when its last page came; the history is heard through the last of those windows, from the first on, that are
+/// over.
+struct HistoryReading {
+    /// Notices to be taken together.
+    struct Batch {
+        fileprivate(set) var notices: [Notice] = []
+        /// What could not be read of the pages, in a sentence each.
+        fileprivate(set) var unreadable: [String] = []
+        /// Up to when the history is read once these are taken; `nil` where that is not further than before.
+        fileprivate(set) var heardThrough: Date?
+    }
+
+    /// So many notices are taken together: more would lie in memory, fewer would cost a commit each.
+    private static let batchSize = 500
+
+    private let windows: [HearingWindow]
+    /// The next window to be begun, and the first that is not over.
+    private var begun = 0
+    private var firstOpen = 0
+    private var over: Set<Int> = []
+    private var begunAnew: Set<Int> = []
+    private var batch = Batch()
+    /// Why not all could be read.
+    private(set) var problem: String?
+
+    init(_ windows: [HearingWindow]) {
+        self.windows = windows
+    }
+
+    /// A page to ask for.
+    struct Question: Sendable {
+        fileprivate let number: Int
+        let window: HearingWindow
+        let token: String?
+    }
+
+    /// The first page of the next window; `nil` where all are begun, or nothing more is asked.
+    mutating func next() -> Question? {
+        guard problem == nil, begun < windows.count else { return nil }
+        defer { begun += 1 }
+        return Question(number: begun, window: windows[begun], token: nil)
+    }
+
+    /// Takes what came of a question, and gives the one that follows from it.
+    mutating func take(_ outcome: NoticeHistory.Outcome, of question: Question) -> Question? {
+        switch outcome {
+        case .page(let page):
+            batch.notices += page.notices
+            batch.unreadable += page.unreadable
+            if let token = page.token {
+                return Question(number: question.number, window: question.window, token: token)
+            }
+            end(question.number)
+            return nil
+        case .tokenRefused:
+            // It lasts for some minutes: the window is read again, and what is there already changes nothing.
+            guard begunAnew.insert(question.number).inserted else {
+                fail("Apple refuses the page tokens that it gives")
+                return nil
+            }
+            return Question(number: question.number, window: question.window, token: nil)
+        case .problem(let why):
+            fail(why)
+            return nil
+        }
+    }
+
+    private mutating func end(_ number: Int) {
+        over.insert(number)
+        while over.remove(firstOpen) != nil {
+            batch.heardThrough = windows[firstOpen].end
+            firstOpen += 1
+        }
+    }
+
+    private mutating func fail(_ why: String) {
+        problem = problem ?? why
+    }
+
+    /// What was read since the last time, once it is enough, or all that is left.
+    mutating func batch(isLast: Bool) -> Batch? {
+        guard isLast || batch.notices.count >= Self.batchSize else { return nil }
+        defer { batch = Batch() }
+        return batch.notices.isEmpty && batch.unreadable.isEmpty && batch.heardThrough == nil ? nil : batch
+    }
+}

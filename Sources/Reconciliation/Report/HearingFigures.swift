@@ -1,0 +1,43 @@
+public import Foundation
+
+/// How hearing what Apple tells of an app goes.
+public struct HearingFigures: Hashable, Sendable {
+    public let bundleID: BundleID
+    /// Up to when Apple's history of notifications was read.
+    public let heardThrough: Date?
+    /// When the latest notification was signed that came in any way.
+    public let lastSignedAt: Date?
+    /// Why Apple's history could not be read to its end.
+    public let problem: String?
+    /// How many notifications the app's server handed on that are not Apple's, and what is wrong with one of them.
+    public let refused: Int
+    public let whyRefused: String?
+    /// How many notifications of the last three days Apple could not send, and its word on one of them.
+    public let unsent: Int
+    public let whyUnsent: String?
+    /// How many purchases the app's server claimed since the latest notification.
+    public let deliveredSince: Int
+
+    public init(
+        bundleID: BundleID, heardThrough: Date?, lastSignedAt: Date?, problem: String?, refused: Int,
+        whyRefused: String?, unsent: Int, whyUnsent: String?, deliveredSince: Int
+    ) {
+        self.bundleID = bundleID
+        self.heardThrough = heardThrough
+        self.lastSignedAt = lastSignedAt
+        self.problem = problem
+        self.refused = refused
+        self.whyRefused = whyRefused
+        self.unsent = unsent
+        self.whyUnsent = whyUnsent
+        self.deliveredSince = deliveredSince
+    }
+
+    /// Whether purchases are delivered and Apple tells of none.
+    ///
+    /// A day of silence is no sign where little is sold, so many deliveries without any notification are.
+    public func isDrySpell(at now: Date) -> Bool {
+        guard let lastSignedAt else { return false }
+        return deliveredSince >= 20 && now.timeIntervalSince(lastSignedAt) > 24 * 3600
+    }
+}

@@ -1,0 +1,17 @@
+/// What hearing notices came to.
+public struct NoticeTotals: Hashable, Sendable {
+    /// Notices that were not known before.
+    public var fresh = 0
+    /// Transactions that nobody knew, and which went into the inbox; in a dry run, which would.
+    public var unknown = 0
+    /// Transactions that another session had locked: their notices are read again.
+    public var locked: [TransactionID] = []
+
+    public init() {}
+
+    public static func += (a: inout NoticeTotals, b: NoticeTotals) {
+        a.fresh += b.fresh
+        a.unknown += b.unknown
+        a.locked += b.locked
+    }
+}

@@ -1,0 +1,73 @@
+public import Foundation
+
+/// A transaction with what screening decided of it.
+public struct ScreenedTransaction: Hashable, Sendable {
+    public let key: TransactionKey
+    public private(set) var transaction: Transaction
+    public private(set) var productType: ProductType?
+    /// Why it is not owed; `nil` when it is.
+    public let exclusion: Exclusion?
+    public let foundBundleID: BundleID?
+    public let source: Source
+    /// When Apple said so.
+    public let verifiedAt: Date
+
+    public init(subject: ScreeningSubject, source: Source, verifiedAt: Date) {
+        let transaction = subject.transaction
+        self.key = TransactionKey(
+            id: transaction.id, bundleID: subject.app.bundleID, environment: subject.environment)
+        self.transaction = transaction
+        self.productType = subject.productType
+        self.exclusion = Screening.exclusion(of: subject)
+        self.foundBundleID = exclusion == .foreignBundle ? subject.foundBundleID : nil
+        self.source = source
+        self.verifiedAt = verifiedAt
+    }
+
+    /// Whether this tells more of the same transaction than that one: a refund before none, then the better source, then
+    /// the later word.
+    func tellsMore(than other: ScreenedTransaction) -> Bool {
+        let isRefund = transaction.refundedAt != nil
+        if isRefund != (other.transaction.refundedAt != nil) { return isRefund }
+        if source != other.source { return source > other.source }
+        return verifiedAt > other.verifiedAt
+    }
+
+    /// Takes over what only the other one says, as the ledger does where it hears of one after the other: `verifyReceipt`
+    /// tells no price, and a signed transaction in the same batch does.
+    fileprivate mutating func fillIn(from other: ScreenedTransaction) {
+        productType = productType ?? other.productType
+        transaction.expiresAt = transaction.expiresAt ?? other.transaction.expiresAt
+        transaction.originalPurchasedAt = transaction.originalPurchasedAt ?? other.transaction.originalPurchasedAt
+        transaction.webOrderLineItemID = transaction.webOrderLineItemID ?? other.transaction.webOrderLineItemID
+        transaction.appAccountToken = transaction.appAccountToken ?? other.transaction.appAccountToken
+        transaction.appTransactionID = transaction.appTransactionID ?? other.transaction.appTransactionID
+        transaction.storefront = transaction.storefront ?? other.transaction.storefront
+        transaction.price = transaction.price ?? other.transaction.price
+    }
+}
+
+extension [ScreenedTransaction] {
+    /// What Apple told by itself of each transaction: its latest word, with what only earlier ones tell.
+    public func latest() -> [ScreenedTransaction] {
+        merged { $0.verifiedAt > $1.verifiedAt }
+    }
+
+    /// The best of each transaction, with what only others tell; in the order of their keys.
+    func merged(_ isBetter: (ScreenedTransaction, ScreenedTransaction) -> Bool) -> [ScreenedTransaction] {
+        var best: [TransactionKey: ScreenedTransaction] = [:]
+        best.reserveCapacity(count)
+        var others: [ScreenedTransaction] = []
+        for heard in self {
+            guard let known = best[heard.key] else {
+                best[heard.key] = heard
+                continue
+            }
+            let takesPlace = isBetter(heard, known)
+            if takesPlace { best[heard.key] = heard }
+            others.append(takesPlace ? known : heard)
+        }
+        for other in others.sorted(by: isBetter) { best[other.key]?.fillIn(from: other) }
+        return best.values.sorted { $0.key < $1.key }
+    }
+}

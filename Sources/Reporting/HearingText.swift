@@ -1,0 +1,36 @@
+import Foundation
+import Reconciliation
+
+/// What is said of an app that is not heard as it should be.
+struct HearingText {
+    let phrase: Phrase
+    let values: [String: String]
+
+    /// Everything that is amiss, the gravest first.
+    static func all(_ hearing: HearingFigures, now: Date, moment: (Date) -> String) -> [HearingText] {
+        let app = hearing.bundleID.text
+        var texts: [HearingText] = []
+        if let problem = hearing.problem {
+            texts.append(HearingText(phrase: .hearingProblem, values: ["app": app, "problem": problem]))
+        }
+        if hearing.isDrySpell(at: now), let last = hearing.lastSignedAt {
+            texts.append(
+                HearingText(
+                    phrase: .drySpell,
+                    values: ["app": app, "time": moment(last), "n": String(hearing.deliveredSince)]))
+        }
+        if hearing.unsent > 0 {
+            texts.append(
+                HearingText(
+                    phrase: .noticesUnsent,
+                    values: ["app": app, "n": String(hearing.unsent), "what": hearing.whyUnsent ?? "—"]))
+        }
+        if hearing.refused > 0 {
+            texts.append(
+                HearingText(
+                    phrase: .noticesRefused,
+                    values: ["app": app, "n": String(hearing.refused), "what": hearing.whyRefused ?? "—"]))
+        }
+        return texts
+    }
+}
