@@ -12,10 +12,11 @@ demo:
 	@scripts/install-packages demo
 	@scripts/demo
 
-# Night after night, beside the truth: `make world SEED=2 CUSTOMERS=20000 NIGHTS=30`.
+# Night after night, beside the truth: `make world SEED=2 CUSTOMERS=20000 NIGHTS=30`. With KEYS=0 no app has a key for the
+# App Store Server API, and the job knows only what receipts tell.
 world:
 	@scripts/install-packages demo
-	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" scripts/world
+	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" KEYS="$(KEYS)" scripts/world
 
 # The job under fire, each time compared with an undisturbed night: `make chaos SEED=1 POINTS=200`. SCENARIO=name and
 # POINT=number play one of them.

@@ -5,6 +5,7 @@ extension SimulatedAppStore {
     /// A request that was counted, with what decides its answer.
     private struct Admitted {
         let records: StoreRecords
+        let version: Int
         let isOut: Bool
         /// Says which request it is: the same question to the same endpoint has the same.
         let hash: UInt64
@@ -30,7 +31,7 @@ extension SimulatedAppStore {
         guard request.method == "POST" else { return Answer(body: VerifyReceipt.refusal(.notPosted)) }
         let body = VerifyReceipt(signer: signer)
             .answer(to: question, at: environment, records: admitted.records, now: now())
-        return meetingFault(Answer(body: body), of: .verifyReceipt, admitted)
+        return meeting(fault(of: admitted), Answer(body: body), of: .verifyReceipt, admitted)
     }
 
     private func serverAPI(_ request: ServerAPIRequest, _ environment: StoreEnvironment) -> Answer {
@@ -48,19 +49,27 @@ extension SimulatedAppStore {
             state.withLock { $0.counts.rateLimited += 1 }
             return .rateLimited(until: until.unixMilliseconds)
         }
+        let fault = fault(of: admitted)
+        let keys = fault == .forged ? TestKeys.stranger : signer.keys
         let api = ServerAPI(
-            signer: PayloadSigner(signer.keys.payloads), records: admitted.records, app: app,
-            environment: environment, now: now())
-        return meetingFault(api.answer(to: request), of: .serverAPI, admitted)
+            signer: PayloadSigner(keys.payloads), records: admitted.records, app: app, environment: environment,
+            now: now(),
+            notices: { [notices] in
+                notices.all(of: app.bundleID, in: environment, admitted.records, version: admitted.version)
+            }, fault: fault)
+        return meeting(fault, api.answer(to: request), of: .serverAPI, admitted)
     }
 
-    private func meetingFault(_ answer: Answer, of service: Service, _ admitted: Admitted) -> Answer {
+    private func fault(of admitted: Admitted) -> Fault? {
+        let fault = faults.fault(seed: seed, request: admitted.hash, attempt: admitted.attempt)
+        if let fault { state.withLock { $0.counts.byFault[fault, default: 0] += 1 } }
+        return fault
+    }
+
+    private func meeting(_ fault: Fault?, _ answer: Answer, of service: Service, _ admitted: Admitted) -> Answer {
         var answer = answer
         if let latency { answer.delay = latency.delay(Mix.value(seed, admitted.hash, admitted.attempt, 1)) }
-        guard let fault = faults.fault(seed: seed, request: admitted.hash, attempt: admitted.attempt) else {
-            return answer
-        }
-        state.withLock { $0.counts.byFault[fault, default: 0] += 1 }
+        guard let fault else { return answer }
         let random = Mix.value(seed, admitted.hash, admitted.attempt, 2)
         return answer.meeting(
             fault, of: service, random: random, timeoutSeconds: faults.timeoutSeconds, now: Date())
@@ -77,7 +86,8 @@ extension SimulatedAppStore {
             if isOut { state.counts.duringOutage += 1 }
             let attempt = state.attempts[hash, default: 0]
             if isAttemptKept, !isOut { state.attempts[hash] = attempt + 1 }
-            return Admitted(records: state.records, isOut: isOut, hash: hash, attempt: attempt)
+            return Admitted(
+                records: state.records, version: state.version, isOut: isOut, hash: hash, attempt: attempt)
         }
     }
 }

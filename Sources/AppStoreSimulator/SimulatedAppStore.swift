@@ -25,6 +25,8 @@ public final class SimulatedAppStore: Sendable {
 
     struct State {
         var records: StoreRecords
+        /// How often the records were changed.
+        var version = 0
         var counts = RequestCounts()
         var isOut = false
         /// How often each request came, by its hash.
@@ -40,6 +42,7 @@ public final class SimulatedAppStore: Sendable {
     let now: @Sendable () -> Date
     let signer: ReceiptSigner
     let state: Mutex<State>
+    let notices = NoticeCache()
     /// The only key that the App Store Server API accepts.
     public var apiKey: APIKey { signer.keys.api }
 
@@ -103,7 +106,10 @@ public final class SimulatedAppStore: Sendable {
 
     /// Changes what the store knows beside the receipts: apps, refunds, subscriptions, deleted accounts.
     public func update(_ change: (inout StoreRecords) -> Void) {
-        state.withLock { change(&$0.records) }
+        state.withLock {
+            change(&$0.records)
+            $0.version += 1
+        }
     }
 
     /// Answers everything with 503 from now on, or no longer.

@@ -26,7 +26,8 @@ enum Serve {
         \(WorldOptions.help)
 
         Faults, as shares of 0 to 1:
-          --faults LIST          such as timeout=0.05,429=0.1; of timeout, http500, 429, 21005, 21009, truncated, html, cut
+          --faults LIST          such as timeout=0.05,429=0.1; of timeout, http500, 429, 21005, 21009, 21002, truncated,
+                                 html, cut; of the App Store Server API forged, foreign, 4000017 (expired page token)
           --faults-sticky SHARE  receipts that meet a fault at every attempt
           --timeout-seconds S    how long a timeout holds its answer back (default 60)
           --latency-ms MS        median of the time that answers take

@@ -15,7 +15,8 @@ enum WorldCommand {
           --observe NIGHT        keep what the job said in that night
           --sales NIGHT          write Apple's sales report of the last day of Pacific Time that is over by that night
                                  into the folder --sales-dir DIR, and print the file's name
-          --apps SECRETS         print the apps' sections of the job's configuration; SECRETS is serve's --secrets-dir
+          --apps SECRETS         print the apps' sections of the job's configuration; SECRETS is serve's --secrets-dir, in
+                                 which serve's --key-out is server-api.p8
           --sources CONNINFO     print its sections for what a company keeps in tables of its own
           --tally                judge all nights and print the table; ends with 1 when something should not be
 
@@ -58,7 +59,7 @@ enum WorldCommand {
     private static func printApps(_ settings: WorldSettings, secrets: String) {
         for app in World.apps {
             print("\n[app \(app.bundleID)]\nshared_secret_file = \(secrets)/\(app.bundleID)")
-            print(app.configuration(settings))
+            print(app.configuration(settings, keyFile: "\(secrets)/server-api.p8"))
         }
     }
 

@@ -3,7 +3,7 @@ import Foundation
 
 /// The options that say which world it is; `serve` and `world` must be given the same.
 enum WorldOptions {
-    static let names: Set<String> = ["seed", "customers", "days", "now", "nights"]
+    static let names: Set<String> = ["seed", "customers", "days", "now", "nights", "keys"]
 
     static let help = """
           --seed N               what makes receipts, faults and the world (default 1)
@@ -12,6 +12,8 @@ enum WorldOptions {
           --nights N             or N days, each of which a night ends
           --now MOMENT           that of the last night, such as 2026-11-21T03:00:00Z (default: with --days the
                                  present, with --nights one that is always the same)
+          --keys APPS            the apps, such as com.example.game,com.example.reader, that have a key for the App Store
+                                 Server API, of whose purchases and refunds Apple then tells by itself (default: none)
         """
 
     static func seed(_ options: Options) throws(UsageError) -> UInt64 {
@@ -21,12 +23,14 @@ enum WorldOptions {
     static func settings(_ options: Options) throws -> WorldSettings {
         let seed = try seed(options)
         let customers = try options.number("customers", in: 0...1_000_000) ?? 3000
+        let keys = Set((options.text("keys") ?? "").split(separator: ",").map(String.init))
         guard let nights = try options.number("nights", in: 1...366) else {
             return try WorldSettings(
                 seed: seed, customers: customers, days: options.number("days", in: 1...366) ?? 14,
-                now: options.moment("now") ?? Date())
+                now: options.moment("now") ?? Date(), keys: keys)
         }
         guard options.text("days") == nil else { throw UsageError("--nights goes without --days") }
-        return try WorldSettings(seed: seed, customers: customers, nights: nights, now: options.moment("now"))
+        return try WorldSettings(
+            seed: seed, customers: customers, nights: nights, now: options.moment("now"), keys: keys)
     }
 }

@@ -24,6 +24,8 @@ extension Answer {
         case .truncated: truncated()
         case .html: Self.page(200, "Your request could not be completed")
         case .cut: cut()
+        // What the answer says is wrong already.
+        case .forged, .foreign, .expiredToken: self
         }
     }
 

@@ -20,6 +20,15 @@ public enum Fault: String, Hashable, Sendable, CaseIterable {
     case html
     /// A connection that ends in the middle of the answer.
     case cut
+    /// Signed by a stranger; of `verifyReceipt` nothing is signed.
+    case forged
+    /// One notification of a page is another app's.
+    case foreign
+    /// Error 4000017: the token of a page of notifications has expired.
+    case expiredToken = "4000017"
+
+    /// Those that any request can meet.
+    static let common = allCases.filter { ![.forged, .foreign, .expiredToken].contains($0) }
 }
 
 /// Which share of the requests meets which fault. The same seed, receipt and attempt always meet the same.
@@ -74,7 +83,7 @@ public struct Faults: Hashable, Sendable {
     /// What the n-th request of a receipt meets.
     func fault(seed: UInt64, request: UInt64, attempt: UInt64) -> Fault? {
         if Mix.share(Mix.value(seed, request, .max)) < stickyShare {
-            let all = shares.isEmpty ? Dictionary(uniqueKeysWithValues: Fault.allCases.map { ($0, 1) }) : shares
+            let all = shares.isEmpty ? Dictionary(uniqueKeysWithValues: Fault.common.map { ($0, 1) }) : shares
             let total = all.values.reduce(0, +)
             return Self.fault(at: Mix.share(Mix.value(seed, request, .max - 1)) * total, of: all)
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The answer of Get Notification History: what the store told the app's server, as its purchases and refunds were.
+/// The answer of Get Notification History: what the store told the app's server, or tried to.
 struct NotificationHistory {
     /// As long as Apple keeps them, in seconds.
     private static func retention(in environment: StoreEnvironment) -> Double {
@@ -8,8 +8,8 @@ struct NotificationHistory {
     }
 
     private struct Body: Decodable {
-        let startDate: Int64
-        let endDate: Int64
+        let startDate: Int64?
+        let endDate: Int64?
         let notificationType: String?
         let notificationSubtype: String?
         let transactionId: String?
@@ -17,64 +17,109 @@ struct NotificationHistory {
     }
 
     private let api: ServerAPI
-    private let notifications: ArraySlice<StoreNotification>
-    private let hasMore: Bool
+    private let notifications: [StoreNotification]
+    /// Names the place of the next notification, and the window: each page is asked for with the same.
+    private let token: String?
 
     init(_ api: ServerAPI, _ request: ServerAPIRequest) throws(ServerAPIError) {
         guard let body = try? JSONDecoder().decode(Body.self, from: Data(request.body)) else { throw .badRequest }
-        let start = Date(unixMilliseconds: body.startDate)
-        let end = Date(unixMilliseconds: body.endDate)
-        guard start < end else { throw .startDateAfterEndDate }
-        guard start >= api.now.addingTimeInterval(-Self.retention(in: api.environment)) else {
-            throw .startDateTooFarInPast
-        }
-        guard body.transactionId == nil || body.notificationType == nil else { throw .multipleFilters }
-        let purchases =
+        let window = try Self.window(body, api)
+        let first = try Self.first(request.first("paginationToken"), of: body)
+        guard first == nil || api.fault != .expiredToken else { throw .paginationTokenExpired }
+        let all =
             if let id = body.transactionId {
-                try api.purchases(ofCustomer: id)
+                StoreNotification.about(try api.purchases(ofCustomer: id).map(\.purchase), api.records)
             } else {
-                api.records.purchases(in: api.environment, bundleID: api.app.bundleID)
-                    .filter { $0.at <= api.now }.map(api.known)
+                api.notices()
             }
-        let all = purchases.flatMap(StoreNotification.about).filter {
-            (start..<end).contains($0.at) && (body.notificationType ?? $0.type) == $0.type
-                && (body.notificationSubtype ?? $0.subtype) == $0.subtype
-                && (body.onlyFailures != true || $0.hasFailed)
+        var found: [StoreNotification] = []
+        var place = max(first ?? 0, all.firstPlace { $0.at >= window.lowerBound })
+        let end = all.firstPlace { $0.at >= window.upperBound || $0.at > api.now }
+        var next: Int?
+        while place < end, next == nil {
+            if Self.admits(all[place], body, api) {
+                if found.count < ServerAPI.pageLength { found.append(all[place]) } else { next = place }
+            }
+            place += 1
         }
-        .sorted { ($0.at, $0.known.transaction.id) < ($1.at, $1.known.transaction.id) }
-        let first = try Self.first(request.first("paginationToken"))
         self.api = api
-        notifications = all.dropFirst(first).prefix(ServerAPI.pageLength)
-        hasMore = notifications.endIndex < all.endIndex
+        notifications = found
+        token = next.map { Base64URL.text(Array(Self.token($0, body).utf8)) }
     }
 
-    /// The number of the first notification that a token asks for.
-    private static func first(_ token: String?) throws(ServerAPIError) -> Int {
-        guard let token, !token.isEmpty else { return 0 }
-        guard let bytes = Base64URL.bytes(token), let number = Int(String(decoding: bytes, as: UTF8.self)), number >= 0
-        else { throw .invalidPaginationToken }
-        return number
+    // MARK: What is asked for
+
+    private static func window(_ body: Body, _ api: ServerAPI) throws(ServerAPIError) -> Range<Date> {
+        guard let first = body.startDate, first >= 0 else { throw .invalidStartDate }
+        guard let last = body.endDate, last >= 0 else { throw .invalidEndDate }
+        let (start, end) = (Date(unixMilliseconds: first), Date(unixMilliseconds: last))
+        guard start < end else { throw .startDateAfterEndDate }
+        guard start >= api.now.addingTimeInterval(-retention(in: api.environment)) else { throw .startDateTooFarInPast }
+        guard body.transactionId == nil || body.notificationType == nil else { throw .multipleFilters }
+        guard body.notificationType.map(StoreNotification.isType) ?? (body.notificationSubtype == nil) else {
+            throw .invalidNotificationType
+        }
+        return start..<end
     }
+
+    private static func admits(_ notification: StoreNotification, _ body: Body, _ api: ServerAPI) -> Bool {
+        guard body.notificationType.map({ $0 == notification.kind.rawValue }) ?? true,
+            body.notificationSubtype.map({ $0 == notification.subtype }) ?? true
+        else { return false }
+        guard body.onlyFailures ?? false else { return true }
+        return !api.records.notices.attempts(of: notification, by: api.now).contains(where: \.isTaken)
+    }
+
+    private static func token(_ place: Int, _ body: Body) -> String {
+        "\(place) \(body.startDate ?? 0) \(body.endDate ?? 0)"
+    }
+
+    /// The place of the first notification that a token asks for.
+    private static func first(_ text: String?, of body: Body) throws(ServerAPIError) -> Int? {
+        guard let text, !text.isEmpty else { return nil }
+        guard let token = Base64URL.bytes(text).map({ String(decoding: $0, as: UTF8.self) }),
+            let place = token.split(separator: " ").first.flatMap({ Int($0) }), place >= 0,
+            token == Self.token(place, body)
+        else { throw .invalidPaginationToken }
+        return place
+    }
+
+    // MARK: What is answered
 
     func answer() -> Answer {
         Answer { answer in
-            answer.field("hasMore", bool: hasMore)
-            if hasMore {
-                answer.field("paginationToken", Base64URL.text(Array(String(notifications.endIndex).utf8)))
-            }
+            answer.field("hasMore", bool: token != nil)
+            if let token { answer.field("paginationToken", token) }
             answer.array("notificationHistory") { list in
-                for notification in notifications { list.object { write(notification, to: &$0) } }
+                for (number, notification) in notifications.enumerated() {
+                    let isForeign = number == 0 && api.fault == .foreign
+                    list.object { write(notification, as: isForeign ? "com.example.puzzle" : nil, to: &$0) }
+                }
             }
         }
     }
 
-    private func write(_ notification: StoreNotification, to item: inout JSONText) {
-        item.field("signedPayload", api.signed(notification))
+    private func write(_ notification: StoreNotification, as bundleID: String?, to item: inout JSONText) {
+        item.field("signedPayload", api.signed(notification, as: bundleID))
         item.array("sendAttempts") { attempts in
-            attempts.object {
-                $0.field("attemptDate", number: notification.at.unixMilliseconds)
-                $0.field("sendAttemptResult", notification.hasFailed ? "TIMED_OUT" : "SUCCESS")
+            for attempt in api.records.notices.attempts(of: notification, by: api.now) {
+                attempts.object {
+                    $0.field("attemptDate", number: attempt.at.unixMilliseconds)
+                    $0.field("sendAttemptResult", attempt.result)
+                }
             }
         }
+    }
+}
+
+extension [StoreNotification] {
+    /// The first place at which something holds that holds for all behind it, too.
+    fileprivate func firstPlace(where holds: (StoreNotification) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if holds(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

@@ -5,11 +5,15 @@ struct ServerAPI {
     /// Apple's.
     static let pageLength = 20
 
-    let signer: PayloadSigner
+    var signer: PayloadSigner
     let records: StoreRecords
     let app: SimulatedApp
     let environment: StoreEnvironment
     let now: Date
+    /// All that the app was or will be told, in the order of time.
+    var notices: () -> [StoreNotification] = { [] }
+    /// What is wrong with the answer, where that is in what it says.
+    var fault: Fault?
 
     func answer(to request: ServerAPIRequest) -> Answer {
         do throws(ServerAPIError) {
@@ -29,6 +33,9 @@ struct ServerAPI {
     // MARK: The endpoints
 
     private func transaction(_ id: String) throws(ServerAPIError) -> Answer {
+        guard records.account(ofAppTransaction: id, in: environment, bundleID: app.bundleID) == nil else {
+            throw .appTransactionID
+        }
         let purchase = try purchase(id)
         return Answer { $0.field("signedTransactionInfo", signed(purchase)) }
     }
@@ -76,10 +83,12 @@ struct ServerAPI {
     struct Known {
         let purchase: StoredPurchase
         let refund: Refund?
+        /// When a refund was turned back.
+        var reversedAt: Date?
 
         var transaction: SimulatedTransaction { purchase.transaction }
         /// When the store last had something to write about it.
-        var modifiedAt: Date { max(transaction.purchasedAt, refund?.at ?? .distantPast) }
+        var modifiedAt: Date { max(transaction.purchasedAt, refund?.at ?? reversedAt ?? .distantPast) }
     }
 
     /// The purchase of an id, which must be the app's and its account's still.
@@ -95,15 +104,22 @@ struct ServerAPI {
     }
 
     /// All that the customer of a transaction has bought in the app, in the order in which the store wrote it.
+    ///
+    /// - Parameter id: of any of the transactions, or of the customer's dealings with the app.
     func purchases(ofCustomer id: String) throws(ServerAPIError) -> [Known] {
-        let purchase = try purchase(id).purchase
-        return records.purchases(of: purchase.account, in: environment, bundleID: app.bundleID)
+        let customer = records.account(ofAppTransaction: id, in: environment, bundleID: app.bundleID)
+        if customer.map(records.isDeleted) ?? false { throw .accountNotFound }
+        let account = if let customer { customer } else { try purchase(id).purchase.account }
+        return records.purchases(of: account, in: environment, bundleID: app.bundleID)
             .filter { $0.at <= now }.map(known)
             .sorted { ($0.modifiedAt, $0.transaction.id) < ($1.modifiedAt, $1.transaction.id) }
     }
 
     func known(_ purchase: StoredPurchase) -> Known {
-        Known(purchase: purchase, refund: records.refund(of: purchase.transaction.id, in: environment, at: now))
+        let refund = records.anyRefund(of: purchase.transaction.id, in: environment)
+        let reversedAt = refund?.reversedAt.flatMap { $0 <= now ? $0 : nil }
+        return Known(
+            purchase: purchase, refund: refund.flatMap { $0.isTold(at: now) ? $0 : nil }, reversedAt: reversedAt)
     }
 
     func signed(_ known: Known, at moment: Date? = nil) -> String {

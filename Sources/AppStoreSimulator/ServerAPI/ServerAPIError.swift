@@ -19,6 +19,11 @@ struct ServerAPIError: Error, Hashable {
         status: 400, code: 4_000_015, message: "Invalid request. The start date is invalid.")
     static let invalidEndDate = ServerAPIError(
         status: 400, code: 4_000_016, message: "Invalid request. The end date is invalid.")
+    static let paginationTokenExpired = ServerAPIError(
+        status: 400, code: 4_000_017, message: "Invalid request. The pagination token has expired.")
+    static let invalidNotificationType = ServerAPIError(
+        status: 400, code: 4_000_018,
+        message: "Invalid request. The notification type or subtype is invalid.")
     static let multipleFilters = ServerAPIError(
         status: 400, code: 4_000_019,
         message: "Invalid request. Supply either a transaction id or a notification type, but not both.")
@@ -32,6 +37,8 @@ struct ServerAPIError: Error, Hashable {
         status: 400, code: 4_000_030, message: "Invalid request. The revoked parameter is invalid.")
     static let invalidStatus = ServerAPIError(
         status: 400, code: 4_000_031, message: "Invalid request. The status parameter is invalid.")
+    static let appTransactionID = ServerAPIError(
+        status: 400, code: 4_000_048, message: "Invalid request. An app transaction id can't be used here.")
     static let accountNotFound = ServerAPIError(status: 404, code: 4_040_001, message: "Account not found.")
     static let transactionIDNotFound = ServerAPIError(
         status: 404, code: 4_040_010, message: "Transaction id not found.")

@@ -2,35 +2,81 @@ import Foundation
 
 /// A notification of version 2 that the store sent, or tried to send, to the app's server.
 struct StoreNotification {
-    let type: String
-    let subtype: String?
-    let at: Date
-    let known: ServerAPI.Known
+    enum Kind: String, CaseIterable {
+        case oneTimeCharge = "ONE_TIME_CHARGE"
+        case subscribed = "SUBSCRIBED"
+        case renewed = "DID_RENEW"
+        case refund = "REFUND"
+        case refundReversed = "REFUND_REVERSED"
+        case revoke = "REVOKE"
+        case consumptionRequest = "CONSUMPTION_REQUEST"
 
-    /// What the store had to tell about a purchase, in the order of time.
-    static func about(_ known: ServerAPI.Known) -> [StoreNotification] {
-        let transaction = known.transaction
-        let (type, subtype) =
-            if !transaction.isAutoRenewable {
-                ("ONE_TIME_CHARGE", String?.none)
-            } else if transaction.isRenewal {
-                ("DID_RENEW", String?.none)
+        /// What tells of a purchase; a restored one is none.
+        init?(_ transaction: SimulatedTransaction) {
+            if transaction.isAutoRenewable {
+                self = transaction.isRenewal ? .renewed : .subscribed
+            } else if transaction.id == transaction.originalID {
+                self = .oneTimeCharge
             } else {
-                ("SUBSCRIBED", "INITIAL_BUY")
+                return nil
             }
-        // As it was before a refund.
-        let bought = ServerAPI.Known(purchase: known.purchase, refund: nil)
-        var list = [StoreNotification(type: type, subtype: subtype, at: transaction.purchasedAt, known: bought)]
-        if let refund = known.refund {
-            list.append(StoreNotification(type: "REFUND", subtype: nil, at: refund.at, known: known))
+        }
+
+        /// What tells of a refund.
+        init(_ refund: Refund) {
+            self = refund.kind == .familyRevoke ? .revoke : .refund
+        }
+    }
+
+    /// Those that Apple has beside the store's own.
+    private static let otherTypes: Set<String> = [
+        "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW", "EXPIRED",
+        "EXTERNAL_PURCHASE_TOKEN", "GRACE_PERIOD_EXPIRED", "OFFER_REDEEMED", "PRICE_INCREASE", "REFUND_DECLINED",
+        "RENEWAL_EXTENDED", "RENEWAL_EXTENSION", "TEST",
+    ]
+
+    let kind: Kind
+    let at: Date
+    /// The purchase as it stood then.
+    let known: ServerAPI.Known
+    /// Of a consumption request, in Apple's words.
+    var reason: String?
+
+    var subtype: String? { kind == .subscribed ? "INITIAL_BUY" : nil }
+
+    static func isType(_ name: String) -> Bool { Kind(rawValue: name) != nil || otherTypes.contains(name) }
+
+    /// What the store has to tell about purchases, in the order of time.
+    static func about(_ purchases: [StoredPurchase], _ records: StoreRecords) -> [StoreNotification] {
+        purchases.filter { !records.isDeleted($0.account) }.flatMap { about($0, records) }
+            .sorted { ($0.at, $0.known.transaction.id) < ($1.at, $1.known.transaction.id) }
+    }
+
+    private static func about(_ purchase: StoredPurchase, _ records: StoreRecords) -> [StoreNotification] {
+        let id = purchase.transaction.id
+        var list: [StoreNotification] = []
+        func tell(_ kind: Kind?, at happened: Date, _ refund: Refund? = nil, reason: String? = nil) {
+            guard let kind, let moment = records.notices.moment(of: kind, id, at: happened) else { return }
+            let known = ServerAPI.Known(purchase: purchase, refund: refund)
+            list.append(StoreNotification(kind: kind, at: moment, known: known, reason: reason))
+        }
+        tell(Kind(purchase.transaction), at: purchase.at)
+        if let request = records.request(of: id, in: purchase.environment) {
+            tell(.consumptionRequest, at: request.at, reason: request.reason)
+        }
+        if let refund = records.anyRefund(of: id, in: purchase.environment) {
+            tell(Kind(refund), at: refund.at, refund)
+            if let reversedAt = refund.reversedAt { tell(.refundReversed, at: reversedAt) }
         }
         return list
     }
 
-    private var hash: UInt64 { StableHash.of("\(type) \(known.transaction.id)".utf8) }
+    /// The same for the same notification of any store.
+    static func hash(_ kind: Kind, _ transactionID: String) -> UInt64 {
+        StableHash.of("\(kind.rawValue) \(transactionID)".utf8)
+    }
 
-    /// Whether the app's server never took it: one in fifty.
-    var hasFailed: Bool { Mix.share(Mix.finish(hash)) < 0.02 }
+    var hash: UInt64 { Self.hash(kind, known.transaction.id) }
 
     fileprivate var uuid: String {
         var random = SeededRandom(seed: hash)
@@ -40,15 +86,17 @@ struct StoreNotification {
 
 extension ServerAPI {
     /// The notification as it was signed when it was sent (`responseBodyV2DecodedPayload`).
-    func signed(_ notification: StoreNotification) -> String {
+    ///
+    /// - Parameter bundleID: names another app than the one that asks.
+    func signed(_ notification: StoreNotification, as bundleID: String? = nil) -> String {
         let known = notification.known
         return signer.sign { payload in
-            payload.field("notificationType", notification.type)
+            payload.field("notificationType", notification.kind.rawValue)
             if let subtype = notification.subtype { payload.field("subtype", subtype) }
             payload.field("notificationUUID", notification.uuid)
             payload.object("data") { data in
                 if environment == .production { data.field("appAppleId", number: app.adamID) }
-                data.field("bundleId", app.bundleID)
+                data.field("bundleId", bundleID ?? app.bundleID)
                 data.field("environment", environment.rawValue)
                 data.field("signedTransactionInfo", signed(known, at: notification.at))
                 if known.transaction.isAutoRenewable {
@@ -57,6 +105,7 @@ extension ServerAPI {
                         "status", number: (known.refund == nil ? SubscriptionStatuses.Status.active : .revoked).rawValue
                     )
                 }
+                if let reason = notification.reason { data.field("consumptionRequestReason", reason) }
             }
             payload.field("version", "2.0")
             payload.field("signedDate", number: notification.at.unixMilliseconds)

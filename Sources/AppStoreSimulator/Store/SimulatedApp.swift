@@ -20,6 +20,11 @@ public struct SimulatedApp: Hashable, Sendable {
     /// The group of all subscriptions of an app.
     static func subscriptionGroup(of bundleID: String) -> String { "20\(bundleID.utf8.count)001" }
 
+    /// The same for all that an account did with an app (`appTransactionId`).
+    static func appTransactionID(of account: String, in bundleID: String) -> String {
+        String(700_000_000_000_000_000 + StableHash.of("\(bundleID) \(account)".utf8) % 100_000_000_000_000_000)
+    }
+
     /// An app whose id in the store and shared secret (32 hexadecimal digits, as Apple's) follow from the seed.
     public init(bundleID: String, seed: UInt64) {
         var random = SeededRandom(seed: seed, part: "app \(bundleID)")

@@ -1,20 +1,5 @@
 public import Foundation
 
-/// A refund, as Apple writes it into later answers.
-public struct Refund: Hashable, Sendable {
-    public let at: Date
-    /// `1`: a problem with the app; `0`: another.
-    public let reason: String
-    /// Whether the customer went over to a higher product of the group: what is left of the period was paid back.
-    public let isUpgrade: Bool
-
-    public init(at: Date, reason: String = "0", isUpgrade: Bool = false) {
-        self.at = at
-        self.reason = reason
-        self.isUpgrade = isUpgrade
-    }
-}
-
 /// An auto-renewable subscription: its periods, with those that are still to come.
 public struct Subscription: Hashable, Sendable {
     /// In the order of time; the first one's id is the original id of all.
@@ -35,7 +20,10 @@ public struct StoreRecords: Sendable {
     private typealias TransactionKey = PurchaseBooks.ID
 
     public private(set) var apps: [String: SimulatedApp]
+    /// How what the store tells the apps' servers by itself fares.
+    public var notices = NoticePolicy()
     private var refunds: [TransactionKey: Refund] = [:]
+    private var requests: [TransactionKey: ConsumptionRequest] = [:]
     private var subscriptions: [TransactionKey: Subscription] = [:]
     private var deletedAccounts: Set<String> = []
     private var books = PurchaseBooks()
@@ -60,6 +48,13 @@ public struct StoreRecords: Sendable {
         refunds[TransactionKey(environment: environment, transactionID: transactionID)] = nil
     }
 
+    /// Only a notification tells of it.
+    public mutating func add(
+        _ request: ConsumptionRequest, of transactionID: String, in environment: StoreEnvironment = .production
+    ) {
+        requests[TransactionKey(environment: environment, transactionID: transactionID)] = request
+    }
+
     /// Answers for any receipt that holds one of the subscription's periods tell those that have begun.
     public mutating func add(_ subscription: Subscription, in environment: StoreEnvironment = .production) {
         guard let first = subscription.periods.first else { return }
@@ -77,8 +72,16 @@ public struct StoreRecords: Sendable {
     }
 
     func refund(of transactionID: String, in environment: StoreEnvironment, at now: Date) -> Refund? {
-        let key = TransactionKey(environment: environment, transactionID: transactionID)
-        return refunds[key].flatMap { $0.at <= now ? $0 : nil }
+        anyRefund(of: transactionID, in: environment).flatMap { $0.isTold(at: now) ? $0 : nil }
+    }
+
+    /// Also one that is reversed by now, or still to come.
+    func anyRefund(of transactionID: String, in environment: StoreEnvironment) -> Refund? {
+        refunds[TransactionKey(environment: environment, transactionID: transactionID)]
+    }
+
+    func request(of transactionID: String, in environment: StoreEnvironment) -> ConsumptionRequest? {
+        requests[TransactionKey(environment: environment, transactionID: transactionID)]
     }
 
     func subscription(_ originalID: String, in environment: StoreEnvironment) -> Subscription? {
@@ -91,6 +94,11 @@ public struct StoreRecords: Sendable {
 
     func purchases(of account: String, in environment: StoreEnvironment, bundleID: String) -> [StoredPurchase] {
         books.of(account, in: environment, bundleID: bundleID)
+    }
+
+    /// The account that an id of its dealings with an app stands for.
+    func account(ofAppTransaction id: String, in environment: StoreEnvironment, bundleID: String) -> String? {
+        books.account(ofAppTransaction: id, in: environment, bundleID: bundleID)
     }
 
     func purchases(in environment: StoreEnvironment, bundleID: String) -> [StoredPurchase] {

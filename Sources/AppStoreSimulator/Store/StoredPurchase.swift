@@ -45,6 +45,8 @@ struct PurchaseBooks: Sendable {
     private var purchases: [ID: StoredPurchase] = [:]
     private var byCustomer: [Customer: [ID]] = [:]
     private var byOrder: [String: [ID]] = [:]
+    /// By the id of an account's dealings with an app.
+    private var byAppTransaction: [ID: Customer] = [:]
 
     mutating func add(_ purchase: StoredPurchase) {
         let id = ID(environment: purchase.environment, transactionID: purchase.transaction.id)
@@ -52,6 +54,8 @@ struct PurchaseBooks: Sendable {
         let customer = Customer(
             environment: purchase.environment, bundleID: purchase.bundleID, account: purchase.account)
         byCustomer[customer, default: []].append(id)
+        let appTransactionID = SimulatedApp.appTransactionID(of: purchase.account, in: purchase.bundleID)
+        byAppTransaction[ID(environment: purchase.environment, transactionID: appTransactionID)] = customer
         byOrder[purchase.orderID, default: []].append(id)
     }
 
@@ -60,6 +64,11 @@ struct PurchaseBooks: Sendable {
     func of(_ account: String, in environment: StoreEnvironment, bundleID: String) -> [StoredPurchase] {
         let customer = Customer(environment: environment, bundleID: bundleID, account: account)
         return byCustomer[customer, default: []].compactMap { purchases[$0] }
+    }
+
+    func account(ofAppTransaction id: String, in environment: StoreEnvironment, bundleID: String) -> String? {
+        let customer = byAppTransaction[ID(environment: environment, transactionID: id)]
+        return customer?.bundleID == bundleID ? customer?.account : nil
     }
 
     func all(in environment: StoreEnvironment, bundleID: String) -> [StoredPurchase] {

@@ -43,19 +43,26 @@ public struct CaseSpread: Sendable, CustomStringConvertible {
             uniqueKeysWithValues: World.apps.map { ($0.bundleID, $0.firstNight(world.settings)) })
         var told: [String: [Int: Int]] = [:]
         var truth: [String: [Int: Int]] = [:]
+        var most: [String: [Int: Int]] = [:]
         for (index, matter) in matters.enumerated() {
-            guard let purchase = matter.fates.first?.purchase else { continue }
+            guard let purchase = matter.fates.first?.purchase, !matter.isOpenToDispute(world.settings) else { continue }
             let nights = (sorted.byMatter[index] ?? []).map(\.night)
             for night in nights { told[purchase.userID, default: [:]][night, default: 0] += 1 }
-            for night in matter.lostNights { truth[purchase.userID, default: [:]][night, default: 0] += 1 }
+            let lostNights = matter.lostNights.union(matter.heardNights)
+            for night in lostNights { truth[purchase.userID, default: [:]][night, default: 0] += 1 }
+            // A customer's history, or a later receipt, may tell sooner than the truth can know.
+            let hasKey = world.settings.keys.contains(purchase.bundleID)
+            for night in hasKey ? matter.dueNights : lostNights {
+                most[purchase.userID, default: [:]][night, default: 0] += 1
+            }
             let first = firstNights[purchase.bundleID]
             self.told.firstNight += nights.count { $0 == first }
-            self.truth.firstNight += first.map(matter.lostNights.contains) ?? false ? 1 : 0
+            self.truth.firstNight += first.map(lostNights.contains) ?? false ? 1 : 0
         }
         self.told.add(told)
         self.truth.add(truth)
         overburdened = told.count { user, nights in
-            nights.contains { night, cases in cases > truth[user]?[night] ?? 0 }
+            nights.contains { night, cases in cases > most[user]?[night] ?? 0 }
         }
     }
 

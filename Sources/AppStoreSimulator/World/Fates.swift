@@ -57,6 +57,8 @@ struct Fate {
     /// server.
     let dueNights: Set<Int>
     let lostNights: Set<Int>
+    /// Those of the due ones on which Apple's notifications alone told of it.
+    let heardNights: Set<Int>
     /// Those on which it was open within its grace, and evident.
     let pendingNights: Set<Int>
 
@@ -65,19 +67,33 @@ struct Fate {
         self.purchase = purchase
         let owed = isJudged ? nights.filter { purchase.isOwed(at: $0.at) } : []
         let due = owed.filter { purchase.purchasedAt + grace <= $0.at }
-        let evidentAt = purchase.evidentAt ?? .distantFuture
+        let toldAt = purchase.toldAt ?? .distantFuture
         let granted = purchase.toldDelivered(nights) ?? .distantFuture
         // A period that went by without access and was found so stays a case, whatever was granted afterwards.
         let isGrantedTooLate =
             purchase.isEntitled && purchase.expiresAt <= granted
-            && due.contains { $0.at < granted && evidentAt <= $0.at }
+            && due.contains { $0.at < granted && toldAt <= $0.at }
         let delivered = isGrantedTooLate ? .distantFuture : granted
-        let toldAt = nights.first { evidentAt <= $0.at }?.at
-        bookedAt = delivered == .distantFuture ? nil : purchase.booking(of: delivered, toldAt: toldAt)
+        let toldOn = nights.first { toldAt <= $0.at }?.at
+        bookedAt = delivered == .distantFuture ? nil : purchase.booking(of: delivered, toldAt: toldOn)
+        let open = owed.filter { delivered > $0.at }
         dueNights = Set(due.filter { delivered > $0.at }.map(\.number))
-        let evident = Set(owed.filter { delivered > $0.at && evidentAt <= $0.at }.map(\.number))
-        lostNights = evident.intersection(dueNights)
-        pendingNights = evident.subtracting(dueNights)
+        // What a night saw refunded is settled: that it is owed after all only Apple tells.
+        let isSettled = purchase.isRefundSeen(on: nights)
+        let (told, evident) = (
+            open.filter { night in
+                let byNotice = isSettled && purchase.isReversed(at: night.at) ? purchase.notifiedAt.reversal : toldAt
+                return byNotice.map { $0 <= night.at } ?? false
+            },
+            open.filter { night in
+                let isReopened = isSettled && purchase.isReversed(at: night.at)
+                return !isReopened && purchase.evidentAt.map { $0 <= night.at } ?? false
+            }
+        )
+        let numbers = Set(evident.map(\.number))
+        lostNights = numbers.intersection(dueNights)
+        heardNights = dueNights.intersection(told.map(\.number)).subtracting(lostNights)
+        pendingNights = numbers.subtracting(dueNights)
     }
 
     /// Whether its customer pays, and has nothing for it at this moment.
@@ -91,7 +107,16 @@ struct Fate {
 extension WorldPurchase {
     /// Whether it is paid and not refunded, whatever was delivered.
     fileprivate func isOwed(at moment: Date) -> Bool {
-        isOwed && purchasedAt <= moment && (refundedAt.map { $0 > moment } ?? true)
+        isOwed && purchasedAt <= moment && (refundedAt.map { $0 > moment } ?? true || isReversed(at: moment))
+    }
+
+    /// Whether Apple has taken back by then that it refunded it.
+    fileprivate func isReversed(at moment: Date) -> Bool { refundReversedAt.map { $0 <= moment } ?? false }
+
+    /// Whether a night saw a refund that was none after all.
+    fileprivate func isRefundSeen(on nights: [Fate.Night]) -> Bool {
+        guard let refundedAt, let refundReversedAt, let toldAt else { return false }
+        return nights.contains { max(refundedAt, toldAt) <= $0.at && $0.at < refundReversedAt }
     }
 
     /// When the job is told that it was delivered: what stands in a company's own tables only by the night.

@@ -13,6 +13,12 @@ public struct TallyTable: CustomStringConvertible {
         is one purchase
         """
 
+    /// What is told of a world whose apps have keys, beside the rest.
+    private static let headsOfKeys = ["apple", "heard"]
+    private static let legendOfKeys = """
+        apple: lost, and only Apple's notifications told so; heard: those of them that were found
+        """
+
     private let tally: WorldTally
 
     public init(_ tally: WorldTally) {
@@ -20,7 +26,7 @@ public struct TallyTable: CustomStringConvertible {
     }
 
     public var description: String {
-        var lines = [line("", Self.heads)]
+        var lines = [line("", tally.hasKeys ? Self.heads + Self.headsOfKeys : Self.heads)]
         lines += Scheme.allCases.compactMap { scheme in
             tally.byScheme[scheme].map { line(scheme.rawValue, cells($0)) }
         }
@@ -28,7 +34,9 @@ public struct TallyTable: CustomStringConvertible {
         lines += Mishap.allCases.compactMap { mishap in
             tally.byMishap[mishap].map { line(mishap.rawValue, cells($0)) }
         }
-        lines += ["", line("all", cells(tally.total)), "", Self.legend, "", "\(tally.spread)", summary]
+        lines += ["", line("all", cells(tally.total)), "", Self.legend]
+        if tally.hasKeys { lines.append(Self.legendOfKeys) }
+        lines += ["", "\(tally.spread)", summary]
         return lines.joined(separator: "\n")
     }
 
@@ -40,8 +48,16 @@ public struct TallyTable: CustomStringConvertible {
         false alarms \(tally.total.falseAlarms), delivered twice \(tally.deliveredTwice), deliveries unlike the \
         world's \(tally.wrongDeliveries), wrong owner with high \(tally.total.wronglyHigh), wrong order \
         \(tally.total.wrongOrder), false alarms of what was granted \(tally.total.falseOfGranted), told twice \
-        \(tally.total.toldTwice), high though there is access \(tally.total.overstated)
+        \(tally.total.toldTwice), high though there is access \(tally.total.overstated)\(summaryOfKeys)
         """
+    }
+
+    private var summaryOfKeys: String {
+        guard tally.hasKeys else { return "" }
+        return """
+            , only Apple told \(tally.total.onlyTold), of these found \(tally.total.heard), refunds after delivery \
+            \(tally.refunds.all), of these noticed \(tally.refunds.noticed)
+            """
     }
 
     private func cells(_ counts: WorldTally.Counts) -> [String] {
@@ -50,7 +66,8 @@ public struct TallyTable: CustomStringConvertible {
             counts.falseAlarms, counts.wrongOwner, counts.wronglyHigh, counts.wrongOrder,
         ]
         let mean = counts.days.reduce(0, +) / Double(max(1, counts.days.count))
-        return numbers.map(String.init) + [tenth(mean), tenth(counts.days.max() ?? 0), String(counts.nightsLate)]
+        let cells = numbers.map(String.init) + [tenth(mean), tenth(counts.days.max() ?? 0), String(counts.nightsLate)]
+        return tally.hasKeys ? cells + [String(counts.onlyTold), String(counts.heard)] : cells
     }
 
     private func tenth(_ days: Double) -> String {
@@ -59,7 +76,7 @@ public struct TallyTable: CustomStringConvertible {
     }
 
     private func line(_ name: String, _ cells: [String]) -> String {
-        let columns = zip(Self.heads, cells).map { head, cell in
+        let columns = zip(Self.heads + Self.headsOfKeys, cells).map { head, cell in
             String(repeating: " ", count: max(1, max(head.count, 6) + 1 - cell.count)) + cell
         }
         return name + String(repeating: " ", count: max(0, 20 - name.count)) + columns.joined()

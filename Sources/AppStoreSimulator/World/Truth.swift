@@ -2,7 +2,7 @@ public import Foundation
 
 /// What only the world knows of its last night: which orders were truly lost.
 public struct Truth: Codable, Hashable, Sendable {
-    /// A purchase that was paid, never delivered, is still owed, and of which something reached the server.
+    /// A purchase that was paid, never delivered, is still owed, and of which something reached the server, or Apple told.
     public struct LostOrder: Codable, Hashable, Sendable {
         public let transactionID: String
         public let bundleID: String
@@ -25,8 +25,8 @@ public struct Truth: Codable, Hashable, Sendable {
 
     public let now: Date
     public let lost: [LostOrder]
-    /// Lost as well, but no receipt with it ever came (S09): only the customer's transaction history in the App Store
-    /// Server API tells of it.
+    /// Lost as well, but no receipt with it ever came (S09), and Apple tells nothing by itself: only the customer's
+    /// transaction history in the App Store Server API does.
     public let lostWithoutReceipt: [LostOrder]
     /// Whether the job was told of it or not.
     public let delivered: Int
@@ -66,13 +66,14 @@ extension World {
     public func truth(grace: TimeInterval = WorldTally.grace) -> Truth {
         let (night, end) = (settings.nights, settings.end)
         let fates = purchases.map(Fates(self, grace: grace).fate)
-        let accounts = Set(purchases.filter { $0.evidentAt != nil }.map(\.account))
+        let accounts = Set(purchases.filter { $0.toldAt != nil }.map(\.account))
+        let isTold = { (fate: Fate) in fate.lostNights.contains(night) || fate.heardNights.contains(night) }
         let hidden = fates.filter {
-            $0.dueNights.contains(night) && !$0.lostNights.contains(night) && accounts.contains($0.purchase.account)
+            $0.dueNights.contains(night) && !isTold($0) && accounts.contains($0.purchase.account)
         }
         return Truth(
             now: end,
-            lost: fates.filter { $0.lostNights.contains(night) }.map { Truth.LostOrder($0.purchase) },
+            lost: fates.filter(isTold).map { Truth.LostOrder($0.purchase) },
             lostWithoutReceipt: hidden.map { Truth.LostOrder($0.purchase) },
             delivered: purchases.count(where: \.isServed),
             refunded: purchases.count { $0.refundedAt ?? .distantFuture <= end },

@@ -16,7 +16,9 @@ public struct World: Sendable {
             let customer = Customer(number: number, catalog: app.catalog, random: &random)
             var life = Life(app: app, customer: customer, settings: settings, outages: outages, random: random)
             life.play()
-            return life.events
+            var events = life.events
+            if settings.keys.contains(app.bundleID) { events.takeUpWithApple(settings) }
+            return events
         }
         events = lives.reduce(into: WorldEvents()) { $0.append($1) }
     }
@@ -35,7 +37,9 @@ public struct World: Sendable {
     /// What Apple knows of this world, later refunds included.
     public var records: StoreRecords {
         var records = StoreRecords(apps: Self.storeApps(seed: settings.seed))
+        records.notices = settings.notices
         for (transactionID, refund) in events.refunds { records.refund(transactionID, refund) }
+        for (transactionID, request) in events.requests { records.add(request, of: transactionID) }
         for subscription in subscriptions { records.add(subscription) }
         for purchase in events.stored { records.add(purchase) }
         for account in events.deletedAccounts { records.delete(account: account) }

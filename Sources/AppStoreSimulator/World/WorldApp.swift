@@ -25,6 +25,8 @@ public struct WorldApp: Sendable {
     public var delivery: [String: String] = [:]
     /// Whether the configuration says that this job looks after the app since the world's beginning.
     var hasSince = false
+    /// By what its receipts are verified where it has a key. By default the key is there to hear with alone.
+    var verification = "verify-receipt"
 
     public var bundleID: String { catalog.bundleID }
 
@@ -36,7 +38,8 @@ public struct WorldApp: Sendable {
     /// It kept entitlements for years, in tables of its own, and says so in its configuration.
     static let reader = WorldApp(
         catalog: .reader, subscriptions: .entitlements, hasOwnTables: true, forgetsAfter: 3.2,
-        delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "entitlement"])
+        delivery: ["consumable": "claim", "non_consumable": "claim", "auto_renewable": "entitlement"],
+        verification: "auto")
 
     /// What it does tells how it delivers, but nothing tells of its non-consumables.
     static let cinema = WorldApp(
@@ -78,9 +81,22 @@ public struct WorldApp: Sendable {
         hasSince ? settings.begin : nil
     }
 
+    /// Whether its receipts are verified by its customers' histories, which tell of more than the receipts hold.
+    func readsHistories(_ settings: WorldSettings) -> Bool {
+        settings.keys.contains(bundleID) && verification == "auto"
+    }
+
     /// What its section of the job's configuration says beside its secret.
-    public func configuration(_ settings: WorldSettings) -> String {
+    ///
+    /// - Parameter keyFile: of the App Store Server API, for an app that has a key.
+    public func configuration(_ settings: WorldSettings, keyFile: String? = nil) -> String {
         var lines = ["environment = production", "grace = 1h", "storefronts = CHN JPN USA"]
+        if let keyFile, settings.keys.contains(bundleID) {
+            lines += [
+                "verification = \(verification)", "server_api_issuer_id = \(APIKey.issuerID)",
+                "server_api_key_id = \(APIKey.keyID)", "server_api_key_file = \(keyFile)",
+            ]
+        }
         if let since = since(settings) { lines.append("since = \(since.formatted(.iso8601))") }
         lines += delivery.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
         return lines.joined(separator: "\n")

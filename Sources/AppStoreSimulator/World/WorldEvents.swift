@@ -23,6 +23,13 @@ public struct WorldPurchase: Sendable {
     /// When the app's server took back what it had granted.
     var revokedAt: Date?
     public var refundedAt: Date?
+    /// How much was paid back, in thousandths of a percent; `nil` for the whole.
+    var refundedShare: Int64?
+    /// When Apple took the money again.
+    var refundReversedAt: Date?
+    /// When Apple's notifications are there: of the purchase, its refund, and that it was none after all. `nil` for
+    /// what Apple never tells by itself.
+    var notifiedAt: (purchase: Date?, refund: Date?, reversal: Date?)
     /// Delivered, and nothing told the job.
     var isServedUnseen = false
 
@@ -32,6 +39,9 @@ public struct WorldPurchase: Sendable {
     public var purchasedAt: Date { transaction.purchasedAt }
     /// What does not renew never ends.
     var expiresAt: Date { transaction.expiresAt ?? .distantFuture }
+
+    /// When anything that the job reads first told of it.
+    var toldAt: Date? { [evidentAt, notifiedAt.purchase].compactMap(\.self).min() }
 
     var isServed: Bool { deliveredAt != nil || isServedUnseen }
     /// Whether it was delivered by an entitlement.
@@ -90,6 +100,7 @@ struct WorldEvents: Sendable {
     var grants: [WorldGrant] = []
     var stored: [StoredPurchase] = []
     var refunds: [(transactionID: String, refund: Refund)] = []
+    var requests: [(transactionID: String, request: ConsumptionRequest)] = []
     var deletedAccounts: [String] = []
 
     /// Adds another's events after these.
@@ -106,6 +117,7 @@ struct WorldEvents: Sendable {
         grants += other.grants
         stored += other.stored
         refunds += other.refunds
+        requests += other.requests
         deletedAccounts += other.deletedAccounts
     }
 }

@@ -84,9 +84,11 @@ extension World {
         {
             return .delivered(deliveredAt)
         }
-        let verified = purchase.evidentAt.flatMap { night(from: $0) }
+        let verified = purchase.toldAt.flatMap { night(from: $0) }
         guard let known = [verified, admittedAt].compactMap(\.self).min(), known <= moment else { return nil }
-        if let refunded = purchase.refundedAt, let told = night(from: max(refunded, known)), told <= moment {
+        let isReversed = purchase.notifiedAt.reversal.flatMap { night(from: $0) }.map { $0 <= moment } ?? false
+        if let refunded = purchase.refundedAt, let told = night(from: max(refunded, known)), told <= moment, !isReversed
+        {
             return .refunded(refunded)
         }
         return .owed

@@ -6,10 +6,16 @@ struct WorldMatter {
     let fates: [Fate]
     /// The nights on which something of it was lost.
     let lostNights: Set<Int>
+    /// The nights on which Apple's notifications alone told of what was lost of it.
+    let heardNights: Set<Int>
+    /// The nights on which it was lost, whether anything told of that or not.
+    let dueNights: Set<Int>
 
     init(_ fates: [Fate]) {
         self.fates = fates.sorted { $0.purchase.purchasedAt < $1.purchase.purchasedAt }
         lostNights = fates.reduce(into: []) { $0.formUnion($1.lostNights) }
+        heardNights = fates.reduce(into: []) { $0.formUnion($1.heardNights) }
+        dueNights = fates.reduce(into: []) { $0.formUnion($1.dueNights) }
     }
 
     /// All that happened in a world.
@@ -19,6 +25,13 @@ struct WorldMatter {
             purchase.isEntitled ? purchase.transaction.originalID : purchase.transactionID
         }
         return grouped.values.map { purchases in WorldMatter(purchases.map(truth.fate)) }
+    }
+
+    /// Whether nobody can say if it is lost: what an account that is gone has paid Apple refuses to verify, but a
+    /// customer's history merely does not know.
+    func isOpenToDispute(_ settings: WorldSettings) -> Bool {
+        guard let purchase = fates.first?.purchase, purchase.mishap == .accountGone else { return false }
+        return World.apps.contains { $0.bundleID == purchase.bundleID && $0.readsHistories(settings) }
     }
 }
 
@@ -44,19 +57,28 @@ struct WorldJudgement {
 
     private var isLost: Bool { !matter.lostNights.isEmpty }
 
+    /// Whether only Apple's notifications ever told that it is lost.
+    private var isOnlyTold: Bool { !isLost && !matter.heardNights.isEmpty }
+
     /// Of what is lost something that the job had an answer for.
-    private func lost(on night: Int? = nil) -> Set<String> {
+    private func lost(_ nights: KeyPath<Fate, Set<Int>> = \.lostNights, on night: Int? = nil) -> Set<String> {
         let lost = matter.fates.filter { fate in
-            night.map(fate.lostNights.contains) ?? !fate.lostNights.isEmpty
+            night.map(fate[keyPath: nights].contains) ?? !fate[keyPath: nights].isEmpty
         }
         return Set(lost.map(\.purchase.transactionID)).subtracting(unanswered)
+    }
+
+    private var toldLast: Set<String> { Set(seen.filter { $0.night == settings.nights }.flatMap(\.names)) }
+
+    /// Whether Apple's notification of a loss was not heeded.
+    private var isUnheard: Bool {
+        isOnlyTold && seen.isEmpty || !lost(\.heardNights, on: settings.nights).isSubset(of: toldLast)
     }
 
     private var isWaiting: Bool { isLost && seen.isEmpty && lost().isEmpty }
 
     private var isMissed: Bool {
         guard isLost, !isWaiting else { return false }
-        let toldLast = Set(seen.filter { $0.night == settings.nights }.flatMap(\.names))
         return seen.isEmpty || !lost(on: settings.nights).isSubset(of: toldLast)
     }
 
@@ -96,7 +118,10 @@ struct WorldJudgement {
         if isLost { counts.lost += 1 }
         if isMissed { counts.missed += 1 }
         if isWaiting { counts.waiting += 1 }
-        if !isLost, matter.fates.contains(where: { $0.dueNights.contains(settings.nights) }) { counts.untold += 1 }
+        if isOnlyTold { counts.onlyTold += 1 }
+        if isOnlyTold, !isUnheard { counts.heard += 1 }
+        if isUnheard { counts.unheard += 1 }
+        if !isLost, !isOnlyTold, matter.dueNights.contains(settings.nights) { counts.untold += 1 }
         if !falseNames.isEmpty { counts.falseAlarms += 1 }
         if falseNames.contains(where: { $0.fate.purchase.isGranted }) { counts.falseOfGranted += 1 }
         if !wronglyOwned.isEmpty { counts.wrongOwner += 1 }
@@ -115,7 +140,8 @@ struct WorldJudgement {
 
     var faults: [String] {
         [
-            isMissed ? "missed" : nil, falseNames.isEmpty ? nil : "false alarm",
+            isMissed ? "missed" : nil, isUnheard ? "told by Apple, and not found" : nil,
+            falseNames.isEmpty ? nil : "false alarm",
             wronglyOwned.contains(where: \.isHigh) ? "wrong owner with likelihood high" : nil,
             isWronglyOrdered ? "wrong order" : nil, isToldTwice ? "several cases of one purchase" : nil,
             isOverstated ? "likelihood high though there is access" : nil,

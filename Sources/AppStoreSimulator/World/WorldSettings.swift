@@ -21,15 +21,20 @@ public struct WorldSettings: Hashable, Sendable {
     /// Whether all customers are of the app that claims whatever it delivers: the ledger then does not hang on the night
     /// in which Apple told of a purchase, as it does where grants are booked.
     let claimsOnly: Bool
+    /// The apps, by bundle id, whose owner has a key for the App Store Server API: Apple tells them of their purchases
+    /// by itself, and refunds some that were delivered.
+    public let keys: Set<String>
 
     /// A world in which the job is run every night.
     ///
     /// - Parameter now: the moment of the last night; by default the first is always the same.
-    public init(seed: UInt64, customers: Int, nights: Int, now: Date? = nil) throws(SimulatorError) {
+    public init(
+        seed: UInt64, customers: Int, nights: Int, now: Date? = nil, keys: Set<String> = []
+    ) throws(SimulatorError) {
         try self.init(
             seed: seed, customers: customers, nights: nights, runs: 1,
             end: now ?? Self.firstNight + Double(nights - 1) * Self.day, mishapShare: Self.mishapShare,
-            claimsOnly: false)
+            claimsOnly: false, keys: keys)
     }
 
     /// A world of some days, after which the job is run for the first time.
@@ -37,21 +42,24 @@ public struct WorldSettings: Hashable, Sendable {
     /// - Parameter now: the moment of that night.
     public init(
         seed: UInt64, customers: Int, days: Int, now: Date, mishapShare: Double = Self.mishapShare,
-        claimsOnly: Bool = false
+        claimsOnly: Bool = false, keys: Set<String> = []
     ) throws(SimulatorError) {
         try self.init(
             seed: seed, customers: customers, nights: days, runs: days, end: now, mishapShare: mishapShare,
-            claimsOnly: claimsOnly)
+            claimsOnly: claimsOnly, keys: keys)
     }
 
     private init(
         seed: UInt64, customers: Int, nights: Int, runs first: Int, end: Date, mishapShare: Double,
-        claimsOnly: Bool
+        claimsOnly: Bool, keys: Set<String>
     ) throws(SimulatorError) {
         guard customers >= 0, customers <= 1_000_000 else {
             throw .invalidOption("a world has from 0 to 1000000 customers")
         }
         guard nights >= 1, nights <= 366 else { throw .invalidOption("a world lasts from 1 to 366 days") }
+        if let stranger = keys.sorted().first(where: { key in !World.apps.contains { $0.bundleID == key } }) {
+            throw .invalidOption("\(stranger) is no app of a world")
+        }
         guard (0...1).contains(mishapShare) else { throw .invalidOption("a share is from 0 to 1") }
         self.seed = seed
         self.customers = customers
@@ -60,6 +68,7 @@ public struct WorldSettings: Hashable, Sendable {
         runs = first...nights
         self.mishapShare = mishapShare
         self.claimsOnly = claimsOnly
+        self.keys = keys
     }
 
     // MARK: Days and nights
@@ -82,6 +91,20 @@ public struct WorldSettings: Hashable, Sendable {
     }
 
     // MARK: What all customers meet with
+
+    /// How Apple's notifications fare where apps have keys. For some days the apps' URL takes none of them, and all the
+    /// while Apple keeps them in the history: that is what a server that was down finds them in.
+    var notices: NoticePolicy {
+        var policy = NoticePolicy()
+        guard !keys.isEmpty else { return policy }
+        policy.missingShare = 0.03
+        policy.delayedShare = 0.04
+        policy.mostDelay = 1_800
+        let deafFrom = begin + Double(nights) / 3 * Self.day
+        policy.deafness = deafFrom..<deafFrom + min(4, Double(nights) / 5) * Self.day
+        policy.since = begin
+        return policy
+    }
 
     /// When the apps' server could not be reached: some hours, about every tenth day.
     var outages: [Range<Date>] {

@@ -43,6 +43,9 @@ public final class WorldStage {
                     environment text NOT NULL, likelihood text NOT NULL, owners text[] NOT NULL,
                     orders text[] NOT NULL, periods text[] NOT NULL,
                     PRIMARY KEY (night, transaction_id, bundle_id, environment));
+                CREATE TABLE IF NOT EXISTS world.refunds (
+                    night integer NOT NULL, transaction_id text NOT NULL, share bigint,
+                    PRIMARY KEY (night, transaction_id));
                 \(CompanyTables.schema)
                 """)
     }
@@ -73,6 +76,18 @@ public final class WorldStage {
             FROM iap.cases
             WHERE state = 'open'
             """)
+        if !world.settings.keys.isEmpty { try await connection.execute(Self.refunds(night)) }
+    }
+
+    /// Keeps what the ledger says of refunds after the delivery, with their shares.
+    private static func refunds(_ night: Int) -> SQL {
+        """
+        INSERT INTO world.refunds
+        SELECT \(Int32(night)), transaction_id, revocation_percentage
+        FROM iap.transactions
+        WHERE place = 'black' AND refunded_at IS NOT NULL AND environment = 'Production'
+            AND revocation_type IS DISTINCT FROM 'FAMILY_REVOKE'
+        """
     }
 
     /// Judges all nights that were observed.
@@ -92,7 +107,15 @@ public final class WorldStage {
         }
         return WorldTally(
             world: world, observations: observations, deliveries: try await deliveries(),
-            unanswered: try await unanswered())
+            unanswered: try await unanswered(), refunds: try await refunds())
+    }
+
+    private func refunds() async throws -> [RefundObservation] {
+        try await connection.query("SELECT night, transaction_id, share FROM world.refunds").map { row in
+            RefundObservation(
+                night: Int(try row("night", as: Int32.self)), transactionID: try row("transaction_id"),
+                share: try row("share"))
+        }
     }
 
     /// The purchases of which the server has receipts for which Apple has not answered yet, and no others.

@@ -36,7 +36,12 @@ public struct WorldTally: Sendable {
         public var missed = 0
         /// Lost, and Apple has not answered yet for any receipt that tells of it: the job lists those receipts.
         public var waiting = 0
-        /// Paid and undelivered, and nothing of them ever reached the server.
+        /// Lost, and only Apple's notifications ever told so; of these, a case to the last night on which they were
+        /// lost; and of all that a notification told of as lost, what was not.
+        public var onlyTold = 0
+        public var heard = 0
+        public var unheard = 0
+        /// Paid and undelivered, and nothing of them ever reached the server, nor does Apple tell of them.
         public var untold = 0
         /// Found, and delivered or refunded before the last night.
         public var mended = 0
@@ -59,6 +64,9 @@ public struct WorldTally: Sendable {
     }
 
     public private(set) var total = Counts()
+    /// Whether Apple told any app of its purchases by itself.
+    public let hasKeys: Bool
+    public let refunds: RefundTally
     /// How the cases fall on customers, and on first nights.
     public let spread: CaseSpread
     public private(set) var byScheme: [Scheme: Counts] = [:]
@@ -75,30 +83,35 @@ public struct WorldTally: Sendable {
     public static let grace: TimeInterval = 3_600
 
     init(
-        world: World, observations: [WorldObservation], deliveries: Deliveries, unanswered: Set<String> = []
+        world: World, observations: [WorldObservation], deliveries: Deliveries, unanswered: Set<String> = [],
+        refunds: [RefundObservation] = []
     ) {
         let matters = WorldMatter.all(in: world)
         let sorted = SortedObservations(observations, by: matters)
+        hasKeys = !world.settings.keys.isEmpty
+        self.refunds = RefundTally(world, refunds)
         deliveredTwice = deliveries.twice
         cases = sorted.byMatter.count + sorted.strangers.count
-        let wrong = Self.wrongDeliveries(deliveries, matters.flatMap(\.fates))
+        let wrong = Self.wrongDeliveries(deliveries, matters.flatMap(\.fates), world.settings)
         wrongDeliveries = wrong.count
         spread = CaseSpread(world, matters, sorted)
         for (index, matter) in matters.enumerated() {
-            guard let purchase = matter.fates.first?.purchase else { continue }
+            guard let purchase = matter.fates.first?.purchase, !matter.isOpenToDispute(world.settings) else { continue }
             let judgement = WorldJudgement(
                 matter, purchase, seen: sorted.byMatter[index] ?? [], settings: world.settings, unanswered: unanswered)
             count(judgement, of: purchase)
         }
-        faults += wrong
+        faults += wrong + self.refunds.faults
         for stranger in sorted.strangers.sorted() {
             total.falseAlarms += 1
             faults.append("false alarm: \(stranger) is no purchase of this world")
         }
     }
 
-    private static func wrongDeliveries(_ deliveries: Deliveries, _ fates: [Fate]) -> [String] {
-        let untold = Set(fates.filter(isUntold).map(\.purchase.transactionID))
+    private static func wrongDeliveries(
+        _ deliveries: Deliveries, _ fates: [Fate], _ settings: WorldSettings
+    ) -> [String] {
+        let untold = Set(fates.filter { isUntold($0, settings) }.map(\.purchase.transactionID))
         let delivered = fates.filter {
             $0.bookedAt != nil && $0.purchase.revokedAt == nil && !untold.contains($0.purchase.transactionID)
         }
@@ -114,9 +127,12 @@ public struct WorldTally: Sendable {
     }
 
     /// Whether nobody can tell if a period was granted: Apple took its money back, as for an upgrade, before a night could
-    /// see what the app's server granted, and by then the server grants the next period.
-    private static func isUntold(_ fate: Fate) -> Bool {
-        guard fate.purchase.isEntitled, let refundedAt = fate.purchase.refundedAt else { return false }
+    /// see what the app's server granted, and by then the server grants the next period. Or nothing but a customer's
+    /// history may have told of it.
+    private static func isUntold(_ fate: Fate, _ settings: WorldSettings) -> Bool {
+        guard fate.purchase.isEntitled else { return false }
+        if fate.bookedAt == nil, settings.keys.contains(fate.purchase.bundleID) { return true }
+        guard let refundedAt = fate.purchase.refundedAt else { return false }
         return fate.bookedAt.map { refundedAt <= $0 } ?? true
     }
 
@@ -131,10 +147,10 @@ public struct WorldTally: Sendable {
 
     /// Whether everything evident was found, false alarms are under a thousandth of the cases and none of what was
     /// granted, nothing was delivered or told twice, no customer has more cases than losses, and nobody was wrongly named
-    /// the owner with the likelihood `high`.
+    /// the owner with the likelihood `high`; and whether whatever Apple told by itself was heeded.
     public var isGood: Bool {
         total.missed == 0 && total.falseAlarms * 1_000 <= cases && deliveredTwice == 0 && wrongDeliveries == 0
             && total.wronglyHigh == 0 && total.falseOfGranted == 0 && total.toldTwice == 0 && total.overstated == 0
-            && spread.overburdened == 0
+            && spread.overburdened == 0 && total.unheard == 0 && refunds.faults.isEmpty
     }
 }

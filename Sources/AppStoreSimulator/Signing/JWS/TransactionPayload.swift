@@ -28,12 +28,16 @@ struct TransactionPayload {
         let storefront = Storefront(currency: transaction.price?.currency)
         object.field("storefront", storefront.country)
         object.field("storefrontId", storefront.id)
+        if transaction.isTrial || transaction.isIntroductory {
+            object.field("offerType", number: 1)
+            object.field("offerDiscountType", transaction.isTrial ? "FREE_TRIAL" : "PAY_AS_YOU_GO")
+        }
         if let price = transaction.price {
             // Of all units: https://developer.apple.com/documentation/storekit/transaction/price
-            object.field("price", number: price.milliunits * Int64(transaction.quantity))
+            object.field("price", number: transaction.isTrial ? 0 : price.milliunits * Int64(transaction.quantity))
             object.field("currency", price.currency)
         }
-        object.field("appTransactionId", appTransactionID)
+        object.field("appTransactionId", SimulatedApp.appTransactionID(of: account, in: bundleID))
     }
 
     private func writePeriod(until expiresAt: Date, to object: inout JSONText) {
@@ -46,13 +50,27 @@ struct TransactionPayload {
         object.field("revocationDate", number: refund.at.unixMilliseconds)
         object.field("revocationReason", number: Int64(refund.reason) ?? 0)
         if refund.isUpgrade { object.field("isUpgraded", bool: true) }
-        object.field("revocationType", "REFUND_FULL")
-        object.field("revocationPercentage", number: 100_000)
+        object.field("revocationType", refund.kind.payloadName)
+        if let percentage = refund.kind.percentage { object.field("revocationPercentage", number: percentage) }
+    }
+}
+
+extension Refund.Kind {
+    fileprivate var payloadName: String {
+        switch self {
+        case .full: "REFUND_FULL"
+        case .prorated: "REFUND_PRORATED"
+        case .familyRevoke: "FAMILY_REVOKE"
+        }
     }
 
-    /// The same for all that an account did with an app.
-    private var appTransactionID: String {
-        String(700_000_000_000_000_000 + StableHash.of("\(bundleID) \(account)".utf8) % 100_000_000_000_000_000)
+    /// In thousandths of a percent.
+    fileprivate var percentage: Int64? {
+        switch self {
+        case .full: 100_000
+        case .prorated(let share): share
+        case .familyRevoke: nil
+        }
     }
 }
 

@@ -1,0 +1,62 @@
+public import Foundation
+
+/// How what the store tells the apps' servers by itself fares: which notifications there are, and how their URL takes
+/// them. Each is drawn from the notification alone.
+public struct NoticePolicy: Hashable, Sendable {
+    /// One attempt to send, in Apple's words.
+    struct Attempt: Hashable {
+        let at: Date
+        let result: String
+
+        static let taken = "SUCCESS"
+        var isTaken: Bool { result == Self.taken }
+    }
+
+    /// Hours from the notification to each attempt: Apple tries again 1, 12, 24, 48 and 72 hours after the one before.
+    private static let attempts: [Double] = [0, 1, 13, 37, 85, 157]
+    private static let failures = [
+        "TIMED_OUT", "UNSUCCESSFUL_HTTP_RESPONSE_CODE", "NO_RESPONSE", "SOCKET_ISSUE", "TLS_ISSUE", "PREMATURE_CLOSE",
+    ]
+
+    /// The share that there never is: neither sent nor in the history.
+    public var missingShare = 0.0
+    /// The share that the URL takes at a later attempt only, and that which it never takes.
+    public var delayedShare = 0.0
+    public var refusedShare = 0.02
+    /// The seconds that a notification comes after what it tells of, at most.
+    public var mostDelay = 0.0
+    /// While the URL takes nothing: what is tried then fails.
+    public var deafness: Range<Date>?
+    /// The apps have a URL from then on.
+    public var since = Date.distantPast
+
+    public init() {}
+
+    /// When a notification of what happened at a moment is there, if it ever is.
+    func moment(of kind: StoreNotification.Kind, _ transactionID: String, at happened: Date) -> Date? {
+        let hash = StoreNotification.hash(kind, transactionID)
+        guard happened >= since, Mix.share(Mix.value(hash, 1)) >= missingShare else { return nil }
+        return happened + (Mix.share(Mix.value(hash, 2)) * mostDelay).rounded()
+    }
+
+    /// The attempts to send a notification up to a moment.
+    func attempts(of notification: StoreNotification, by now: Date) -> [Attempt] {
+        let hash = notification.hash
+        let share = Mix.share(Mix.finish(hash))
+        let first =
+            if share < refusedShare {
+                Self.attempts.count
+            } else {
+                share < refusedShare + delayedShare ? 1 + Int(Mix.value(hash, 3) % 5) : 0
+            }
+        var made: [Attempt] = []
+        for (number, hours) in Self.attempts.enumerated() where !(made.last?.isTaken ?? false) {
+            let moment = notification.at + hours * 3_600
+            guard moment <= now else { break }
+            let isTaken = number >= first && !(deafness?.contains(moment) ?? false)
+            let failure = Self.failures[Int(Mix.value(hash, 4, UInt64(number)) % UInt64(Self.failures.count))]
+            made.append(Attempt(at: moment, result: isTaken ? Attempt.taken : failure))
+        }
+        return made
+    }
+}
