@@ -183,12 +183,12 @@ import Testing
             var early = try LedgerBench.sighting("1", receipt: receipt, at: began)
             early = SightedTransaction(
                 subject: ScreeningSubject(
-                    transaction: early.transaction, environment: .production, foundBundleID: app.bundleID, app: app,
+                    transaction: early.screened.transaction, environment: .production, foundBundleID: app.bundleID, app: app,
                     productType: nil, isOriginalKnown: false),
                 receipt: InboxReceipt(
                     id: receipt, bundleID: LedgerBench.bundleID, userID: "ann", orderID: nil, purposes: [],
                     submittedAt: began, attempts: 0), source: .verifyReceipt, verifiedAt: began)
-            #expect(early.exclusion == .beforeStart)
+            #expect(early.screened.exclusion == .beforeStart)
             _ = try await ledger.record([early], receipts: [receipt], run: run, at: began, session)
             #expect(try await session.reconsider([app], at: began) == nil)
             #expect(try await session.reconsider([try LedgerBench.app()], at: began) == 1)
@@ -210,10 +210,10 @@ import Testing
             }
             _ = try await ledger.record([restored], receipts: [receipt], run: run, at: began, session)
             let original = KnownOriginals.Original(
-                id: restored.transaction.originalID, bundleID: restored.key.bundleID, environment: .production)
+                id: restored.screened.transaction.originalID, bundleID: restored.screened.key.bundleID, environment: .production)
             let known = try await session.known([original])
             #expect(known.isKnown(original, besides: try #require(TransactionID("3")), presented: []))
-            #expect(!known.isKnown(original, besides: restored.key.id, presented: []))
+            #expect(!known.isKnown(original, besides: restored.screened.key.id, presented: []))
         }
     }
 

@@ -20,19 +20,19 @@ import Testing
             try sighted(source: .serverAPI, at: 60), try sighted(refunded: true, source: .local),
             try sighted(source: .serverAPI, at: 120),
         ]
-        #expect(sightings.heard() == [sightings[1]])
+        #expect(sightings.heard() == [sightings[1].screened])
     }
 
     @Test func prefersTheBetterSourceThenTheLaterWord() throws {
         let bySource = [try sighted(source: .local, at: 60), try sighted(source: .verifyReceipt)]
-        #expect(bySource.heard() == [bySource[1]])
+        #expect(bySource.heard() == [bySource[1].screened])
         let byTime = [try sighted(at: 60), try sighted(at: 0)]
-        #expect(byTime.heard() == [byTime[0]])
+        #expect(byTime.heard() == [byTime[0].screened])
     }
 
     @Test func hearsOneOfEachTransactionInTheOrderOfTheirKeys() throws {
         let sightings = try ["3", "2", "1", "3", "2"].map { try sighted($0) }
-        #expect(sightings.heard() == [sightings[2], sightings[1], sightings[0]])
+        #expect(sightings.heard() == [2, 1, 0].map { sightings[$0].screened })
     }
 
     /// As the ledger does where it hears of one after the other: what is booked must not hang on who shares a batch.
@@ -46,10 +46,18 @@ import Testing
         }
         let better = try sighted(source: .verifyReceipt, at: 60) { $0.webOrderLineItemID = "42" }
         let heard = try #require((isPoorerFirst ? [poorer, better] : [better, poorer]).heard().first)
-        #expect(heard.source == .verifyReceipt && heard.transaction.quantity == better.transaction.quantity)
-        #expect(heard.transaction.price == poorer.transaction.price && heard.transaction.storefront == "TUR")
-        #expect(heard.transaction.appAccountToken == poorer.transaction.appAccountToken)
+        #expect(heard.source == .verifyReceipt && heard.transaction.quantity == better.screened.transaction.quantity)
+        #expect(heard.transaction.price == poorer.screened.transaction.price && heard.transaction.storefront == "TUR")
+        #expect(heard.transaction.appAccountToken == poorer.screened.transaction.appAccountToken)
         #expect(heard.transaction.webOrderLineItemID == "42")
+    }
+
+    /// A reversal after its refund, in whatever order Apple's history lists them.
+    @Test(arguments: [true, false])
+    func ofWhatAppleToldByItselfTheLatestCounts(isRefundFirst: Bool) throws {
+        let refund = try sighted(refunded: true, source: .serverAPI, at: 60).screened
+        let reversal = try sighted(source: .serverAPI, at: 120).screened
+        #expect((isRefundFirst ? [refund, reversal] : [reversal, refund]).latest() == [reversal])
     }
 
     @Test func ordersSourcesFromThePoorestToTheBest() {

@@ -139,6 +139,26 @@ CREATE TYPE iap.change AS (
 
 COMMENT ON TYPE iap.change IS 'A row of iap.transactions as its writer locked it, and as it shall be.';
 
+CREATE TYPE iap.notice AS (
+	number integer,
+	transaction_id text COLLATE pg_catalog."C",
+	bundle_id text COLLATE pg_catalog."C",
+	environment text,
+	notice_uuid text COLLATE pg_catalog."C",
+	type text,
+	subtype text,
+	signed_at timestamp with time zone,
+	heard_by text,
+	sending text,
+	attempts integer,
+	last_attempt_at timestamp with time zone,
+	last_result text,
+	consumption_reason text,
+	signed_transaction text
+);
+
+COMMENT ON TYPE iap.notice IS 'A notice of a batch.';
+
 CREATE TYPE iap."position" AS (
 	place text,
 	detail text,
@@ -186,26 +206,6 @@ CREATE TYPE iap.standing AS (
 );
 
 COMMENT ON TYPE iap.standing IS 'Where a transaction of a batch is, and whether the batch brought it into white.';
-
-CREATE TYPE iap.told AS (
-	number integer,
-	transaction_id text COLLATE pg_catalog."C",
-	bundle_id text COLLATE pg_catalog."C",
-	environment text,
-	notice_uuid text COLLATE pg_catalog."C",
-	type text,
-	subtype text,
-	signed_at timestamp with time zone,
-	heard_by text,
-	sending text,
-	attempts integer,
-	last_attempt_at timestamp with time zone,
-	last_result text,
-	consumption_reason text,
-	signed_transaction text
-);
-
-COMMENT ON TYPE iap.told IS 'A notice of a batch.';
 
 CREATE TYPE iap.verified AS (
 	transaction_id text COLLATE pg_catalog."C",
@@ -972,7 +972,7 @@ BEGIN
             v.product_type, CASE WHEN t.product_id = was.product_id THEN t.product_type END);
         t.expires_at := coalesce(v.expires_at, t.expires_at);
         t.source := v.source;
-        t.verified_at := greatest(t.verified_at, v.verified_at);
+        t.verified_at := v.verified_at;
     ELSE
         t.product_type := coalesce(t.product_type, v.product_type);
         t.expires_at := coalesce(t.expires_at, v.expires_at);

@@ -181,7 +181,7 @@ BEGIN
             v.product_type, CASE WHEN t.product_id = was.product_id THEN t.product_type END);
         t.expires_at := coalesce(v.expires_at, t.expires_at);
         t.source := v.source;
-        t.verified_at := greatest(t.verified_at, v.verified_at);
+        t.verified_at := v.verified_at;
     ELSE
         t.product_type := coalesce(t.product_type, v.product_type);
         t.expires_at := coalesce(t.expires_at, v.expires_at);
@@ -669,7 +669,7 @@ CREATE INDEX handed_notices_waiting ON iap.handed_notices (submitted_at) WHERE p
 COMMENT ON TABLE iap.handed_notices IS
     'Notifications that the apps'' servers handed on, until the night takes them; what is not Apple''s stays here.';
 
-CREATE TYPE iap.told AS (
+CREATE TYPE iap.notice AS (
     -- The number of its transaction in the batch.
     number             integer,
     transaction_id     text COLLATE "C",
@@ -687,7 +687,7 @@ CREATE TYPE iap.told AS (
     consumption_reason text,
     signed_transaction text
 );
-COMMENT ON TYPE iap.told IS 'A notice of a batch.';
+COMMENT ON TYPE iap.notice IS 'A notice of a batch.';
 
 CREATE FUNCTION iap.take_notices(
     run bigint, at timestamptz, OUT fresh bigint, OUT unknown integer[], OUT locked text[],

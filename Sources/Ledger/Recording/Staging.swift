@@ -7,7 +7,7 @@ enum Staging {
     static let definition = """
         CREATE TEMPORARY TABLE IF NOT EXISTS heard OF iap.verified ON COMMIT DELETE ROWS;
         CREATE TEMPORARY TABLE IF NOT EXISTS seen OF iap.sighted ON COMMIT DELETE ROWS;
-        CREATE TEMPORARY TABLE IF NOT EXISTS told OF iap.told ON COMMIT DELETE ROWS;
+        CREATE TEMPORARY TABLE IF NOT EXISTS told OF iap.notice ON COMMIT DELETE ROWS;
         """
 
     /// What is said of each transaction.

@@ -7,7 +7,10 @@ public struct NoticeTotals: Hashable, Sendable {
     /// Transactions that another session had locked: their notices are read again.
     public var locked: [TransactionID] = []
 
-    public init() {}
+    public init(fresh: Int = 0, unknown: Int = 0) {
+        self.fresh = fresh
+        self.unknown = unknown
+    }
 
     public static func += (a: inout NoticeTotals, b: NoticeTotals) {
         a.fresh += b.fresh

@@ -107,13 +107,20 @@ struct Play {
         return try #require(try await connection.query("SELECT count(*) AS n FROM \(sql)").first).decode("n")
     }
 
+    /// One value of a row, as text.
+    func text(_ sql: SQL) async throws -> String? {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        return try await connection.query("SELECT (\(sql))::text AS text").first?.decode("text", as: String?.self)
+    }
+
     func administer(_ sql: SQL) async throws {
         let connection = try await database.connect()
         defer { connection.close() }
         try await connection.execute(sql)
     }
 
-    private func server(_ sql: SQL) async throws -> Row {
+    func server(_ sql: SQL) async throws -> Row {
         let connection = try await database.connect(as: "iap_app")
         defer { connection.close() }
         return try #require(try await connection.query(sql).first)
@@ -121,12 +128,17 @@ struct Play {
 }
 
 /// A play of one app, for which the job has a shared secret, and a key for the App Store Server API if it is asked for.
+///
+/// - Parameter notices: what Apple tells of it by itself; nothing unless it is named.
 func withPlay<Value>(
-    _ verification: VerificationMethod = .auto, hasKey: Bool = false, _ body: (Play) async throws -> Value
+    _ verification: VerificationMethod = .auto, hasKey: Bool = false, notices: NoticePolicy? = nil,
+    _ body: (Play) async throws -> Value
 ) async throws -> Value {
     let app = SimulatedApp(bundleID: Play.bundleID, seed: 7)
     let foreign = SimulatedApp(bundleID: Play.foreignBundleID, seed: 7)
-    let store = SimulatedAppStore(seed: 7, records: StoreRecords(apps: [app, foreign]))
+    var records = StoreRecords(apps: [app, foreign])
+    if let notices { records.notices = notices } else { records.notices.since = .distantFuture }
+    let store = SimulatedAppStore(seed: 7, records: records)
     let addresses = try store.start()
     defer { store.stop() }
     let roots = URL(filePath: NSTemporaryDirectory()).appending(path: "roots-\(UUID().uuidString).pem")

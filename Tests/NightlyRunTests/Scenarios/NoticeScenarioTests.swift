@@ -1,0 +1,184 @@
+import AppStoreSimulator
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+
+/// What Apple tells by itself, by its history of notifications.
+@Suite struct NoticeScenarioTests {
+    /// Every notification is there, and was taken by the app's server at once.
+    static var allTaken: NoticePolicy {
+        var policy = NoticePolicy()
+        policy.refusedShare = 0
+        return policy
+    }
+
+    @Test func aPurchaseThatNeverReachedTheServerIsFound() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let untold = play.buy("2000000000000001", hoursAgo: 30)
+            let (report, findings) = try await play.night()
+            let found = try #require(findings.cases.first)
+            #expect(findings.caseIDs == [untold.id])
+            #expect(found.assessment.reasons.contains(.onlyAppleTold))
+            // The app's server had it and did nothing: nothing more comes.
+            #expect(!found.assessment.reasons.contains(.mayStillArrive))
+            #expect(found.assessment.likelihood == .high)
+            #expect(report.heard == NoticeTotals(fresh: 1, unknown: 1))
+            #expect(report.totals.newlyWhite.transactions == 1)
+            // The next night hears the same day again, and nothing is doubled.
+            let next = try await play.night(2)
+            #expect(next.report.heard?.fresh == 0 && next.report.heard?.unknown == 0)
+            #expect(next.findings.caseIDs == [untold.id])
+            #expect(try await play.count("iap.notices") == 1)
+            #expect(try await play.count("iap.receipts") == 1)
+        }
+    }
+
+    @Test func aNoticeOfAKnownPurchaseCostsNoQuestion() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000002", hoursAgo: 30)
+            #expect(try await play.admit(bought) == "white")
+            #expect(try await play.claim(bought) == "delivered")
+            let report = try await play.night().report
+            #expect(report.heard == NoticeTotals(fresh: 1, unknown: 0))
+            #expect(play.store.counts.byServerAPIEndpoint[.history] == nil)
+            #expect(try await play.count("iap.receipts") == 0)
+        }
+    }
+
+    @Test(arguments: [nil, 33_333] as [Int64?])
+    func aRefundAfterTheDeliveryIsBookedTheNightAfter(percentage: Int64?) async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000003", hoursAgo: 30)
+            #expect(try await play.admit(bought) == "white")
+            #expect(try await play.claim(bought) == "delivered")
+            _ = try await play.night()
+            let kind = percentage.map { Refund.Kind.prorated($0) } ?? .full
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 60, kind: kind)) }
+            let (report, findings) = try await play.night(2)
+            #expect(report.heard?.fresh == 1 && findings.caseIDs.isEmpty)
+            #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
+            let amount = try await play.text("SELECT sum(amount) FROM finance.refunds")
+            #expect(amount == (percentage == nil ? "0.990" : "0.330"))
+            let booked = try await play.text("SELECT sum(amount) FROM finance.journal WHERE account = 'refunded'")
+            #expect(booked == amount)
+            #expect(try await play.count("finance.unexplained") == 0)
+        }
+    }
+
+    /// The customer got the money back, and Apple took it again: what was delivered stays so, what was owed is.
+    @Test func aReversedRefundIsOwedOrDeliveredAgain() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let delivered = play.buy("2000000000000004", hoursAgo: 30)
+            let owed = play.buy("2000000000000005", hoursAgo: 30)
+            for bought in [delivered, owed] { #expect(try await play.admit(bought) == "white") }
+            #expect(try await play.claim(delivered) == "delivered")
+            for id in [delivered.id, owed.id] {
+                play.store.update { $0.refund(id, Refund(at: play.began - 7200, kind: .prorated(50_000))) }
+            }
+            let first = try await play.night()
+            #expect(first.findings.caseIDs.isEmpty)
+            #expect(try await play.text("SELECT sum(amount) FROM finance.refunds") == "0.990")
+            for id in [delivered.id, owed.id] {
+                play.store.update { records in
+                    records.refund(
+                        id, Refund(at: play.began - 7200, kind: .prorated(50_000), reversedAt: play.began - 60))
+                }
+            }
+            let second = try await play.night(2)
+            #expect(second.findings.caseIDs == [owed.id])
+            #expect(try await play.count("finance.refunds") == 0)
+            #expect(try await play.count("iap.moves WHERE kind = 'refund_reversed'") == 2)
+            #expect(try await play.count("finance.unexplained") == 0)
+            // The REFUND is still in what the next night hears: it is older than the reversal.
+            let third = try await play.night(3)
+            #expect(third.findings.caseIDs == [owed.id])
+            #expect(try await play.count("finance.refunds") == 0)
+        }
+    }
+
+    /// The customer's own word to Apple that nothing came.
+    @Test func aCustomerWhoAskedAppleIsHeard() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000006", hoursAgo: 30)
+            play.store.update {
+                $0.add(ConsumptionRequest(at: play.began - 3600, reason: "FULFILLMENT_ISSUE"), of: bought.id)
+            }
+            let found = try #require(try await play.night().findings.cases.first)
+            #expect(found.assessment.reasons.contains(.askedApple))
+            #expect(found.assessment.likelihood == .high)
+            let status: SQL = "SELECT iap.delivery_status(\(Play.bundleID), \(bought.id)) AS answer"
+            #expect(try await play.server(status).decode("answer", as: String.self) == "UNDELIVERED_OTHER")
+            #expect(try await play.claim(bought) == "delivered")
+            #expect(try await play.server(status).decode("answer", as: String.self) == "DELIVERED")
+        }
+    }
+
+    /// Apple tries again for days: it may yet arrive by itself.
+    @Test func whatAppleStillTriesToSendMayArrive() async throws {
+        var refused = NoticePolicy()
+        refused.refusedShare = 1
+        try await withPlay(hasKey: true, notices: refused) { play in
+            _ = play.buy("2000000000000007", hoursAgo: 30)
+            let (report, findings) = try await play.night()
+            let found = try #require(findings.cases.first)
+            #expect(found.assessment.reasons.contains(.mayStillArrive) && found.assessment.likelihood == .medium)
+            #expect(report.hearings.first?.unsent == 1)
+        }
+    }
+
+    @Test func aTokenThatTheServerRegisteredNamesTheCustomer() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let token = "7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b"
+            _ = try await play.server(
+                "SELECT iap.register_user(\(Play.bundleID), 'berta', \(token.uppercased())) AS answer")
+            let bought = play.buy("2000000000000008", hoursAgo: 30) { $0.appAccountToken = token }
+            let found = try #require(try await play.night().findings.cases.first)
+            #expect(found.assessment.owner.user == "berta")
+            #expect(try await play.claim(bought, for: "anna") == "wrong_user")
+            #expect(try await play.claim(bought, for: "berta") == "delivered")
+        }
+    }
+
+    @Test func aDryRunHearsAndWritesNothing() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000009", hoursAgo: 30)
+            let known = play.buy("2000000000000010", hoursAgo: 30)
+            #expect(try await play.admit(known) == "white")
+            play.store.update { $0.refund(known.id, Refund(at: play.began - 60)) }
+            var findings = Collector()
+            let job = NightlyJob(settings: play.settings, programVersion: "test", log: { _ in }, progress: { _ in })
+            let report = try await job.run(
+                RunOptions(isDryRun: true, now: play.began + 3600), stop: StopSignal(), findings: &findings)
+            #expect(report.heard == NoticeTotals(fresh: 3, unknown: 1))
+            // Refunded, as Apple tells: no case.
+            #expect(findings.caseIDs.isEmpty)
+            for table in ["notices", "hearings", "receipts", "moves"] {
+                #expect(try await play.count("iap.\(unsafe: table)") == 0, "\(table)")
+            }
+            #expect(try await play.night().findings.caseIDs == [bought.id])
+        }
+    }
+
+    /// A claim that is open holds up no night: what it holds is read again in the next.
+    @Test func aRefundOfWhatAnotherSessionHoldsComesTheNextNight() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let held = play.buy("2000000000000011", hoursAgo: 30)
+            let free = play.buy("2000000000000012", hoursAgo: 30)
+            for bought in [held, free] { #expect(try await play.admit(bought) == "white") }
+            for bought in [held, free] { play.store.update { $0.refund(bought.id, Refund(at: play.began - 60)) } }
+            let connection = try await play.database.connect(as: "iap_app")
+            try await connection.execute("BEGIN")
+            _ = try await connection.query("SELECT iap.claim(\(Play.bundleID), \(held.id), 'anna')")
+            let first = try await play.night()
+            #expect(first.report.leftOut.transactions.map(\.text) == [held.id])
+            #expect(try await play.count("iap.excluded WHERE reason = 'refunded'") == 1)
+            try await connection.execute("COMMIT")
+            connection.close()
+            _ = try await play.night(4)
+            #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
+        }
+    }
+}
