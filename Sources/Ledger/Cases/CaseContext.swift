@@ -10,14 +10,14 @@ struct CaseContext {
     /// - Parameter tokens: of each case, the `appAccountToken` that its purchase bears.
     mutating func add(to page: inout [CaseFacts], tokens: [String?], from session: LedgerSession) async throws {
         try await session.addMentions(to: &page)
+        let notices = try await session.notices(of: page)
+        for index in page.indices { notices.add(to: &page[index]) }
         let orders = try await session.orders(for: page, tokens: tokens)
         let owners = try await session.tokenOwners(tokens.compactMap(\.self))
-        let notices = try await session.notices(of: page)
         try await neighbours.look(beside: page, in: session)
         let made = try await session.receiptDates(for: page)
         for index in page.indices {
             page[index].tokenOwner = tokens[index].flatMap { owners[[page[index].key.bundleID.text, $0]] }
-            page[index].notices = notices.facts(of: page[index])
             orders.add(to: &page[index], token: tokens[index])
             page[index].companions = neighbours.users(beside: page[index])
             page[index].onlyCameWithOthers = neighbours.onlyCameWithOthers(page[index])

@@ -18,7 +18,14 @@ struct CaseNotices {
     /// Up to when Apple's history was read, by app.
     fileprivate var heardThrough: [String: Date] = [:]
 
-    func facts(of facts: CaseFacts) -> NoticeFacts {
+    /// What Apple told of it; what was handed in because of that speaks for nobody, and is no upload.
+    func add(to facts: inout CaseFacts) {
+        facts.notices = self.facts(of: facts)
+        guard let told = told[facts.key] else { return }
+        facts.sightings.removeAll { told.receiptIDs.contains($0.receiptID) }
+    }
+
+    private func facts(of facts: CaseFacts) -> NoticeFacts {
         guard let told = told[facts.key] else {
             let heard = heardThrough["\(facts.key.bundleID) \(facts.key.environment.rawValue)"]
             return NoticeFacts(isMissing: heard.map { $0 > facts.purchasedAt + Self.late } ?? false)
