@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func keysChangeOnlyWhatAppleDoes() throws {
-        let (with, without) = (try world().events, try world(keys: []).events)
+        let (with, without) = (try world(customers: 300).events, try world(customers: 300, keys: []).events)
         #expect(with.uploads.map(\.content) == without.uploads.map(\.content))
         #expect(with.claims.map(\.transaction) == without.claims.map(\.transaction))
         #expect(with.orders.map(\.id) == without.orders.map(\.id))
@@ -33,7 +33,8 @@ import Testing
     }
 
     @Test func isTheSameForTheSameSeedAlone() throws {
-        let (first, again, other) = (try world(), try world(), try world(seed: 8))
+        let (first, again) = (try world(customers: 300), try world(customers: 300))
+        let other = try world(seed: 8, customers: 300)
         for (world, isEqual) in [(again, true), (other, false)] {
             #expect((first.truth() == world.truth()) == isEqual)
             #expect((first.events.refunds.map(\.refund) == world.events.refunds.map(\.refund)) == isEqual)
@@ -43,7 +44,7 @@ import Testing
     }
 
     @Test func someIsRefundedLongAfterItWasDelivered() throws {
-        let world = try world(customers: 3_000, nights: 60)
+        let world = try world(nights: 60)
         let drawn = world.purchases.filter { purchase in
             purchase.deliveredAt != nil && purchase.refundedAt != nil && !purchase.isEntitled
                 && purchase.mishap != .refundedAfter
@@ -62,7 +63,7 @@ import Testing
     }
 
     @Test func someComplainOfWhatNeverCame() throws {
-        let world = try world(customers: 3_000)
+        let world = try world(nights: 40)
         let lost = Set(world.purchases.filter { !$0.isServed && $0.refundedAt == nil }.map(\.transactionID))
         let complaints = world.events.requests.filter { lost.contains($0.transactionID) }
         #expect(complaints.count > 10 && complaints.allSatisfy { $0.request.reason == "FULFILLMENT_ISSUE" })
@@ -146,8 +147,8 @@ import Testing
             deliveries: deliveries(world), refunds: refunds(world))
         #expect(tally.faults == [])
         #expect(tally.isGood)
-        #expect(tally.total.onlyTold > 10 && tally.total.heard == tally.total.onlyTold)
-        #expect(tally.refunds.all > 20 && tally.refunds.noticed == tally.refunds.all)
+        #expect(tally.total.onlyTold > 5 && tally.total.heard == tally.total.onlyTold)
+        #expect(tally.refunds.all > 10 && tally.refunds.noticed == tally.refunds.all)
         #expect(tally.total.untold > 0)
         let summary = TallyTable(tally).summary
         #expect(
@@ -164,7 +165,7 @@ import Testing
         let tally = WorldTally(
             world: world, observations: observations(world, \.lostNights), deliveries: deliveries(world))
         #expect(tally.total.missed == 0 && tally.total.found == tally.total.lost)
-        #expect(tally.total.heard == 0 && tally.total.unheard >= tally.total.onlyTold)
+        #expect(tally.total.onlyTold > 0 && tally.total.heard == 0 && tally.total.unheard >= tally.total.onlyTold)
         #expect(tally.refunds.noticed == 0 && !tally.refunds.faults.isEmpty)
         #expect(!tally.isGood)
         let part = refunds(world).map {
@@ -183,7 +184,7 @@ import Testing
 
     /// What a night saw refunded and was reversed is owed again, and only Apple's word tells.
     @Test func aRefundThatIsReversedIsOwedAgain() throws {
-        let world = try world(customers: 3_000)
+        let world = try world(customers: 2_000)
         let truth = Fates(world)
         let reopened = world.purchases.filter { $0.refundReversedAt != nil && $0.deliveredAt == nil }.map(truth.fate)
         let heard = reopened.filter { !$0.heardNights.isEmpty }
