@@ -45,7 +45,7 @@ public struct CaseSpread: Sendable, CustomStringConvertible {
         var truth: [String: [Int: Int]] = [:]
         var most: [String: [Int: Int]] = [:]
         for (index, matter) in matters.enumerated() {
-            guard let purchase = matter.fates.first?.purchase, !matter.isOpenToDispute(world.settings) else { continue }
+            guard let purchase = matter.fates.first?.purchase, !matter.isOpenToDispute else { continue }
             let nights = (sorted.byMatter[index] ?? []).map(\.night)
             for night in nights { told[purchase.userID, default: [:]][night, default: 0] += 1 }
             let lostNights = matter.lostNights.union(matter.heardNights)

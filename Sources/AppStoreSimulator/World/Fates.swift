@@ -11,11 +11,14 @@ struct Fates {
     private let nights: [Fate.Night]
     private let grace: TimeInterval
     private var judgedFrom: [Kind: Date] = [:]
+    /// The apps whose receipts are verified by their customers' histories.
+    private let readers: Set<String>
 
     /// - Parameter grace: seconds after the purchase during which it may still be claimed normally.
     init(_ world: World, grace: TimeInterval = WorldTally.grace) {
         let settings = world.settings
         self.grace = grace
+        readers = Set(World.apps.filter { $0.readsHistories(settings) }.map(\.bundleID))
         nights = settings.runs.map { Fate.Night(number: $0, at: settings.moment(ofNight: $0)) }
         for claim in world.events.claims where claim.kind == .delivered {
             note(claim.bundleID, claim.transaction.productType, claim.at)
@@ -39,7 +42,8 @@ struct Fates {
     func fate(of purchase: WorldPurchase) -> Fate {
         let kind = Kind(bundleID: purchase.bundleID, type: purchase.transaction.productType)
         let isJudged = judgedFrom[kind].map { $0 <= purchase.purchasedAt } ?? false
-        return Fate(purchase, isJudged: isJudged, grace: grace, nights)
+        return Fate(
+            purchase, isJudged: isJudged, readsHistories: readers.contains(purchase.bundleID), grace: grace, nights)
     }
 }
 
@@ -62,17 +66,26 @@ struct Fate {
     /// Those on which it was open within its grace, and evident.
     let pendingNights: Set<Int>
 
-    /// - Parameter isJudged: whether the app lets the job see what it delivers of such, and did when it was bought.
-    init(_ purchase: WorldPurchase, isJudged: Bool, grace: TimeInterval, _ nights: [Night]) {
+    /// Whether the truth can't say if it is lost, since it hangs on what a customer's history told, and when.
+    let isOpenToDispute: Bool
+
+    /// - Parameters:
+    ///   - isJudged: whether the app lets the job see what it delivers of such, and did when it was bought.
+    ///   - readsHistories: whether the job verifies the app's receipts by its customers' histories.
+    init(_ purchase: WorldPurchase, isJudged: Bool, readsHistories: Bool, grace: TimeInterval, _ nights: [Night]) {
         self.purchase = purchase
         let owed = isJudged ? nights.filter { purchase.isOwed(at: $0.at) } : []
         let due = owed.filter { purchase.purchasedAt + grace <= $0.at }
         let toldAt = purchase.toldAt ?? .distantFuture
         let granted = purchase.toldDelivered(nights) ?? .distantFuture
         // A period that went by without access and was found so stays a case, whatever was granted afterwards.
-        let isGrantedTooLate =
-            purchase.isEntitled && purchase.expiresAt <= granted
-            && due.contains { $0.at < granted && toldAt <= $0.at }
+        let isGrantedAfter = purchase.isEntitled && purchase.expiresAt <= granted
+        let isGrantedTooLate = isGrantedAfter && due.contains { $0.at < granted && toldAt <= $0.at }
+        // What an account that is gone has paid Apple refuses to verify, and its history merely does not know.
+        isOpenToDispute =
+            readsHistories
+            && (purchase.mishap == .accountGone
+                || isGrantedAfter && !isGrantedTooLate && due.contains { $0.at < granted })
         let delivered = isGrantedTooLate ? .distantFuture : granted
         let toldOn = nights.first { toldAt <= $0.at }?.at
         bookedAt = delivered == .distantFuture ? nil : purchase.booking(of: delivered, toldAt: toldOn)

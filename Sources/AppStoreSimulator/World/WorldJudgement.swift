@@ -27,12 +27,7 @@ struct WorldMatter {
         return grouped.values.map { purchases in WorldMatter(purchases.map(truth.fate)) }
     }
 
-    /// Whether nobody can say if it is lost: what an account that is gone has paid Apple refuses to verify, but a
-    /// customer's history merely does not know.
-    func isOpenToDispute(_ settings: WorldSettings) -> Bool {
-        guard let purchase = fates.first?.purchase, purchase.mishap == .accountGone else { return false }
-        return World.apps.contains { $0.bundleID == purchase.bundleID && $0.readsHistories(settings) }
-    }
+    var isOpenToDispute: Bool { fates.contains(where: \.isOpenToDispute) }
 }
 
 /// What the job made of one matter in all nights.
@@ -57,8 +52,10 @@ struct WorldJudgement {
 
     private var isLost: Bool { !matter.lostNights.isEmpty }
 
-    /// Whether only Apple's notifications ever told that it is lost.
-    private var isOnlyTold: Bool { !isLost && !matter.heardNights.isEmpty }
+    /// Whether only Apple's notifications told that it is lost, and no receipt ever showed it.
+    private var isOnlyTold: Bool {
+        !isLost && matter.fates.contains { !$0.heardNights.isEmpty && $0.purchase.evidentAt == nil }
+    }
 
     /// Of what is lost something that the job had an answer for.
     private func lost(_ nights: KeyPath<Fate, Set<Int>> = \.lostNights, on night: Int? = nil) -> Set<String> {
@@ -72,7 +69,8 @@ struct WorldJudgement {
 
     /// Whether Apple's notification of a loss was not heeded.
     private var isUnheard: Bool {
-        isOnlyTold && seen.isEmpty || !lost(\.heardNights, on: settings.nights).isSubset(of: toldLast)
+        !isLost && seen.isEmpty && !lost(\.heardNights).isEmpty
+            || !lost(\.heardNights, on: settings.nights).isSubset(of: toldLast)
     }
 
     private var isWaiting: Bool { isLost && seen.isEmpty && lost().isEmpty }
@@ -121,7 +119,8 @@ struct WorldJudgement {
         if isOnlyTold { counts.onlyTold += 1 }
         if isOnlyTold, !isUnheard { counts.heard += 1 }
         if isUnheard { counts.unheard += 1 }
-        if !isLost, !isOnlyTold, matter.dueNights.contains(settings.nights) { counts.untold += 1 }
+        let isTold = isLost || !matter.heardNights.isEmpty
+        if !isTold, matter.dueNights.contains(settings.nights) { counts.untold += 1 }
         if !falseNames.isEmpty { counts.falseAlarms += 1 }
         if falseNames.contains(where: { $0.fate.purchase.isGranted }) { counts.falseOfGranted += 1 }
         if !wronglyOwned.isEmpty { counts.wrongOwner += 1 }

@@ -36,8 +36,8 @@ public struct WorldTally: Sendable {
         public var missed = 0
         /// Lost, and Apple has not answered yet for any receipt that tells of it: the job lists those receipts.
         public var waiting = 0
-        /// Lost, and only Apple's notifications ever told so; of these, a case to the last night on which they were
-        /// lost; and of all that a notification told of as lost, what was not.
+        /// Lost, and only Apple's notifications told so, for no receipt ever showed them; of these, a case to the last
+        /// night on which they were lost; and of all that a notification alone told of on some night, what was not.
         public var onlyTold = 0
         public var heard = 0
         public var unheard = 0
@@ -96,7 +96,7 @@ public struct WorldTally: Sendable {
         wrongDeliveries = wrong.count
         spread = CaseSpread(world, matters, sorted)
         for (index, matter) in matters.enumerated() {
-            guard let purchase = matter.fates.first?.purchase, !matter.isOpenToDispute(world.settings) else { continue }
+            guard let purchase = matter.fates.first?.purchase, !matter.isOpenToDispute else { continue }
             let judgement = WorldJudgement(
                 matter, purchase, seen: sorted.byMatter[index] ?? [], settings: world.settings, unanswered: unanswered)
             count(judgement, of: purchase)
@@ -131,7 +131,9 @@ public struct WorldTally: Sendable {
     /// history may have told of it.
     private static func isUntold(_ fate: Fate, _ settings: WorldSettings) -> Bool {
         guard fate.purchase.isEntitled else { return false }
-        if fate.bookedAt == nil, settings.keys.contains(fate.purchase.bundleID) { return true }
+        if fate.isOpenToDispute || fate.bookedAt == nil && settings.keys.contains(fate.purchase.bundleID) {
+            return true
+        }
         guard let refundedAt = fate.purchase.refundedAt else { return false }
         return fate.bookedAt.map { refundedAt <= $0 } ?? true
     }

@@ -48,6 +48,23 @@ import Testing
         }
     }
 
+    @Test func takesNothingThatAStrangerSigned() async throws {
+        let store = storeWithPurchases(3, faults: try Faults(parsing: "forged=1"))
+        try await withClient(store) { client in
+            let query = NotificationQuery(start: testNow.addingTimeInterval(-5 * 86_400), end: testNow)
+            for try await outcome in client.notificationHistory(query, in: .production) {
+                guard case .unverified = outcome else {
+                    Issue.record("a forged page was read")
+                    return
+                }
+            }
+            guard case .unverified = try await client.transactionInfo("370000000000001") else {
+                Issue.record("a forged transaction was read")
+                return
+            }
+        }
+    }
+
     @Test func readsNotificationsAndOrders() async throws {
         try await withClient(storeWithPurchases(3)) { client in
             let orders = try await client.orderLookup(purchase(2, of: 3).orderID)

@@ -23,8 +23,11 @@ struct PayloadSigner: Sendable {
 /// Base64 with the alphabet for URLs and without padding (RFC 7515).
 enum Base64URL {
     static func text(_ bytes: [UInt8]) -> String {
-        let digits = Data(bytes).base64EncodedData().filter { $0 != UInt8(ascii: "=") }
-        return String(decoding: digits.map { exchanged($0, "+/", for: "-_") }, as: UTF8.self)
+        // An array in place: a page of notifications has more than 100,000 digits.
+        var digits = Array(Data(bytes).base64EncodedData())
+        while digits.last == UInt8(ascii: "=") { digits.removeLast() }
+        for place in digits.indices { digits[place] = exchanged(digits[place], "+/", for: "-_") }
+        return String(decoding: digits, as: UTF8.self)
     }
 
     static func bytes(_ text: some StringProtocol) -> [UInt8]? {
