@@ -1496,20 +1496,19 @@ BEGIN
         SELECT *, nextval('iap.receipt_number') * 64 + (get_byte(digest, 0) & 63) AS receipt_id FROM proof
     ), received AS (
         INSERT INTO receipts (
-            bucket, receipt_id, bundle_id, payload, payload_sha256, transaction_id, submitted_at, next_attempt_at, seal)
+            bucket, receipt_id, bundle_id, payload, payload_sha256, submitted_at, next_attempt_at, seal)
         SELECT
-            (receipt_id & 63)::smallint, receipt_id, bundle_id, signed_transaction, digest, transaction_id, at, at,
+            (receipt_id & 63)::smallint, receipt_id, bundle_id, signed_transaction, digest, at, at,
             audit.receipt_seal(
-                (receipt_id & 63)::smallint, receipt_id, bundle_id, NULL, digest, NULL, transaction_id, at, 'waiting',
-                false)
+                (receipt_id & 63)::smallint, receipt_id, bundle_id, NULL, digest, NULL, NULL, at, 'waiting', false)
         FROM numbered
         ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO NOTHING
-        RETURNING bucket, receipt_id, transaction_id
+        RETURNING bucket, receipt_id
     ), purpose AS (
-        INSERT INTO uploads (bucket, receipt_id, transaction_id, first_uploaded_at, last_uploaded_at, seal)
+        -- For no purchase in particular: nobody uploaded it.
+        INSERT INTO uploads (bucket, receipt_id, first_uploaded_at, last_uploaded_at, seal)
         SELECT
-            bucket, receipt_id, transaction_id, at, at,
-            audit.seal(ROW(bucket, receipt_id, transaction_id, NULL, at, at, 1, NULL)::iap.uploads)
+            bucket, receipt_id, at, at, audit.seal(ROW(bucket, receipt_id, NULL, NULL, at, at, 1, NULL)::iap.uploads)
         FROM received
     )
     UPDATE notices
