@@ -75,7 +75,7 @@ GRANT EXECUTE ON FUNCTION
     iap.note, iap.is_beyond, iap.delivered, iap.type_of, iap.why_not_delivered, iap.is_covered,
     iap.is_late_case, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable, iap.share_of,
-    iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing
+    iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;

@@ -25,6 +25,10 @@ package struct Notice: Sendable {
 /// Why a notification can't be taken.
 package struct NoticeFlaw: Error, Sendable, CustomStringConvertible {
     package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
 }
 
 /// What Apple tells of its own notifications of an app: Get Notification History.
@@ -100,7 +104,7 @@ extension Notice {
     ) throws(NoticeFlaw) {
         guard let uuid = notification.uuid, (1...64).contains(uuid.utf8.count), let type = notification.type,
             let signedAt = notification.signedDate
-        else { throw NoticeFlaw(description: "a notification of Apple's has no id, no type or no date") }
+        else { throw NoticeFlaw("a notification of Apple's has no id, no type or no date") }
         self.uuid = uuid
         self.type = type
         self.signedAt = signedAt
@@ -115,7 +119,7 @@ extension Notice {
                 VerifiedTransaction(try Transaction($0), source: .serverAPI)
             }
         } catch {
-            throw NoticeFlaw(description: "the notification \(uuid): \(error)")
+            throw NoticeFlaw("the notification \(uuid): \(error)")
         }
     }
 }
@@ -140,11 +144,11 @@ extension AppleServices {
                     environments: [environment]))
             return .success(try Notice(found.notification, found.signedTransaction, attempts: []))
         } catch let error as JWSError {
-            return .failure(NoticeFlaw(description: "\(error)"))
+            return .failure(NoticeFlaw("\(error)"))
         } catch let flaw as NoticeFlaw {
             return .failure(flaw)
         } catch {
-            return .failure(NoticeFlaw(description: "\(error)"))
+            return .failure(NoticeFlaw("\(error)"))
         }
     }
 }

@@ -140,7 +140,7 @@ SELECT results_eq(
         ('iap_job', 'note_hearing'), ('iap_job', 'owed_again'), ('iap_job', 'position_of'), ('iap_job', 'purge_devices'),
         ('iap_job', 'purge_payloads'), ('iap_job', 'record'), ('iap_job', 'refund_reversed'),
         ('iap_job', 'refund_shares'), ('iap_job', 'refunded'), ('iap_job', 'share_of'),
-        ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'take_notices'), ('iap_job', 'take_originals'), ('iap_job', 'type_of'),
+        ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'submit_notification'), ('iap_job', 'take_notices'), ('iap_job', 'take_originals'), ('iap_job', 'type_of'),
         ('iap_job', 'white_totals'), ('iap_job', 'why_not_covered'), ('iap_job', 'why_not_delivered'),
         ('iap_privacy', 'erase_user'),
         ('iap_support', 'is_of_original'), ('iap_support', 'reopen'), ('iap_support', 'resolve')$$,

@@ -26,6 +26,11 @@ extension Command {
         return .sales(files: operands, refusedFile: try options.text("refused"))
     }
 
+    static func notices(_ operands: [String], _: OptionValues) throws(UsageError) -> Command {
+        guard !operands.isEmpty else { throw UsageError("a file of notifications is missing; - is standard input") }
+        return .notices(files: operands)
+    }
+
     static func products(_: [String], _ options: OptionValues) throws(UsageError) -> Command {
         guard options.has("suggest") else { throw UsageError("products needs --suggest") }
         return .suggestProducts

@@ -5,7 +5,7 @@ import Reconciliation
 /// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.
 enum CommandTable {
     static let commands: [CommandForm] = [
-        run, report, check, resolve, verify, purge, erase, migrate, importFile, sales, products, doctor, inspect,
+        run, report, check, resolve, verify, purge, erase, migrate, importFile, notices, sales, products, doctor, inspect,
         completion,
     ]
 
@@ -122,6 +122,14 @@ enum CommandTable {
             refused,
             OptionForm("dry-run", help: "do everything and roll it back"),
         ], understand: Command.importFile)
+
+    private static let notices = CommandForm(
+        "notices", .file("FILE"), takesMore: true,
+        help: """
+            verify notifications of Apple's that an app's server kept, a signedPayload a line, and
+            hand them to the next run; - is standard input
+            """,
+        understand: Command.notices)
 
     private static let sales = CommandForm(
         "sales", .file("FILE"), takesMore: true,

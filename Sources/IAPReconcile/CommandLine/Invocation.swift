@@ -21,6 +21,8 @@ enum Command: Sendable {
     case importFile(ImportOptions, refusedFile: String?)
     /// `-` among the files is standard input.
     case sales(files: [String], refusedFile: String?)
+    /// `-` among the files is standard input.
+    case notices(files: [String])
     /// With a test message by mail and webhook, where it is telling.
     case doctor(isNotifying: Bool, asJSON: Bool)
     case suggestProducts

@@ -16,7 +16,7 @@ struct CommandRunner {
 
     private static func secrets(for command: Command) -> Secrets {
         switch command {
-        case .run, .doctor: .ofThisProcess
+        case .run, .doctor, .notices: .ofThisProcess
         case .suggestProducts, .check, .resolve, .verify, .purge, .erase, .report, .migrate, .importFile, .sales,
             .inspect, .completion, .help, .version:
             .leftAlone
@@ -30,6 +30,7 @@ struct CommandRunner {
         case .migrate(let isPrintOnly, let isRehearsal):
             try await migrate(isPrintOnly: isPrintOnly, isRehearsal: isRehearsal)
         case .importFile(let options, let refused): try await importFile(options, refusedFile: refused)
+        case .notices(let files): try await takeNotices(files)
         case .sales(let files, let refused): try await readSales(files, refusedFile: refused)
         case .doctor(let isNotifying, let asJSON): await doctor(isNotifying: isNotifying, asJSON: asJSON)
         case .suggestProducts: try await suggestProducts()

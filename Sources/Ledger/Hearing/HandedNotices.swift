@@ -40,6 +40,13 @@ extension LedgerSession {
         }
     }
 
+    /// Stores a notification, to be taken by the next run.
+    public func submit(notification payload: String, of bundleID: BundleID) async throws(LedgerError) {
+        try await translating {
+            _ = try await connection.query("SELECT iap.submit_notification(\(bundleID.text), \(payload))")
+        }
+    }
+
     /// Keeps what is no notification of Apple's, with what is wrong with it.
     public func refuse(_ handed: [(key: HandedNotice.Key, problem: String)]) async throws(LedgerError) {
         guard !handed.isEmpty, !isShadowed else { return }

@@ -1,0 +1,60 @@
+import Importing
+import Ledger
+public import NightlyRun
+import Reconciliation
+import Verification
+
+/// Takes notifications of Apple's from files, such as an app's server kept them: each is verified at once, and the next
+/// run lets it change the ledger.
+public struct NoticeIntake: Sendable {
+    /// What became of a file's lines.
+    public struct Summary: Sendable {
+        public internal(set) var taken = 0
+        public internal(set) var refused: [(line: Int, why: String)] = []
+    }
+
+    private let settings: JobSettings
+
+    public init(settings: JobSettings) {
+        self.settings = settings
+    }
+
+    /// - Parameter file: `-` is standard input.
+    /// - Throws: `ImportError` where the file can't be read; `JobError`; `CancellationError` where the stop was asked for.
+    public func take(_ file: String, stop: StopSignal) async throws -> Summary {
+        let services: AppleServices
+        do {
+            services = try AppleServices(settings.apple, apps: settings.apps)
+        } catch {
+            throw JobError(error)
+        }
+        var lines = NoticeLines(try FileSource(file) { stop.isRequested })
+        return try await withLedger(readingFiles: settings.ledger) { session in
+            var summary = Summary()
+            while let line = try lines.next() {
+                switch verified(line.payload, services) {
+                case .success(let (bundleID, payload)):
+                    try await session.submit(notification: payload, of: bundleID)
+                    summary.taken += 1
+                case .failure(let flaw): summary.refused.append((line.number, flaw.description))
+                }
+            }
+            return summary
+        }
+    }
+
+    /// The app that a notification is of.
+    private func verified(
+        _ payload: String?, _ services: AppleServices
+    ) -> Result<(BundleID, String), NoticeFlaw> {
+        guard let payload else { return .failure(NoticeFlaw("it is no notification: neither a JWS nor a signedPayload")) }
+        var flaw = NoticeFlaw("no app is configured")
+        for app in settings.apps {
+            switch services.notice(handedOn: payload, for: app) {
+            case .success: return .success((app.app.bundleID, payload))
+            case .failure(let found): flaw = found
+            }
+        }
+        return .failure(flaw)
+    }
+}
