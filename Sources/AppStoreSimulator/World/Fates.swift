@@ -66,14 +66,15 @@ struct Fate {
     /// Those on which it was open within its grace, and evident.
     let pendingNights: Set<Int>
 
+    /// Whether the job verifies the app's receipts by its customers' histories.
+    let readsHistories: Bool
     /// Whether the truth can't say if it is lost, since it hangs on what a customer's history told, and when.
     let isOpenToDispute: Bool
 
-    /// - Parameters:
-    ///   - isJudged: whether the app lets the job see what it delivers of such, and did when it was bought.
-    ///   - readsHistories: whether the job verifies the app's receipts by its customers' histories.
+    /// - Parameter isJudged: whether the app lets the job see what it delivers of such, and did when it was bought.
     init(_ purchase: WorldPurchase, isJudged: Bool, readsHistories: Bool, grace: TimeInterval, _ nights: [Night]) {
         self.purchase = purchase
+        self.readsHistories = readsHistories
         let owed = isJudged ? nights.filter { purchase.isOwed(at: $0.at) } : []
         let due = owed.filter { purchase.purchasedAt + grace <= $0.at }
         let toldAt = purchase.toldAt ?? .distantFuture
@@ -85,7 +86,7 @@ struct Fate {
         isOpenToDispute =
             readsHistories
             && (purchase.mishap == .accountGone
-                || isGrantedAfter && !isGrantedTooLate && due.contains { $0.at < granted })
+                || isGrantedAfter && granted != .distantFuture && !isGrantedTooLate && due.contains { $0.at < granted })
         let delivered = isGrantedTooLate ? .distantFuture : granted
         let toldOn = nights.first { toldAt <= $0.at }?.at
         bookedAt = delivered == .distantFuture ? nil : purchase.booking(of: delivered, toldAt: toldOn)
@@ -93,20 +94,13 @@ struct Fate {
         dueNights = Set(due.filter { delivered > $0.at }.map(\.number))
         // What a night saw refunded is settled: that it is owed after all only Apple tells.
         let isSettled = purchase.isRefundSeen(on: nights)
-        let (told, evident) = (
-            open.filter { night in
-                let byNotice = isSettled && purchase.isReversed(at: night.at) ? purchase.notifiedAt.reversal : toldAt
-                return byNotice.map { $0 <= night.at } ?? false
-            },
-            open.filter { night in
-                let isReopened = isSettled && purchase.isReversed(at: night.at)
-                return !isReopened && purchase.evidentAt.map { $0 <= night.at } ?? false
-            }
-        )
-        let numbers = Set(evident.map(\.number))
-        lostNights = numbers.intersection(dueNights)
+        let isReopened = { (night: Night) in isSettled && purchase.isReversed(at: night.at) }
+        let isBy = { (evidence: Date?, night: Night) in evidence.map { $0 <= night.at } ?? false }
+        let evident = Set(open.filter { !isReopened($0) && isBy(purchase.evidentAt, $0) }.map(\.number))
+        let told = open.filter { isBy(isReopened($0) ? purchase.notifiedAt.reversal : purchase.toldAt, $0) }
+        lostNights = evident.intersection(dueNights)
         heardNights = dueNights.intersection(told.map(\.number)).subtracting(lostNights)
-        pendingNights = numbers.subtracting(dueNights)
+        pendingNights = evident.subtracting(dueNights)
     }
 
     /// Whether its customer pays, and has nothing for it at this moment.

@@ -92,7 +92,7 @@ public struct WorldTally: Sendable {
         self.refunds = RefundTally(world, refunds)
         deliveredTwice = deliveries.twice
         cases = sorted.byMatter.count + sorted.strangers.count
-        let wrong = Self.wrongDeliveries(deliveries, matters.flatMap(\.fates), world.settings)
+        let wrong = Self.wrongDeliveries(deliveries, matters.flatMap(\.fates))
         wrongDeliveries = wrong.count
         spread = CaseSpread(world, matters, sorted)
         for (index, matter) in matters.enumerated() {
@@ -108,10 +108,8 @@ public struct WorldTally: Sendable {
         }
     }
 
-    private static func wrongDeliveries(
-        _ deliveries: Deliveries, _ fates: [Fate], _ settings: WorldSettings
-    ) -> [String] {
-        let untold = Set(fates.filter { isUntold($0, settings) }.map(\.purchase.transactionID))
+    private static func wrongDeliveries(_ deliveries: Deliveries, _ fates: [Fate]) -> [String] {
+        let untold = Set(fates.filter(isUntold).map(\.purchase.transactionID))
         let delivered = fates.filter {
             $0.bookedAt != nil && $0.purchase.revokedAt == nil && !untold.contains($0.purchase.transactionID)
         }
@@ -129,11 +127,9 @@ public struct WorldTally: Sendable {
     /// Whether nobody can tell if a period was granted: Apple took its money back, as for an upgrade, before a night could
     /// see what the app's server granted, and by then the server grants the next period. Or nothing but a customer's
     /// history may have told of it.
-    private static func isUntold(_ fate: Fate, _ settings: WorldSettings) -> Bool {
+    private static func isUntold(_ fate: Fate) -> Bool {
         guard fate.purchase.isEntitled else { return false }
-        if fate.isOpenToDispute || fate.bookedAt == nil && settings.keys.contains(fate.purchase.bundleID) {
-            return true
-        }
+        if fate.isOpenToDispute || fate.readsHistories && fate.bookedAt == nil { return true }
         guard let refundedAt = fate.purchase.refundedAt else { return false }
         return fate.bookedAt.map { refundedAt <= $0 } ?? true
     }

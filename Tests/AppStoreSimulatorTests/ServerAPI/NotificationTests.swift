@@ -205,6 +205,15 @@ import Testing
         }
     }
 
+    /// Each page is a request of its own.
+    @Test func someOfManyPagesComeTooLate() async throws {
+        let store = storeWithPurchases(400, faults: try Faults([.timeout: 0.3], timeoutSeconds: 0.01))
+        try await withStore(store) { addresses async throws -> Void in
+            #expect(try await pages(APIClient(base: addresses.productionServerAPI)).count == 20)
+        }
+        #expect((1...15).contains(store.counts.byFault[.timeout] ?? 0))
+    }
+
     // MARK: Who the customer is
 
     @Test func anAppTransactionStandsForItsCustomer() async throws {
