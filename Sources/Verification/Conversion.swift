@@ -113,12 +113,15 @@ extension Transaction {
         expiresAt = row.expiresDate
         refundedAt = row.cancellationDate
         refundReason = row.cancellationReason
+        revocationType = row.revocationType
+        revocationPercentage = row.revocationPercentage
         ownership = row.ownershipType
         isTrial = row.isTrialPeriod
         isUpgraded = row.isUpgraded
         webOrderLineItemID = row.webOrderLineItemID
         // One that is no UUID occurs, and stays as it is.
         appAccountToken = row.appAccountToken.map { AppAccountToken.normalized($0) ?? $0 }
+        appTransactionID = row.appTransactionID
         storefront = row.storefront
         productType = row.productType.flatMap(ProductType.init(applesWord:))
         if let milliunits = row.priceMilliunits, let currency = row.currency.flatMap(CurrencyCode.init) {

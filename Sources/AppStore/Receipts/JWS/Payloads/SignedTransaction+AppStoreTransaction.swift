@@ -37,12 +37,15 @@ extension SignedTransaction {
         transaction.expiresDate = expiresDate
         transaction.cancellationDate = revocationDate
         transaction.cancellationReason = revocationReason
+        transaction.revocationType = revocationType
+        transaction.revocationPercentage = revocationPercentage
         transaction.ownershipType = ownershipType
         transaction.isTrialPeriod = offerDiscountType == "FREE_TRIAL"
         transaction.isInIntroOfferPeriod = offerType == 1 && offerDiscountType != "FREE_TRIAL"
         transaction.isUpgraded = isUpgraded
         transaction.webOrderLineItemID = webOrderLineItemID
         transaction.appAccountToken = appAccountToken
+        transaction.appTransactionID = appTransactionID
         transaction.promotionalOfferID = offerType == 2 ? offerID : nil
         transaction.offerCodeRefName = offerType == 3 ? offerID : nil
         transaction.subscriptionGroupID = subscriptionGroupID
