@@ -84,7 +84,8 @@ extension ReceiptProblem {
             switch why {
             case .unreadable: .unreadableAnswer
             case .noAnswer, .sandboxDown: .appleUnreachable
-            case .http, .waitTooLong, .busy, .unknownStatus, .noEnvironment: .tryAgain
+            case .http, .waitTooLong, .busy, .unknownStatus, .pageTokenRefused, .questionRefused, .noEnvironment:
+                .tryAgain
             }
     }
 }

@@ -5,6 +5,11 @@ public enum TryAgain: Sendable, Hashable {
     case busy(status: Int, exception: String?)
     /// A status that Apple's documentation doesn't have.
     case unknownStatus(Int, exception: String?)
+    /// Apple does not take the token by which the next page was asked for, or no longer: the caller begins anew, with the
+    /// first page.
+    case pageTokenRefused(code: Int)
+    /// Apple takes the question for a wrong one: the fault is this program's, and the same question won't do better.
+    case questionRefused(code: Int, meaning: String)
     /// An HTTP status other than 200.
     case http(Int)
     /// `Retry-After` asked for longer than a run waits.
@@ -23,7 +28,7 @@ public enum TryAgain: Sendable, Hashable {
         switch self {
         case .noAnswer, .sandboxDown: true
         case .http(let status), .waitTooLong(let status, _): status >= 500
-        case .busy, .unknownStatus, .unreadable, .noEnvironment: false
+        case .busy, .unknownStatus, .pageTokenRefused, .questionRefused, .unreadable, .noEnvironment: false
         }
     }
 
@@ -34,6 +39,9 @@ public enum TryAgain: Sendable, Hashable {
             "Apple answered status \(status), try again later\(Self.naming(exception))"
         case .unknownStatus(let status, let exception):
             "Apple answered status \(status), which is not documented\(Self.naming(exception))"
+        case .pageTokenRefused(let code):
+            "Apple does not take the token of the next page (\(code)); it is asked for from the first page anew"
+        case .questionRefused(let code, let meaning): "Apple refuses the question (\(code)): \(meaning)"
         case .http(429): "Apple answered HTTP status 429, too many requests"
         case .http(let status): "Apple answered HTTP status \(status)"
         case .waitTooLong(let status, let seconds):

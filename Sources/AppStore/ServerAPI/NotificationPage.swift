@@ -4,6 +4,7 @@ public import Foundation
 public struct NotificationPage: ServerAPIPage, Hashable {
     /// A notification and what became of it.
     public struct Entry: Sendable, Hashable {
+        /// With the signed transaction as it was sent.
         public var notification: AppStoreNotification
         /// Apple's words on each attempt, such as `SUCCESS`, `TIMED_OUT`, in the order of the answer.
         public var attempts: [Attempt]
@@ -15,6 +16,9 @@ public struct NotificationPage: ServerAPIPage, Hashable {
     }
 
     public var entries: [Entry]
+    /// Entries that are not Apple's, or not of this app and environment: none of them hides the others, nor the pages
+    /// behind.
+    public var unverified: [UnverifiedPayload]
     public var environment: ServerEnvironment
     public var hasMore: Bool
     public var paginationToken: String?
@@ -69,52 +73,75 @@ public struct NotificationQuery: Sendable, Hashable {
 }
 
 extension ServerAPIClient {
-    /// Get Notification History of one environment.
+    /// Get Notification History of one environment. Where Apple no longer takes a page's token the sequence ends with
+    /// `tryAgain(.pageTokenRefused)`: the caller begins anew.
     public func notificationHistory(
         _ query: NotificationQuery, in environment: ServerEnvironment
     ) -> ServerAPIPages<NotificationPage> {
         ServerAPIPages(after: nil, in: environment) { (after, environment) async throws(CancellationError) in
-            let request = ServerAPIRequest(
-                .notificationHistory, path: "/inApps/v1/notifications/history", query: [("paginationToken", after)],
-                body: query.body)
-            return try await ask(request, in: environment ?? .production) { try NotificationPage($0, $1) }
+            try await notificationPage(query, after: after, in: environment ?? .production)
         }
+    }
+
+    /// One page of Get Notification History.
+    ///
+    /// - Parameter token: `paginationToken` of the page before, which was asked for with the same query.
+    public func notificationPage(
+        _ query: NotificationQuery, after token: String? = nil, in environment: ServerEnvironment
+    ) async throws(CancellationError) -> ServerAPIOutcome<NotificationPage> {
+        let request = ServerAPIRequest(
+            .notificationHistory, path: "/inApps/v1/notifications/history", query: [("paginationToken", token)],
+            body: query.body)
+        return try await ask(request, in: environment) { try NotificationPage($0, $1) }
     }
 }
 
 extension NotificationPage {
     fileprivate init(_ body: Data, _ reader: ServerAPIReader) throws {
         let answer = try reader.decode(Body.self, from: body)
-        var entries: [Entry] = []
-        for (index, entry) in (answer.notificationHistory ?? []).enumerated() {
-            let place = "notificationHistory[\(index)].signedPayload"
-            entries.append(
-                Entry(
-                    notification: try reader.notification(entry.signedPayload, at: place),
-                    attempts: (entry.sendAttempts ?? []).map { attempt in
-                        Attempt(
-                            date: attempt.attemptDate.flatMap(AppleDate.milliseconds),
-                            result: attempt.sendAttemptResult)
-                    }))
-        }
         self.init(
-            entries: entries, environment: reader.environment, hasMore: answer.hasMore,
+            entries: [], unverified: [], environment: reader.environment, hasMore: answer.hasMore,
             paginationToken: answer.paginationToken)
+        for (index, item) in (answer.notificationHistory ?? []).enumerated() {
+            do throws(UnverifiedPayload) {
+                let place = "notificationHistory[\(index)].signedPayload"
+                let notification = try reader.notification(item.signedPayload, at: place)
+                entries.append(Entry(notification: notification, attempts: item.attempts))
+            } catch {
+                unverified.append(error)
+            }
+        }
     }
 
     private struct Body: Decodable {
         let hasMore: Bool
         let paginationToken: String?
+        /// Left out where there is none.
         let notificationHistory: [Item]?
+    }
 
-        struct Item: Decodable {
-            let signedPayload: String
-            let sendAttempts: [SendAttempt]?
+    /// An entry, which no other suffers from, whatever it holds.
+    private struct Item: Decodable {
+        enum Key: CodingKey {
+            case signedPayload, sendAttempts
         }
 
-        struct SendAttempt: Decodable {
-            let attemptDate: Int64?
-            let sendAttemptResult: String?
+        /// Empty where there is none.
+        let signedPayload: String
+        let attempts: [Attempt]
+
+        init(from decoder: any Decoder) {
+            let item = try? decoder.container(keyedBy: Key.self)
+            signedPayload = (try? item?.decode(String.self, forKey: .signedPayload)) ?? ""
+            let attempts = try? item?.decode([SendAttempt].self, forKey: .sendAttempts)
+            self.attempts = (attempts ?? []).map { attempt in
+                Attempt(date: attempt.attemptDate.flatMap(AppleDate.milliseconds), result: attempt.sendAttemptResult)
+            }
         }
+    }
+
+    private struct SendAttempt: Decodable {
+        let attemptDate: Int64?
+        let sendAttemptResult: String?
     }
 }

@@ -22,15 +22,15 @@ extension ServerAPIVerdict: EndpointVerdict {
 }
 
 extension Exchange where Meaning == ServerAPIVerdict {
-    /// Judges a response.
-    init(_ response: HTTPResponse, now: Date) {
+    /// Judges a response to an operation.
+    init(_ response: HTTPResponse, to operation: ServerAPIOperation, now: Date) {
         switch response.status {
         case 200:
             self.init(.answered(response.body), load: .served, health: .up)
         case 401:
             self.init(.unauthorized, load: .served, health: .up)
         case 400, 403, 404, 500...599:
-            self.init(ServerAPIFailure(response.body), in: response, now: now)
+            self.init(ServerAPIFailure(response.body, of: operation), in: response, now: now)
         default:
             self.init(unanswered: response, now: now)
         }
@@ -43,7 +43,8 @@ extension Exchange where Meaning == ServerAPIVerdict {
             return
         }
         switch failure.meaning {
-        case .notFound, .answered, .unauthorized, .unknownApp, .needsConfiguration:
+        case .notFound, .answered, .unauthorized, .unknownApp, .needsConfiguration, .failed(.pageTokenRefused, _),
+            .failed(.questionRefused, _):
             self.init(failure.meaning, load: .served, health: .up)
         case .failed:
             self.init(
@@ -56,17 +57,28 @@ extension Exchange where Meaning == ServerAPIVerdict {
 
 /// The body of an answer that is an error: `{"errorCode": 4040010, "errorMessage": "Transaction id not found."}`.
 struct ServerAPIFailure {
-    let code: Int
-    let message: String?
+    private let operation: ServerAPIOperation
+    private let code: Int
+    private let message: String?
 
     /// `nil` where the body is not such an object.
-    init?(_ body: Data) {
+    init?(_ body: Data, of operation: ServerAPIOperation) {
         guard let fields = try? JSONDecoder().decode(Fields.self, from: body) else { return nil }
+        self.operation = operation
         code = fields.errorCode
         message = fields.errorMessage.map { String($0.prefix(200)) }
     }
 
     var meaning: ServerAPIVerdict {
+        if operation == .notificationHistory, let refusal = refusalOfNotifications {
+            .failed(refusal, worthRetrying: false)
+        } else {
+            meaningForAll
+        }
+    }
+
+    /// What the code means for all operations.
+    private var meaningForAll: ServerAPIVerdict {
         switch code {
         case 4_000_006, 4_040_001, 4_040_005, 4_040_010:
             ServerAPIAbsence(rawValue: code).map(ServerAPIVerdict.notFound) ?? undocumented
@@ -78,6 +90,20 @@ struct ServerAPIFailure {
             .failed(.busy(status: code, exception: message), worthRetrying: false)
         default:
             undocumented
+        }
+    }
+
+    /// What only Get Notification History answers, or means otherwise there.
+    private var refusalOfNotifications: TryAgain? {
+        switch code {
+        case 4_000_006, 4_000_014, 4_000_017: .pageTokenRefused(code: code)
+        case 4_000_012: .questionRefused(code: code, meaning: "the start is too far in the past")
+        case 4_000_013: .questionRefused(code: code, meaning: "the start is not before the end")
+        case 4_000_015: .questionRefused(code: code, meaning: "the start is no date of Apple's")
+        case 4_000_016: .questionRefused(code: code, meaning: "the end is no date of Apple's")
+        case 4_000_018: .questionRefused(code: code, meaning: "no notification has such a type or subtype")
+        case 4_000_019: .questionRefused(code: code, meaning: "a transaction and a type exclude each other")
+        default: nil
         }
     }
 

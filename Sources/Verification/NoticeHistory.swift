@@ -1,0 +1,82 @@
+import AppStore
+package import Foundation
+package import Reconciliation
+
+/// What Apple sent to an app's server, or tried to, as Apple keeps it: Get Notification History, 180 days in production
+/// and 30 in sandbox. Notifications come in no order that Apple states.
+package struct NoticeHistory: Sendable {
+    let client: ServerAPIClient
+
+    /// Up to 20 notices.
+    package struct Page: Sendable {
+        package var notices: [Notice]
+        /// What is not Apple's or not this app's, or can't be used: a sentence each, with nothing of a payload. A wrong
+        /// `app_apple_id` makes all of them so.
+        package var unreadable: [String]
+        /// By what the next page is asked for; `nil` on the last one.
+        package var next: String?
+
+        package var hasMore: Bool { next != nil }
+    }
+
+    /// What asking for a page came to. No text holds anything of a payload, a token or the key.
+    package enum Outcome: Sendable {
+        case page(Page)
+        /// Apple does not take the token, or no longer: the caller begins anew with the first page.
+        case pageTokenRefused
+        /// Nothing was learnt; a later night may fare better.
+        case problem(String)
+        /// Asking again won't help until somebody mends the setting that the sentence names.
+        case needsConfiguration(String)
+        /// Nothing was sent: Apple is down.
+        case notTried
+    }
+
+    /// Asks for a page of what was sent from a moment on.
+    ///
+    /// - Parameters:
+    ///   - start: Apple refuses one that lies further back than it keeps notifications.
+    ///   - end: the same for each page; the future counts as now.
+    ///   - token: the `next` of the page before, which was asked for with the same start and end; `nil` for the first.
+    /// - Throws: `CancellationError` when the run was asked to stop.
+    package func page(
+        from start: Date, to end: Date, token: String? = nil, in environment: Environment
+    ) async throws(CancellationError) -> Outcome {
+        let query = NotificationQuery(start: start, end: end)
+        let outcome = try await client.notificationPage(
+            query, after: token, in: environment == .production ? .production : .sandbox)
+        switch outcome {
+        case .found(let page): return Self.outcome(of: page, after: token)
+        case .notFound(let absence): return .problem("\(absence)")
+        case .unverified(let payload): return .problem("\(payload)")
+        case .tryAgain(.pageTokenRefused): return .pageTokenRefused
+        case .tryAgain(let why): return .problem(why.text)
+        case .needsConfiguration(let what): return .needsConfiguration(what)
+        case .notTried: return .notTried
+        }
+    }
+
+    private static func outcome(of found: NotificationPage, after token: String?) -> Outcome {
+        // Otherwise the same page would be asked for for ever.
+        if found.hasMore, found.paginationToken == nil || found.paginationToken == token {
+            return .problem("Apple's answer could not be read: it says that there is more, and not where")
+        }
+        var page = Page(
+            notices: [], unreadable: found.unverified.map { "\($0)" },
+            next: found.hasMore ? found.paginationToken : nil)
+        for entry in found.entries {
+            do throws(NoticeFlaw) {
+                page.notices.append(try Notice(entry.notification, attempts: entry.attempts.map(NoticeAttempt.init)))
+            } catch {
+                page.unreadable.append(error.text)
+            }
+        }
+        return .page(page)
+    }
+}
+
+extension NoticeAttempt {
+    fileprivate init(_ attempt: NotificationPage.Attempt) {
+        self.init(date: attempt.date, result: attempt.result ?? "OTHER")
+    }
+}
