@@ -17,6 +17,10 @@ public struct AppStoreTransaction: Sendable, Hashable {
     public var cancellationDate: Date?
     /// As sent: `1` a problem with the app, `0` another, or a later value.
     public var cancellationReason: String?
+    /// As sent: `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later value; `verifyReceipt` does not say it.
+    public var revocationType: String?
+    /// The part of the price that was refunded, in milliunits of a percent; `verifyReceipt` does not say it.
+    public var revocationPercentage: Int?
     /// As sent: `PURCHASED`, `FAMILY_SHARED`, or a later value.
     public var ownershipType: String?
     public var isTrialPeriod: Bool
@@ -26,6 +30,8 @@ public struct AppStoreTransaction: Sendable, Hashable {
     /// Stays the same for one period of a subscription, also when a restore changes the transaction's id.
     public var webOrderLineItemID: String?
     public var appAccountToken: String?
+    /// One for an Apple account and app; `verifyReceipt` does not say it.
+    public var appTransactionID: String?
     public var promotionalOfferID: String?
     public var offerCodeRefName: String?
     public var subscriptionGroupID: String?
@@ -37,12 +43,6 @@ public struct AppStoreTransaction: Sendable, Hashable {
     public var currency: String?
     /// The App Store's country, ISO 3166-1 alpha-3; `verifyReceipt` does not say it.
     public var storefront: String?
-    /// As sent: `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later value.
-    public var revocationType: String?
-    /// The share that was refunded, in milliunits of a percent (0…100,000).
-    public var revocationPercentage: Int?
-    /// Apple's id for the customer's account in this app.
-    public var appTransactionID: String?
 
     public init(
         transactionID: String, originalTransactionID: String? = nil, productID: String, quantity: Int = 1,

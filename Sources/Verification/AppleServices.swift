@@ -14,10 +14,12 @@ package struct UnusableSetting: Error, CustomStringConvertible {
 /// Everything by which a run verifies: Apple's endpoints, and Apple's signatures.
 package struct AppleServices: Sendable {
     package let verifyReceipt: VerifyReceiptClient
-    /// For each app that has a key, by bundle id.
+    /// For each app that has a key, by bundle id, by whatever its receipts are verified.
     package let serverAPI: [BundleID: ServerAPIClient]
+    /// Those whose receipts it is asked about.
+    private let asking: Set<BundleID>
     private let roots: TrustRoots
-    let signed: JWSVerifier
+    private let signed: JWSVerifier
 
     /// - Throws: `UnusableSetting` where a key, a certificate or an address can't be used.
     package init(_ apple: AppleSettings, apps: [AppSettings]) throws(UnusableSetting) {
@@ -33,6 +35,7 @@ package struct AppleServices: Sendable {
         }
         verifyReceipt = connection.verifyReceipt(VerifyReceiptSettings(apple))
         self.serverAPI = serverAPI
+        asking = Set(apps.filter(\.asksServerAPI).map(\.app.bundleID))
         self.roots = roots
         self.signed = signed
     }
@@ -45,20 +48,47 @@ package struct AppleServices: Sendable {
         return apps.map { app in
             AppVerifier(
                 settings: app, offline: offline, verifyReceipt: verifyReceipt,
-                serverAPI: app.asksServerAPI ? serverAPI[app.app.bundleID] : nil,
-                now: now)
+                serverAPI: app.asksServerAPI ? serverAPI[app.app.bundleID] : nil, now: now)
+        }
+    }
+
+    /// What Apple told the app's server of itself; `nil` where the app has no key.
+    package func noticeHistory(of app: AppSettings) -> NoticeHistory? {
+        serverAPI[app.app.bundleID].map { NoticeHistory(client: $0) }
+    }
+
+    /// Whether any of these apps has a key by which it can be heard.
+    package func canHear(_ apps: [AppSettings]) -> Bool { apps.contains { noticeHistory(of: $0) != nil } }
+
+    /// A notification of version 2 that the app's server got from Apple and handed on.
+    ///
+    /// - Parameter payload: its `signedPayload`, a JWS, or the body of Apple's request that holds it. Only Apple's
+    ///   signature counts, so that nobody need be trusted on the way.
+    package func notice(handedOn payload: String, for app: AppSettings) -> Result<Notice, NoticeFlaw> {
+        let expectation = JWSExpectation(
+            bundleID: app.app.bundleID.text, appAppleID: app.serverAPI?.appAppleID,
+            environments: [.production, .sandbox])
+        return Result { () throws(NoticeFlaw) in
+            guard case .signed(let jws) = try? ReceiptText(payload.utf8) else {
+                throw NoticeFlaw(text: "it is no signed notification")
+            }
+            do {
+                return try Notice(try signed.notification(jws, expecting: expectation))
+            } catch {
+                throw NoticeFlaw(text: "\(error)")
+            }
         }
     }
 
     /// Whether one of Apple's services counts as down, so that nothing more is sent tonight.
     package var isDown: Bool { verifyReceipt.isCircuitOpen || serverAPI.values.contains { $0.isCircuitOpen } }
 
-    /// Asks each app's App Store Server API something harmless: a key that Apple refuses must be mended before any
-    /// receipt is touched.
+    /// Asks the App Store Server API something harmless for each app whose receipts it is asked about: a key that Apple
+    /// refuses must be mended before any receipt is touched.
     ///
     /// - Throws: `UnusableSetting`.
     package func checkAccess() async throws(UnusableSetting) {
-        for (_, client) in serverAPI.sorted(by: { $0.key < $1.key }) {
+        for (bundleID, client) in serverAPI.sorted(by: { $0.key < $1.key }) where asking.contains(bundleID) {
             if case .needsConfiguration(let what) = await client.access { throw UnusableSetting(what) }
         }
     }

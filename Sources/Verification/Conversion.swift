@@ -84,7 +84,8 @@ extension ReceiptProblem {
             switch why {
             case .unreadable: .unreadableAnswer
             case .noAnswer, .sandboxDown: .appleUnreachable
-            case .http, .waitTooLong, .busy, .unknownStatus, .noEnvironment, .pageTokenRefused: .tryAgain
+            case .http, .waitTooLong, .busy, .unknownStatus, .pageTokenRefused, .questionRefused, .noEnvironment:
+                .tryAgain
             }
     }
 }
@@ -113,16 +114,16 @@ extension Transaction {
         expiresAt = row.expiresDate
         refundedAt = row.cancellationDate
         refundReason = row.cancellationReason
+        revocationType = row.revocationType
+        revocationPercentage = row.revocationPercentage
         ownership = row.ownershipType
         isTrial = row.isTrialPeriod
         isUpgraded = row.isUpgraded
         webOrderLineItemID = row.webOrderLineItemID
         // One that is no UUID occurs, and stays as it is.
         appAccountToken = row.appAccountToken.map { AppAccountToken.normalized($0) ?? $0 }
-        storefront = row.storefront
-        revocationType = row.revocationType
-        revocationPercentage = row.revocationPercentage
         appTransactionID = row.appTransactionID
+        storefront = row.storefront
         productType = row.productType.flatMap(ProductType.init(applesWord:))
         if let milliunits = row.priceMilliunits, let currency = row.currency.flatMap(CurrencyCode.init) {
             price = Money(milliunits: milliunits, currency: currency)

@@ -2,153 +2,81 @@ import AppStore
 package import Foundation
 package import Reconciliation
 
-/// A notification of Apple's (version 2), with what it carries, all of it verified.
-package struct Notice: Sendable {
-    package let uuid: String
-    /// Apple's word, such as `ONE_TIME_CHARGE`.
-    package let type: String
-    package let subtype: String?
-    package let signedAt: Date
-    package let environment: Environment
-    /// `nil` where it is about none, or one that can't be used.
-    package let transaction: VerifiedTransaction?
-    /// When Apple signed the transaction in it.
-    package let transactionSignedAt: Date?
-    /// The transaction as Apple signed it.
-    package let signedTransaction: String?
-    /// Why Apple asks about the delivery, in a `CONSUMPTION_REQUEST`.
-    package let consumptionReason: String?
-    /// When Apple tried to send it, and its word on how that went; empty where nobody tells.
-    package let attempts: [(date: Date?, result: String)]
-}
-
-/// Why a notification can't be taken.
-package struct NoticeFlaw: Error, Sendable, CustomStringConvertible {
-    package let description: String
-
-    package init(_ description: String) {
-        self.description = description
-    }
-}
-
-/// What Apple tells of its own notifications of an app: Get Notification History.
+/// What Apple sent to an app's server, or tried to, as Apple keeps it: Get Notification History, 180 days in production
+/// and 30 in sandbox. Notifications come in no order that Apple states.
 package struct NoticeHistory: Sendable {
     let client: ServerAPIClient
 
-    /// Up to twenty notices.
+    /// Up to 20 notices.
     package struct Page: Sendable {
-        package let notices: [Notice]
-        /// What could not be taken of the page, in a sentence each.
-        package let unreadable: [String]
-        /// By which the next page is asked for; `nil` on the last.
-        package let token: String?
+        package var notices: [Notice]
+        /// What is not Apple's or not this app's, or can't be used: a sentence each, with nothing of a payload. A wrong
+        /// `app_apple_id` makes all of them so.
+        package var unreadable: [String]
+        /// By what the next page is asked for; `nil` on the last one.
+        package var next: String?
+
+        package var hasMore: Bool { next != nil }
     }
 
-    /// What asking for a page came to.
+    /// What asking for a page came to. No text holds anything of a payload, a token or the key.
     package enum Outcome: Sendable {
         case page(Page)
-        /// Apple doesn't take the token any more: it is to be read from the first page on.
-        case tokenRefused
-        /// Nothing was learnt, for the reason in a sentence.
+        /// Apple does not take the token, or no longer: the caller begins anew with the first page.
+        case pageTokenRefused
+        /// Nothing was learnt; a later night may fare better.
         case problem(String)
+        /// Asking again won't help until somebody mends the setting that the sentence names.
+        case needsConfiguration(String)
+        /// Nothing was sent: Apple is down.
+        case notTried
     }
 
-    /// Asks for a page of the notifications between two moments, those of the end left out.
+    /// Asks for a page of what was sent from a moment on.
     ///
-    /// - Parameter token: that of the page before; `nil` for the first.
+    /// - Parameters:
+    ///   - start: Apple refuses one that lies further back than it keeps notifications.
+    ///   - end: the same for each page; the future counts as now.
+    ///   - token: the `next` of the page before, which was asked for with the same start and end; `nil` for the first.
+    /// - Throws: `CancellationError` when the run was asked to stop.
     package func page(
-        from start: Date, to end: Date, token: String?, in environment: Environment
+        from start: Date, to end: Date, token: String? = nil, in environment: Environment
     ) async throws(CancellationError) -> Outcome {
+        let query = NotificationQuery(start: start, end: end)
         let outcome = try await client.notificationPage(
-            NotificationQuery(start: start, end: end), token: token,
-            in: environment == .production ? .production : .sandbox)
+            query, after: token, in: environment == .production ? .production : .sandbox)
         switch outcome {
-        case .found(let page):
-            guard !page.hasMore || (page.paginationToken != nil && page.paginationToken != token) else {
-                return .problem("Apple says that there is more, and not where")
-            }
-            return .page(Page(page))
-        case .tryAgain(.pageTokenRefused): return .tokenRefused
-        // Where a token was sent, it is that which is invalid (4000006).
-        case .notFound(.invalidTransactionID): return token == nil ? .problem("\(outcome)") : .tokenRefused
+        case .found(let page): return Self.outcome(of: page, after: token)
         case .notFound(let absence): return .problem("\(absence)")
         case .unverified(let payload): return .problem("\(payload)")
+        case .tryAgain(.pageTokenRefused): return .pageTokenRefused
         case .tryAgain(let why): return .problem(why.text)
-        case .needsConfiguration(let what): return .problem(what)
-        case .notTried: return .problem("Apple can't be reached")
+        case .needsConfiguration(let what): return .needsConfiguration(what)
+        case .notTried: return .notTried
         }
     }
-}
 
-extension NoticeHistory.Page {
-    fileprivate init(_ page: NotificationPage) {
-        var notices: [Notice] = []
-        var unreadable = page.unverified.map { "\($0)" }
-        for entry in page.entries {
-            do {
-                notices.append(
-                    try Notice(
-                        entry.notification, entry.signedTransaction,
-                        attempts: entry.attempts.compactMap { attempt in attempt.result.map { (attempt.date, $0) } }))
+    private static func outcome(of found: NotificationPage, after token: String?) -> Outcome {
+        // Otherwise the same page would be asked for for ever.
+        if found.hasMore, found.paginationToken == nil || found.paginationToken == token {
+            return .problem("Apple's answer could not be read: it says that there is more, and not where")
+        }
+        var page = Page(
+            notices: [], unreadable: found.unverified.map { "\($0)" },
+            next: found.hasMore ? found.paginationToken : nil)
+        for entry in found.entries {
+            do throws(NoticeFlaw) {
+                page.notices.append(try Notice(entry.notification, attempts: entry.attempts.map(NoticeAttempt.init)))
             } catch {
-                unreadable.append(error.description)
+                page.unreadable.append(error.text)
             }
         }
-        self.init(notices: notices, unreadable: unreadable, token: page.hasMore ? page.paginationToken : nil)
+        return .page(page)
     }
 }
 
-extension Notice {
-    fileprivate init(
-        _ notification: AppStoreNotification, _ signedTransaction: String?, attempts: [(date: Date?, result: String)]
-    ) throws(NoticeFlaw) {
-        guard let uuid = notification.uuid, (1...64).contains(uuid.utf8.count), let type = notification.type,
-            let signedAt = notification.signedDate
-        else { throw NoticeFlaw("a notification of Apple's has no id, no type or no date") }
-        self.uuid = uuid
-        self.type = type
-        self.signedAt = signedAt
-        self.attempts = attempts
-        self.signedTransaction = signedTransaction
-        subtype = notification.subtype
-        environment = notification.environment == AppStoreEnvironment.production.rawValue ? .production : .sandbox
-        consumptionReason = notification.consumptionRequestReason
-        transactionSignedAt = notification.transaction?.signedDate
-        do {
-            transaction = try notification.transaction.map {
-                VerifiedTransaction(try Transaction($0), source: .serverAPI)
-            }
-        } catch {
-            throw NoticeFlaw("the notification \(uuid): \(error)")
-        }
-    }
-}
-
-extension AppleServices {
-    /// Apple's history of an app's notifications; `nil` where the app has no key.
-    package func noticeHistory(of app: AppSettings) -> NoticeHistory? {
-        serverAPI[app.app.bundleID].map(NoticeHistory.init)
-    }
-
-    /// Whether any of these apps has a key by which it can be heard.
-    package func canHear(_ apps: [AppSettings]) -> Bool { apps.contains { noticeHistory(of: $0) != nil } }
-
-    /// Verifies a notification that an app's server got and handed on (`signedPayload`).
-    package func notice(handedOn payload: String, for app: AppSettings) -> Result<Notice, NoticeFlaw> {
-        let environment: AppStoreEnvironment = app.app.environment == .production ? .production : .sandbox
-        do {
-            let found = try signed.notificationWithProof(
-                payload.trimmingCharacters(in: .whitespacesAndNewlines),
-                expecting: JWSExpectation(
-                    bundleID: app.app.bundleID.text, appAppleID: app.serverAPI?.appAppleID,
-                    environments: [environment]))
-            return .success(try Notice(found.notification, found.signedTransaction, attempts: []))
-        } catch let error as JWSError {
-            return .failure(NoticeFlaw("\(error)"))
-        } catch let flaw as NoticeFlaw {
-            return .failure(flaw)
-        } catch {
-            return .failure(NoticeFlaw("\(error)"))
-        }
+extension NoticeAttempt {
+    fileprivate init(_ attempt: NotificationPage.Attempt) {
+        self.init(date: attempt.date, result: attempt.result ?? "OTHER")
     }
 }

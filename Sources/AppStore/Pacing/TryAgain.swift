@@ -5,6 +5,11 @@ public enum TryAgain: Sendable, Hashable {
     case busy(status: Int, exception: String?)
     /// A status that Apple's documentation doesn't have.
     case unknownStatus(Int, exception: String?)
+    /// Apple does not take the token by which the next page was asked for, or no longer: the caller begins anew, with the
+    /// first page.
+    case pageTokenRefused(code: Int)
+    /// Apple takes the question for a wrong one: the fault is this program's, and the same question won't do better.
+    case questionRefused(code: Int, meaning: String)
     /// An HTTP status other than 200.
     case http(Int)
     /// `Retry-After` asked for longer than a run waits.
@@ -17,15 +22,13 @@ public enum TryAgain: Sendable, Hashable {
     case noEnvironment
     /// Production named sandbox, and sandbox is down.
     case sandboxDown
-    /// Apple doesn't take the token of a page any more that it gave: what is read in pages must be read anew.
-    case pageTokenRefused
 
     /// Whether Apple's servers could not be reached, or could not answer at all.
     public var isTransport: Bool {
         switch self {
         case .noAnswer, .sandboxDown: true
         case .http(let status), .waitTooLong(let status, _): status >= 500
-        case .busy, .unknownStatus, .unreadable, .noEnvironment, .pageTokenRefused: false
+        case .busy, .unknownStatus, .pageTokenRefused, .questionRefused, .unreadable, .noEnvironment: false
         }
     }
 
@@ -36,6 +39,9 @@ public enum TryAgain: Sendable, Hashable {
             "Apple answered status \(status), try again later\(Self.naming(exception))"
         case .unknownStatus(let status, let exception):
             "Apple answered status \(status), which is not documented\(Self.naming(exception))"
+        case .pageTokenRefused(let code):
+            "Apple does not take the token of the next page (\(code)); it is asked for from the first page anew"
+        case .questionRefused(let code, let meaning): "Apple refuses the question (\(code)): \(meaning)"
         case .http(429): "Apple answered HTTP status 429, too many requests"
         case .http(let status): "Apple answered HTTP status \(status)"
         case .waitTooLong(let status, let seconds):
@@ -43,7 +49,6 @@ public enum TryAgain: Sendable, Hashable {
         case .noAnswer(let why): "Apple did not answer: \(why)"
         case .unreadable(let why): "Apple's answer could not be read: \(why)"
         case .noEnvironment: "Apple's production (21007) and sandbox (21008) each say that the receipt is the other's"
-        case .pageTokenRefused: "Apple refuses the page token that it gave (4000014, 4000017)"
         case .sandboxDown: "Apple's production said to ask sandbox, and Apple's sandbox is down"
         }
     }

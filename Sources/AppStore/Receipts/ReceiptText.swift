@@ -6,7 +6,7 @@ public enum ReceiptText: Sendable, Hashable {
     case appReceipt([UInt8])
     /// The property list of an iOS 6 style receipt.
     case transactionReceipt([UInt8])
-    /// A compact JWS: a signed transaction, renewal info, or notification.
+    /// A compact JWS: a signed transaction, renewal info, app transaction, or notification.
     case signed(String)
     /// The JSON that `verifyReceipt` answers with.
     case verifyReceiptAnswer([UInt8])
@@ -17,7 +17,8 @@ public enum ReceiptText: Sendable, Hashable {
     private static let layerLimit = 6
 
     /// Recognises binary receipts, base64 in either alphabet with or without padding and line breaks, JWS, and JSON;
-    /// in quotes, as a JSON string, or in the object that Unity's purchasing library puts around a receipt.
+    /// in quotes, as a JSON string, or in the object that Unity's purchasing library puts around a receipt, or Apple
+    /// around a notification.
     ///
     /// - Throws: `empty`, `tooLarge`, `notBase64`, `notPKCS7` where base64 holds something else, or `unknownForm`.
     public init(_ uploaded: some Collection<UInt8>) throws(ReceiptError) {
@@ -119,6 +120,8 @@ private struct UploadedObject: Decodable {
     enum Key: String, CodingKey {
         /// Unity's, beside `Store` and `TransactionID`.
         case payload = "Payload"
+        /// What Apple sends to an app's server: a notification of version 2.
+        case signedPayload
         case status
     }
 
@@ -127,7 +130,9 @@ private struct UploadedObject: Decodable {
 
     init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: Key.self)
-        payload = try? object.decode(String.self, forKey: .payload)
+        payload =
+            (try? object.decode(String.self, forKey: .payload))
+            ?? (try? object.decode(String.self, forKey: .signedPayload))
         isAnswer = object.contains(.status)
     }
 }

@@ -4,9 +4,8 @@ public import Foundation
 public struct NotificationPage: ServerAPIPage, Hashable {
     /// A notification and what became of it.
     public struct Entry: Sendable, Hashable {
+        /// With the signed transaction as it was sent.
         public var notification: AppStoreNotification
-        /// Its transaction as Apple signed it: a proof that can be handed in as a receipt.
-        public var signedTransaction: String?
         /// Apple's words on each attempt, such as `SUCCESS`, `TIMED_OUT`, in the order of the answer.
         public var attempts: [Attempt]
     }
@@ -17,7 +16,8 @@ public struct NotificationPage: ServerAPIPage, Hashable {
     }
 
     public var entries: [Entry]
-    /// Entries that are not Apple's, or not of this app and environment: one of them must not hide the others.
+    /// Entries that are not Apple's, or not of this app and environment: none of them hides the others, nor the pages
+    /// behind.
     public var unverified: [UnverifiedPayload]
     public var environment: ServerEnvironment
     public var hasMore: Bool
@@ -73,18 +73,21 @@ public struct NotificationQuery: Sendable, Hashable {
 }
 
 extension ServerAPIClient {
-    /// Get Notification History of one environment.
+    /// Get Notification History of one environment. Where Apple no longer takes a page's token the sequence ends with
+    /// `tryAgain(.pageTokenRefused)`: the caller begins anew.
     public func notificationHistory(
         _ query: NotificationQuery, in environment: ServerEnvironment
     ) -> ServerAPIPages<NotificationPage> {
         ServerAPIPages(after: nil, in: environment) { (after, environment) async throws(CancellationError) in
-            try await notificationPage(query, token: after, in: environment ?? .production)
+            try await notificationPage(query, after: after, in: environment ?? .production)
         }
     }
 
     /// One page of Get Notification History.
+    ///
+    /// - Parameter token: `paginationToken` of the page before, which was asked for with the same query.
     public func notificationPage(
-        _ query: NotificationQuery, token: String?, in environment: ServerEnvironment
+        _ query: NotificationQuery, after token: String? = nil, in environment: ServerEnvironment
     ) async throws(CancellationError) -> ServerAPIOutcome<NotificationPage> {
         let request = ServerAPIRequest(
             .notificationHistory, path: "/inApps/v1/notifications/history", query: [("paginationToken", token)],
@@ -96,42 +99,49 @@ extension ServerAPIClient {
 extension NotificationPage {
     fileprivate init(_ body: Data, _ reader: ServerAPIReader) throws {
         let answer = try reader.decode(Body.self, from: body)
-        var entries: [Entry] = []
-        var unverified: [UnverifiedPayload] = []
-        for (index, entry) in (answer.notificationHistory ?? []).enumerated() {
-            do {
-                let found = try reader.notification(
-                    entry.signedPayload, at: "notificationHistory[\(index)].signedPayload")
-                let attempts = (entry.sendAttempts ?? []).map { attempt in
-                    Attempt(
-                        date: attempt.attemptDate.flatMap(AppleDate.milliseconds), result: attempt.sendAttemptResult)
-                }
-                entries.append(
-                    Entry(
-                        notification: found.notification, signedTransaction: found.signedTransaction,
-                        attempts: attempts))
+        self.init(
+            entries: [], unverified: [], environment: reader.environment, hasMore: answer.hasMore,
+            paginationToken: answer.paginationToken)
+        for (index, item) in (answer.notificationHistory ?? []).enumerated() {
+            do throws(UnverifiedPayload) {
+                let place = "notificationHistory[\(index)].signedPayload"
+                let notification = try reader.notification(item.signedPayload, at: place)
+                entries.append(Entry(notification: notification, attempts: item.attempts))
             } catch {
                 unverified.append(error)
             }
         }
-        self.init(
-            entries: entries, unverified: unverified, environment: reader.environment, hasMore: answer.hasMore,
-            paginationToken: answer.paginationToken)
     }
 
     private struct Body: Decodable {
         let hasMore: Bool
         let paginationToken: String?
+        /// Left out where there is none.
         let notificationHistory: [Item]?
+    }
 
-        struct Item: Decodable {
-            let signedPayload: String
-            let sendAttempts: [SendAttempt]?
+    /// An entry, which no other suffers from, whatever it holds.
+    private struct Item: Decodable {
+        enum Key: CodingKey {
+            case signedPayload, sendAttempts
         }
 
-        struct SendAttempt: Decodable {
-            let attemptDate: Int64?
-            let sendAttemptResult: String?
+        /// Empty where there is none.
+        let signedPayload: String
+        let attempts: [Attempt]
+
+        init(from decoder: any Decoder) {
+            let item = try? decoder.container(keyedBy: Key.self)
+            signedPayload = (try? item?.decode(String.self, forKey: .signedPayload)) ?? ""
+            let attempts = try? item?.decode([SendAttempt].self, forKey: .sendAttempts)
+            self.attempts = (attempts ?? []).map { attempt in
+                Attempt(date: attempt.attemptDate.flatMap(AppleDate.milliseconds), result: attempt.sendAttemptResult)
+            }
         }
+    }
+
+    private struct SendAttempt: Decodable {
+        let attemptDate: Int64?
+        let sendAttemptResult: String?
     }
 }

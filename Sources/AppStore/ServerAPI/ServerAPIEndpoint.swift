@@ -44,7 +44,7 @@ final class ServerAPIEndpoint: Sendable {
                 used = try self.currentToken()
                 return self.httpRequest(request, token: used)
             },
-            judge: { Exchange($0, now: $1) })
+            judge: { Exchange($0, to: request.operation, now: $1) })
         let answer = try await server.ask(question)
         guard case .verdict(.unauthorized) = answer, token.discard(used) else { return answer }
         return try await server.ask(question)

@@ -53,9 +53,9 @@ struct ServerAPIReader: Sendable {
 
     func notification(
         _ jws: String, at place: @autoclosure () -> String
-    ) throws(UnverifiedPayload) -> (notification: AppStoreNotification, signedTransaction: String?) {
+    ) throws(UnverifiedPayload) -> AppStoreNotification {
         do throws(JWSError) {
-            return try verifier.notificationWithProof(jws, expecting: expectation)
+            return try verifier.notification(jws, expecting: expectation)
         } catch {
             throw UnverifiedPayload(place: place(), error: error)
         }

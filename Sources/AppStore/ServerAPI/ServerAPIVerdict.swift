@@ -22,15 +22,15 @@ extension ServerAPIVerdict: EndpointVerdict {
 }
 
 extension Exchange where Meaning == ServerAPIVerdict {
-    /// Judges a response.
-    init(_ response: HTTPResponse, now: Date) {
+    /// Judges a response to an operation.
+    init(_ response: HTTPResponse, to operation: ServerAPIOperation, now: Date) {
         switch response.status {
         case 200:
             self.init(.answered(response.body), load: .served, health: .up)
         case 401:
             self.init(.unauthorized, load: .served, health: .up)
         case 400, 403, 404, 500...599:
-            self.init(ServerAPIFailure(response.body), in: response, now: now)
+            self.init(ServerAPIFailure(response.body, of: operation), in: response, now: now)
         default:
             self.init(unanswered: response, now: now)
         }
@@ -43,7 +43,8 @@ extension Exchange where Meaning == ServerAPIVerdict {
             return
         }
         switch failure.meaning {
-        case .notFound, .answered, .unauthorized, .unknownApp, .needsConfiguration:
+        case .notFound, .answered, .unauthorized, .unknownApp, .needsConfiguration, .failed(.pageTokenRefused, _),
+            .failed(.questionRefused, _):
             self.init(failure.meaning, load: .served, health: .up)
         case .failed:
             self.init(
@@ -56,26 +57,34 @@ extension Exchange where Meaning == ServerAPIVerdict {
 
 /// The body of an answer that is an error: `{"errorCode": 4040010, "errorMessage": "Transaction id not found."}`.
 struct ServerAPIFailure {
-    let code: Int
-    let message: String?
+    private let operation: ServerAPIOperation
+    private let code: Int
+    private let message: String?
 
     /// `nil` where the body is not such an object.
-    init?(_ body: Data) {
+    init?(_ body: Data, of operation: ServerAPIOperation) {
         guard let fields = try? JSONDecoder().decode(Fields.self, from: body) else { return nil }
+        self.operation = operation
         code = fields.errorCode
         message = fields.errorMessage.map { String($0.prefix(200)) }
     }
 
     var meaning: ServerAPIVerdict {
+        if operation == .notificationHistory, let refusal = refusalOfNotifications {
+            .failed(refusal, worthRetrying: false)
+        } else {
+            meaningForAll
+        }
+    }
+
+    /// What the code means for all operations.
+    private var meaningForAll: ServerAPIVerdict {
         switch code {
         case 4_000_006, 4_040_001, 4_040_005, 4_040_010:
             ServerAPIAbsence(rawValue: code).map(ServerAPIVerdict.notFound) ?? undocumented
         case 4_040_003: .unknownApp
         case 4_040_002, 4_040_004, 4_040_006, 5_000_001, 4_290_000:
             .failed(.busy(status: code, exception: message), worthRetrying: true)
-        case 4_000_014, 4_000_017: .failed(.pageTokenRefused, worthRetrying: false)
-        case 4_000_012, 4_000_013, 4_000_015, 4_000_016, 4_000_018, 4_000_019:
-            .failed(.busy(status: code, exception: message ?? Self.misasked[code]), worthRetrying: false)
         case 5_000_000:
             // Apple says that the same request won't do better now; it says nothing of the transaction.
             .failed(.busy(status: code, exception: message), worthRetrying: false)
@@ -84,12 +93,19 @@ struct ServerAPIFailure {
         }
     }
 
-    /// What is wrong with a question for the history of notifications: this program's fault, or its clock's.
-    private static let misasked = [
-        4_000_012: "the start lies too far in the past", 4_000_013: "the end lies before the start",
-        4_000_015: "the start is no date", 4_000_016: "the end is no date",
-        4_000_018: "there is no such type of notification", 4_000_019: "several filters at once",
-    ]
+    /// What only Get Notification History answers, or means otherwise there.
+    private var refusalOfNotifications: TryAgain? {
+        switch code {
+        case 4_000_006, 4_000_014, 4_000_017: .pageTokenRefused(code: code)
+        case 4_000_012: .questionRefused(code: code, meaning: "the start is too far in the past")
+        case 4_000_013: .questionRefused(code: code, meaning: "the start is not before the end")
+        case 4_000_015: .questionRefused(code: code, meaning: "the start is no date of Apple's")
+        case 4_000_016: .questionRefused(code: code, meaning: "the end is no date of Apple's")
+        case 4_000_018: .questionRefused(code: code, meaning: "no notification has such a type or subtype")
+        case 4_000_019: .questionRefused(code: code, meaning: "a transaction and a type exclude each other")
+        default: nil
+        }
+    }
 
     private var undocumented: ServerAPIVerdict {
         .failed(.unknownStatus(code, exception: message), worthRetrying: false)

@@ -48,9 +48,7 @@ enum AppleQuestion: Hashable {
 
     /// By whatever an app's receipts are verified, its key answers a person.
     private static func clients(_ settings: JobSettings) throws(UnusableSetting) -> [BundleID: ServerAPIClient] {
-        var apps = settings.apps
-        for index in apps.indices { apps[index].verification = .auto }
-        return try AppleServices(settings.apple, apps: apps).serverAPI
+        try AppleServices(settings.apple, apps: settings.apps).serverAPI
     }
 
     private func ask(

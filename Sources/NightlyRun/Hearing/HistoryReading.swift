@@ -52,20 +52,23 @@ struct HistoryReading {
         case .page(let page):
             batch.notices += page.notices
             batch.unreadable += page.unreadable
-            if let token = page.token {
+            if let token = page.next {
                 return Question(number: question.number, window: question.window, token: token)
             }
             end(question.number)
             return nil
-        case .tokenRefused:
+        case .pageTokenRefused:
             // It lasts for some minutes: the window is read again, and what is there already changes nothing.
             guard begunAnew.insert(question.number).inserted else {
                 fail("Apple refuses the page tokens that it gives")
                 return nil
             }
             return Question(number: question.number, window: question.window, token: nil)
-        case .problem(let why):
+        case .problem(let why), .needsConfiguration(let why):
             fail(why)
+            return nil
+        case .notTried:
+            fail("Apple could not be reached")
             return nil
         }
     }

@@ -56,11 +56,14 @@ import Testing
         #expect(transaction.expiresDate == Date(timeIntervalSince1970: 1_702_592_000))
         #expect(transaction.cancellationDate == Date(timeIntervalSince1970: 1_700_500_000.5))
         #expect(transaction.cancellationReason == "1")
+        #expect(transaction.revocationType == "REFUND_PRORATED")
+        #expect(transaction.revocationPercentage == 50_000)
         #expect(transaction.ownershipType == "FAMILY_SHARED")
         #expect(transaction.isUpgraded)
         #expect(!transaction.isTrialPeriod && !transaction.isInIntroOfferPeriod)
         #expect(transaction.webOrderLineItemID == "2000000098765432")
         #expect(transaction.appAccountToken == "user 42, not a UUID")
+        #expect(transaction.appTransactionID == "704")
         #expect(transaction.promotionalOfferID == "summer")
         #expect(transaction.offerCodeRefName == nil)
         #expect(transaction.subscriptionGroupID == "20900001")
@@ -68,6 +71,29 @@ import Testing
         #expect(transaction.priceMilliunits == 230_000)
         #expect(transaction.currency == "JPY")
         #expect(transaction.storefront == "JPN")
+    }
+
+    /// An absurd part of the price is none, and hides no refund.
+    @Test(arguments: [
+        ("0", 0), ("100000", 100_000), (#""33333""#, 33_333), ("-1", nil), ("100001", nil), ("1e9", nil),
+        ("99999999999999999999", nil), ("50000.5", nil), (#""half""#, nil), ("{}", nil), ("null", nil),
+    ])
+    func readsThePartThatWasRefunded(sent: String, percentage: Int?) throws {
+        let further = #","revocationDate":1700500000500,"revocationType":"A_NEW_WORD","revocationPercentage":\#(sent)"#
+        let transaction = try read(TestPayload.transaction(further: further)).transaction()
+        #expect(transaction.revocationPercentage == percentage)
+        #expect(transaction.revocationType == "A_NEW_WORD")
+        #expect(transaction.cancellationDate == Date(timeIntervalSince1970: 1_700_500_000.5))
+    }
+
+    /// What Apple added since: none of it is needed, and none of it makes a payload unreadable.
+    @Test func survivesWhatAppleAdded() throws {
+        let further = """
+            ,"offerPeriod":"P1M","billingPlanType":"MONTHLY","previousOriginalTransactionId":"1",\
+            "advancedCommerceInfo":{"items":[{"SKU":"a","price":1,"refunds":[{"amount":1}]}],"taxCode":"C1"},\
+            "commitmentInfo":{"commitmentPeriods":[1,2,{}]}
+            """
+        #expect(try read(TestPayload.transaction("7", further: further)).transaction().transactionID == "7")
     }
 
     @Test(arguments: [

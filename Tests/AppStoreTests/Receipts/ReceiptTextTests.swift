@@ -60,6 +60,7 @@ import Testing
         let token = "eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ.c2ln_-8"
         #expect(try form(token) == .signed(token))
         #expect(try form(" \"\(token)\"\n") == .signed(token))
+        #expect(try form(#"{"signedPayload":"\#(token)"}"#) == .signed(token))
         #expect(try form("eyJhbGciOiJFUzI1NiJ9.eyJh\r\nIjoxfQ.c2ln_-8") == .signed(token))
         #expect(try form("{\"status\":21002}") == .verifyReceiptAnswer(Array("{\"status\":21002}".utf8)))
     }

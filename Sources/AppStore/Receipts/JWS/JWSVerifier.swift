@@ -44,13 +44,6 @@ public final class JWSVerifier: Sendable {
     public func notification(
         _ jws: String, expecting expectation: JWSExpectation
     ) throws(JWSError) -> AppStoreNotification {
-        try notificationWithProof(jws, expecting: expectation).notification
-    }
-
-    /// A notification, and its transaction as it was signed.
-    package func notificationWithProof(
-        _ jws: String, expecting expectation: JWSExpectation
-    ) throws(JWSError) -> (notification: AppStoreNotification, signedTransaction: String?) {
         let payload: NotificationPayload = try verify(jws.utf8, expecting: expectation)
         var notification = AppStoreNotification(payload)
         notification.transaction = try nested(
@@ -59,7 +52,7 @@ public final class JWSVerifier: Sendable {
             payload.subject.renewalInfo, "signedRenewalInfo", expecting: expectation)
         notification.appTransaction = try nested(
             payload.subject.appTransaction, "signedAppTransactionInfo", expecting: expectation)
-        return (notification, payload.subject.transaction)
+        return notification
     }
 
     private func nested<Payload: SignedPayload>(

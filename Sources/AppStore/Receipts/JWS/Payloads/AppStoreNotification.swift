@@ -20,6 +20,8 @@ public struct AppStoreNotification: Sendable, Hashable {
     /// Why Apple asks about consumption, in `CONSUMPTION_REQUEST`.
     public var consumptionRequestReason: String?
     public var transaction: SignedTransaction?
+    /// The transaction as it was sent, a JWS of its own: a proof like one that a client uploads.
+    public var signedTransaction: String?
     public var renewalInfo: SignedRenewalInfo?
     public var appTransaction: SignedAppTransaction?
 }
@@ -97,5 +99,6 @@ extension AppStoreNotification {
         bundleVersion = payload.subject.bundleVersion
         subscriptionStatus = payload.subject.status
         consumptionRequestReason = payload.subject.consumptionRequestReason
+        signedTransaction = payload.subject.transaction
     }
 }

@@ -37,12 +37,15 @@ extension SignedTransaction {
         transaction.expiresDate = expiresDate
         transaction.cancellationDate = revocationDate
         transaction.cancellationReason = revocationReason
+        transaction.revocationType = revocationType
+        transaction.revocationPercentage = revocationPercentage
         transaction.ownershipType = ownershipType
         transaction.isTrialPeriod = offerDiscountType == "FREE_TRIAL"
         transaction.isInIntroOfferPeriod = offerType == 1 && offerDiscountType != "FREE_TRIAL"
         transaction.isUpgraded = isUpgraded
         transaction.webOrderLineItemID = webOrderLineItemID
         transaction.appAccountToken = appAccountToken
+        transaction.appTransactionID = appTransactionID
         transaction.promotionalOfferID = offerType == 2 ? offerID : nil
         transaction.offerCodeRefName = offerType == 3 ? offerID : nil
         transaction.subscriptionGroupID = subscriptionGroupID
@@ -50,9 +53,5 @@ extension SignedTransaction {
         transaction.priceMilliunits = priceMilliunits
         transaction.currency = currency
         transaction.storefront = storefront
-        transaction.revocationType = revocationType
-        // Any other is none that Apple documents: then all of it counts as refunded.
-        transaction.revocationPercentage = revocationPercentage.flatMap { (0...100_000).contains($0) ? Int($0) : nil }
-        transaction.appTransactionID = appTransactionID
     }
 }

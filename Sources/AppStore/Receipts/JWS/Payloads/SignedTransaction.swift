@@ -30,8 +30,8 @@ public struct SignedTransaction: Sendable, Hashable {
     public var revocationReason: String?
     /// `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`, or a later value.
     public var revocationType: String?
-    /// The part of the price that was refunded, as sent.
-    public var revocationPercentage: Int64?
+    /// The part of the price that was refunded, in milliunits of a percent: 0 to 100000. What lies outside is no part.
+    public var revocationPercentage: Int?
     public var isUpgraded: Bool
     /// `1` introductory, `2` promotional, `3` offer code, `4` win-back, or a later value.
     public var offerType: Int64?
@@ -49,6 +49,8 @@ public struct SignedTransaction: Sendable, Hashable {
     public var currency: String?
     /// In milliunits of `currency`. Apple doesn't say whether it is for one unit or for the quantity.
     public var priceMilliunits: Int64?
+    /// One for an Apple account and app, kept over reinstall and refund. Values that changed within one history have been
+    /// seen: evidence, not proof.
     public var appTransactionID: String?
     /// Names of fields on which it depends whether a purchase is owed, which say something that can't be read.
     public var unreadableFields: [String]
@@ -75,7 +77,7 @@ extension SignedTransaction: SignedPayload {
         revocationDate = payload.date("revocationDate")
         revocationReason = payload.integer("revocationReason").map(String.init) ?? payload.text("revocationReason")
         revocationType = payload.text("revocationType")
-        revocationPercentage = payload.integer("revocationPercentage")
+        revocationPercentage = payload.integer("revocationPercentage").flatMap(Self.percentage)
         isUpgraded = payload.flag("isUpgraded") ?? false
         offerType = payload.integer("offerType")
         offerID = payload.text("offerIdentifier")
@@ -91,6 +93,10 @@ extension SignedTransaction: SignedPayload {
             (quantity == nil && payload.says("quantity"), "quantity"),
             (revocationDate == nil && payload.says("revocationDate"), "revocationDate"),
         ])
+    }
+
+    private static func percentage(_ milliunits: Int64) -> Int? {
+        (0...100_000).contains(milliunits) ? Int(milliunits) : nil
     }
 
     private static func unreadable(_ fields: [(isUnreadable: Bool, name: String)]) -> [String] {

@@ -1,0 +1,75 @@
+import AppStore
+package import Foundation
+package import Reconciliation
+
+/// What Apple told the app's server of itself: a notification of version 2. All of it is signed by Apple, and is for the
+/// app.
+///
+/// It says how things stood when it was made. How they stand now says the customer's history.
+package struct Notice: Sendable {
+    /// The same for each attempt to send it.
+    package var uuid: String
+    /// Apple's word, as sent: `ONE_TIME_CHARGE`, `DID_RENEW`, `REFUND` …
+    package var type: String
+    package var subtype: String?
+    package var signedAt: Date
+    package var bundleID: BundleID
+    package var environment: Environment
+    /// What it is about; `nil` for one that is about no purchase, such as `TEST`.
+    package var transaction: VerifiedTransaction?
+    /// When Apple signed the transaction. For a renewal it may be before the purchase.
+    package var transactionSignedAt: Date?
+    /// The transaction as it was sent: a proof, like one that a client uploads.
+    package var signedTransaction: String?
+    /// Apple's word for why it asks about consumption, in `CONSUMPTION_REQUEST`.
+    package var consumptionReason: String?
+    /// What became of it, where Apple said so.
+    package var attempts: [NoticeAttempt]
+}
+
+/// One time that Apple sent a notification to the app's server.
+package struct NoticeAttempt: Hashable, Sendable {
+    package var date: Date?
+    /// Apple's word, as sent: `SUCCESS`, `TIMED_OUT` …
+    package var result: String
+}
+
+/// Why a notification can't be used, in a sentence that holds nothing of its payload.
+package struct NoticeFlaw: Error, Hashable, Sendable, CustomStringConvertible {
+    package let text: String
+
+    package init(text: String) {
+        self.text = text
+    }
+
+    package var description: String { text }
+}
+
+extension Notice {
+    /// - Parameter notification: was verified.
+    init(_ notification: AppStoreNotification, attempts: [NoticeAttempt] = []) throws(NoticeFlaw) {
+        guard let uuid = notification.uuid, let type = notification.type, let signedAt = notification.signedDate,
+            let bundleID = notification.bundleID.flatMap(BundleID.init),
+            let environment = notification.environment.flatMap(Environment.init)
+        else { throw NoticeFlaw(text: "the notification lacks its UUID, type, date, app or environment") }
+        if let transaction = notification.transaction, transaction.environment != environment.rawValue {
+            throw NoticeFlaw(text: "the notification and its transaction are of different environments")
+        }
+        self.init(
+            uuid: uuid, type: type, subtype: notification.subtype, signedAt: signedAt, bundleID: bundleID,
+            environment: environment, transaction: try Self.transaction(of: notification),
+            transactionSignedAt: notification.transaction?.signedDate,
+            signedTransaction: notification.signedTransaction,
+            consumptionReason: notification.consumptionRequestReason, attempts: attempts)
+    }
+
+    private static func transaction(
+        of notification: AppStoreNotification
+    ) throws(NoticeFlaw) -> VerifiedTransaction? {
+        do {
+            return try notification.transaction.map { VerifiedTransaction(try Transaction($0), source: .local) }
+        } catch {
+            throw NoticeFlaw(text: "\(error)")
+        }
+    }
+}
