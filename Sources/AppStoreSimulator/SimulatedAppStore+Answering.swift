@@ -60,6 +60,17 @@ extension SimulatedAppStore {
         return meeting(fault, api.answer(to: request), of: .serverAPI, admitted)
     }
 
+    /// Every notification that an app was sent by now, as Apple posts it to the app's URL (`signedPayload`).
+    public func notifications(of bundleID: String, in environment: StoreEnvironment = .production) -> [String] {
+        let (records, version) = state.withLock { ($0.records, $0.version) }
+        guard let app = records.apps[bundleID] else { return [] }
+        let api = ServerAPI(
+            signer: PayloadSigner(signer.keys.payloads), records: records, app: app, environment: environment,
+            now: now())
+        return notices.all(of: bundleID, in: environment, records, version: version)
+            .filter { $0.at <= api.now }.map { api.signed($0) }
+    }
+
     private func fault(of admitted: Admitted) -> Fault? {
         let fault = faults.fault(seed: seed, request: admitted.hash, attempt: admitted.attempt)
         if let fault { state.withLock { $0.counts.byFault[fault, default: 0] += 1 } }

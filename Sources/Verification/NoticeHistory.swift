@@ -61,6 +61,10 @@ package struct NoticeHistory: Sendable {
         if found.hasMore, found.paginationToken == nil || found.paginationToken == token {
             return .problem("Apple's answer could not be read: it says that there is more, and not where")
         }
+        // All of it a stranger's: what Apple had to say was not heard.
+        if found.entries.isEmpty, let forged = found.unverified.first(where: { !$0.error.isOfAnother }) {
+            return .problem("\(forged)")
+        }
         var page = Page(
             notices: [], unreadable: found.unverified.map { "\($0)" },
             next: found.hasMore ? found.paginationToken : nil)
@@ -78,5 +82,16 @@ package struct NoticeHistory: Sendable {
 extension NoticeAttempt {
     fileprivate init(_ attempt: NotificationPage.Attempt) {
         self.init(date: attempt.date, result: attempt.result ?? "OTHER")
+    }
+}
+
+extension JWSError {
+    /// Whether Apple signed it, for another app or environment.
+    fileprivate var isOfAnother: Bool {
+        switch self {
+        case .bundleID, .appAppleID, .environment: true
+        case .nested(_, let error): error.isOfAnother
+        default: false
+        }
     }
 }

@@ -69,7 +69,7 @@ public struct Doctor: Sendable {
             // What follows reads tables.
             guard found.missingRights.isEmpty else { return first }
             return first + Self.state(at: try await session.time()) + (try await toMend(session))
-                + (try await connections(session))
+                + (try await hearings(session)) + (try await connections(session))
         } catch {
             return [
                 Finding(

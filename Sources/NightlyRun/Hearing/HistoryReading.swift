@@ -37,6 +37,9 @@ struct HistoryReading {
         fileprivate let number: Int
         let window: HearingWindow
         let token: String?
+
+        /// The first page of the same window.
+        fileprivate var first: Question { Question(number: number, window: window, token: nil) }
     }
 
     /// The first page of the next window; `nil` where all are begun, or nothing more is asked.
@@ -51,26 +54,33 @@ struct HistoryReading {
         switch outcome {
         case .page(let page):
             batch.notices += page.notices
+            // What is amiss may be so on the way here.
+            if !page.unreadable.isEmpty, begunAnew.insert(question.number).inserted { return question.first }
             batch.unreadable += page.unreadable
             if let token = page.next {
                 return Question(number: question.number, window: question.window, token: token)
             }
             end(question.number)
             return nil
-        case .pageTokenRefused:
-            // It lasts for some minutes: the window is read again, and what is there already changes nothing.
-            guard begunAnew.insert(question.number).inserted else {
-                fail("Apple refuses the page tokens that it gives")
-                return nil
-            }
-            return Question(number: question.number, window: question.window, token: nil)
-        case .problem(let why), .needsConfiguration(let why):
+        case .pageTokenRefused: return anew(question, "Apple refuses the page tokens that it gives")
+        case .problem(let why): return anew(question, why)
+        case .needsConfiguration(let why):
             fail(why)
             return nil
         case .notTried:
             fail("Apple could not be reached")
             return nil
         }
+    }
+
+    /// The window is read again from its first page, once: a token lasts for some minutes, and what is there already
+    /// changes nothing.
+    private mutating func anew(_ question: Question, _ why: String) -> Question? {
+        guard begunAnew.insert(question.number).inserted else {
+            fail(why)
+            return nil
+        }
+        return question.first
     }
 
     private mutating func end(_ number: Int) {

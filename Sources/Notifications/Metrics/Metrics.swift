@@ -28,7 +28,7 @@ struct Metrics {
     }
 
     private func found(_ found: RunReport) -> [MetricFamily] {
-        receipts(found) + cases(found) + [
+        receipts(found) + cases(found) + hearings(found) + [
             MetricFamily(
                 "stage_seconds", "How long each stage of the latest run was under way.", by: "stage",
                 found.stages.map { ($0.name, Self.decimal($0.seconds)) }),
@@ -48,6 +48,21 @@ struct Metrics {
                     ("verified", "\(receipts.verified)"), ("try_again", "\(receipts.tryAgain)"),
                     ("unusable", "\(receipts.unusable)"), ("left", "\(receipts.left)"),
                 ]),
+        ]
+    }
+
+    private func hearings(_ found: RunReport) -> [MetricFamily] {
+        [
+            MetricFamily("notices_new", "Notifications of Apple's that were new.", found.heard.map { "\($0.fresh)" }),
+            MetricFamily(
+                "purchases_only_apple_told", "Purchases that nobody knew before Apple told of them.",
+                found.heard.map { "\($0.unknown)" }),
+            MetricFamily(
+                "notices_not_sent", "Notifications of three days that Apple could not send.", by: "bundle_id",
+                found.hearings.map { ($0.bundleID.text, "\($0.unsent)") }),
+            MetricFamily(
+                "notices_dry_spell", "1 where purchases are delivered and Apple tells of none.", by: "bundle_id",
+                found.hearings.map { ($0.bundleID.text, $0.isDrySpell(at: found.now) ? "1" : "0") }),
         ]
     }
 

@@ -5,6 +5,7 @@ import PostgreSQL
 import Reconciliation
 import TestSupport
 import Testing
+import Verification
 
 /// What Apple tells by itself, by its history of notifications.
 @Suite struct NoticeScenarioTests {
@@ -179,6 +180,121 @@ import Testing
             connection.close()
             _ = try await play.night(4)
             #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
+        }
+    }
+
+    // MARK: What the app's server hands on
+
+    @Test func whatTheServerHandsOnIsTakenWithoutAKey() async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000013", hoursAgo: 30)
+            let payload = try #require(play.store.notifications(of: Play.bundleID).first)
+            let submit: SQL = "SELECT iap.submit_notification(\(Play.bundleID), \(payload)) AS answer"
+            for _ in 1...2 { #expect(try await play.server(submit).decode("answer", as: String.self) == "waiting") }
+            let (report, findings) = try await play.night()
+            #expect(report.heard == NoticeTotals(fresh: 1, unknown: 1))
+            #expect(findings.caseIDs == [bought.id])
+            #expect(findings.cases.first?.assessment.reasons.contains(.onlyAppleTold) == true)
+            #expect(try await play.count("iap.handed_notices") == 0)
+            // Handed on once more, it is the same.
+            _ = try await play.server(submit)
+            #expect(try await play.night(2).report.heard?.fresh ?? 0 == 0)
+            #expect(try await play.count("iap.notices") == 1)
+        }
+    }
+
+    @Test(arguments: ["", "nonsense", "a.b.c"])
+    func whatIsNotApplesStaysAsideAndIsTold(payload: String) async throws {
+        try await withPlay(.local) { play in
+            let submit: SQL = "SELECT iap.submit_notification(\(Play.bundleID), \(payload)) AS answer"
+            guard !payload.isEmpty else {
+                await #expect(throws: (any Error).self) { () async throws in _ = try await play.server(submit) }
+                return
+            }
+            _ = try await play.server(submit)
+            let report = try await play.night().report
+            #expect(report.hearings.first?.refused == 1 && report.outcome == .complete)
+            #expect(try await play.count("iap.handed_notices WHERE problem IS NOT NULL") == 1)
+        }
+    }
+
+    /// One app's server may not change what another app sold.
+    @Test func aNotificationOfAnotherAppIsRefused() async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            _ = play.buy("2000000000000014", hoursAgo: 30)
+            let payload = try #require(play.store.notifications(of: Play.bundleID).first)
+            var other = play
+            other.settings.apps[0] = AppSettings(
+                app: App(
+                    bundleID: try #require(BundleID(Play.foreignBundleID)), environment: .production,
+                    grace: Grace(3600), since: nil), verification: .local)
+            _ = try await play.server("SELECT iap.submit_notification(\(Play.foreignBundleID), \(payload)) AS answer")
+            let report = try await other.night().report
+            #expect(report.hearings.first?.refused == 1)
+            #expect(try await play.count("iap.notices") == 0)
+        }
+    }
+
+    // MARK: An Apple that stumbles
+
+    /// Every notice arrives although pages fail; what fails to the end is told, and the next night reads it.
+    @Test func pagesThatFailAreReadTheNextNight() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let bought = (0..<65).map { play.buy(String(2_000_000_000_001_000 + $0), hoursAgo: 30) }
+            let answers = play.settings.apple.serverAPIProduction
+            var down = play
+            try await TestServer.with({ _, connection in
+                connection.respond(500, body: Data(#"{"errorCode":5000000,"errorMessage":"An error."}"#.utf8))
+            }) { server in
+                down.settings.apple.serverAPIProduction = server.url
+                // Nothing at all could be learnt from Apple.
+                await #expect(throws: JobError.self) { () async throws in _ = try await down.night() }
+                let unread = try await play.count("iap.hearings WHERE problem IS NOT NULL AND heard_through IS NULL")
+                #expect(unread == 1)
+            }
+            down.settings.apple.serverAPIProduction = answers
+            let next = try await down.night(2)
+            #expect(next.report.outcome == .complete)
+            #expect(next.findings.caseIDs == Set(bought.map(\.id)))
+            #expect(next.report.hearings.first?.problem == nil)
+        }
+    }
+
+    /// Forged pages, tokens that expire, answers that are cut, late or none: some night reads it
+    /// all, and until then each says that it did not.
+    @Test func whateverPagesMeetNothingIsMissedOrDoubled() async throws {
+        let faults = try Faults(
+            [
+                .forged: 0.06, .foreign: 0.1, .expiredToken: 0.06, .timeout: 0.02, .http500: 0.06, .cut: 0.04,
+                .html: 0.04,
+            ],
+            timeoutSeconds: 8)
+        try await withPlay(hasKey: true, notices: Self.allTaken, faults: faults) { play in
+            let bought = (0..<130).map { play.buy(String(2_000_000_000_002_000 + $0), hoursAgo: 30 + Double($0 % 7)) }
+            for bought in bought.prefix(65) {
+                #expect(try await play.admit(bought) == "white")
+                #expect(try await play.claim(bought) == "delivered")
+            }
+            var isComplete = false
+            for number in 1...12 where !isComplete {
+                let (report, _) = try await play.night(number)
+                let isHeard = report.hearings.first?.problem == nil
+                if !isHeard { #expect(report.outcome != .complete) }
+                isComplete = isHeard
+            }
+            #expect(isComplete)
+            #expect(try await play.count("iap.notices") == bought.count)
+            #expect(try await play.count("iap.receipts") == 65)
+        }
+    }
+
+    @Test func anotherAppsNoticeIsLeftOut() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken, faults: try Faults([.foreign: 1])) { play in
+            for number in 0..<10 { _ = play.buy(String(2_000_000_000_003_000 + number), hoursAgo: 30) }
+            let report = try await play.night().report
+            #expect(report.outcome == .complete)
+            #expect(try await play.count("iap.notices") == 9)
+            #expect(try await play.count("iap.notices WHERE bundle_id <> \(Play.bundleID)") == 0)
         }
     }
 }

@@ -132,13 +132,14 @@ struct Play {
 /// - Parameter notices: what Apple tells of it by itself; nothing unless it is named.
 func withPlay<Value>(
     _ verification: VerificationMethod = .auto, hasKey: Bool = false, notices: NoticePolicy? = nil,
+    faults: Faults = .none,
     _ body: (Play) async throws -> Value
 ) async throws -> Value {
     let app = SimulatedApp(bundleID: Play.bundleID, seed: 7)
     let foreign = SimulatedApp(bundleID: Play.foreignBundleID, seed: 7)
     var records = StoreRecords(apps: [app, foreign])
     if let notices { records.notices = notices } else { records.notices.since = .distantFuture }
-    let store = SimulatedAppStore(seed: 7, records: records)
+    let store = SimulatedAppStore(seed: 7, records: records, faults: faults)
     let addresses = try store.start()
     defer { store.stop() }
     let roots = URL(filePath: NSTemporaryDirectory()).appending(path: "roots-\(UUID().uuidString).pem")

@@ -1,0 +1,41 @@
+import Reconciliation
+import Foundation
+import Testing
+
+@testable import NightlyRun
+
+/// For which spans of time Apple's history is asked.
+@Suite struct HearingWindowTests {
+    private let now = Date(timeIntervalSince1970: 1_790_000_000)
+    private let day: TimeInterval = 86_400
+
+    /// Without gaps, from the first to now.
+    private func expectWhole(_ windows: [HearingWindow], from start: Date) {
+        #expect(windows.first?.start == start && windows.last?.end == now)
+        #expect(zip(windows, windows.dropFirst()).allSatisfy { $0.end == $1.start })
+    }
+
+    @Test func aNightReadsFromTheMarkLessADay() {
+        let windows = HearingWindow.all(through: now - day, since: nil, .production, now: now)
+        expectWhole(windows, from: now - 2 * day)
+        #expect(windows.count == 48)
+    }
+
+    @Test func theFirstNightReadsAllThatAppleKeeps() {
+        expectWhole(HearingWindow.all(through: nil, since: nil, .production, now: now), from: now - 180 * day + 600)
+        expectWhole(HearingWindow.all(through: nil, since: nil, .sandbox, now: now), from: now - 30 * day + 600)
+    }
+
+    @Test func theFirstNightReadsNothingOfBeforeTheAppsStart() {
+        expectWhole(
+            HearingWindow.all(through: nil, since: now - 10 * day, .production, now: now), from: now - 10 * day)
+    }
+
+    /// A job that slept for a year, and a clock that was ahead once.
+    @Test func aMarkThatLiesFarOffLosesNothingThatAppleKeeps() {
+        expectWhole(
+            HearingWindow.all(through: now - 400 * day, since: nil, .production, now: now),
+            from: now - 180 * day + 600)
+        #expect(HearingWindow.all(through: now + 400 * day, since: nil, .production, now: now).isEmpty)
+    }
+}
