@@ -67,6 +67,8 @@ import Testing
               --format FORMAT    csv or jsonl, where neither the file's name nor its first byte tells
               --refused FILE     write the lines that are not taken, with the reasons, as CSV
               --dry-run          do everything and roll it back
+          notices FILE...        verify notifications of Apple's that an app's server kept, a signedPayload a line, and
+                                 hand them to the next run; - is standard input
           sales FILE...          read Apple's daily sales reports (Summary Sales, TSV, gzipped or not), and compare what
                                  was sold with what the tables saw; - is standard input
               --refused FILE     write the lines that are not taken, with the reasons, as CSV

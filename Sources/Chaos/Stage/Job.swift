@@ -38,17 +38,23 @@ struct Job: Sendable {
             + (isRun && isReplay ? ["--now", now.formatted(.iso8601), "--replay"] : [])
     }
 
-    /// The text of its configuration file. The shared secrets lie in files of that folder.
+    /// The text of its configuration file. The shared secrets and the key lie in files of that folder.
     func configuration(secrets folder: String, world: WorldSettings) -> String {
         var sections = settings
         sections["database", default: [:]]["conninfo"] = conninfo
         sections["apple", default: [:]].merge([
             "verify_receipt_production": "\(store)/production/verifyReceipt",
             "verify_receipt_sandbox": "\(store)/sandbox/verifyReceipt",
+            "server_api_production": "\(store)/production", "server_api_sandbox": "\(store)/sandbox",
         ]) { own, _ in own }
         sections["report", default: [:]]["directory"] = reports
         let apps = World.apps.map { app in
-            "[app \(app.bundleID)]\nshared_secret_file = \(folder)/\(app.bundleID)\n\(app.configuration(world))\n"
+            """
+            [app \(app.bundleID)]
+            shared_secret_file = \(folder)/\(app.bundleID)
+            \(app.configuration(world, keyFile: Theatre.key(in: folder)))
+
+            """
         }
         return sections.sorted { $0.key < $1.key }
             .map { name, keys in

@@ -111,7 +111,20 @@ struct Snapshot: Sendable {
     }
 
     private static func text(_ row: [String: Any]) throws -> String {
-        String(decoding: try JSONSerialization.data(withJSONObject: row, options: .sortedKeys), as: UTF8.self)
+        let named = nameless(row)
+        return String(decoding: try JSONSerialization.data(withJSONObject: named, options: .sortedKeys), as: UTF8.self)
+    }
+
+    /// Without the numbers of receipts that nobody uploaded: the night draws them where only Apple told of a purchase, and
+    /// draws others after a disturbance.
+    private static func nameless(_ value: Any) -> Any {
+        switch value {
+        case let list as [Any]: return list.map(nameless)
+        case var row as [String: Any]:
+            if row["user_id"] == nil || row["user_id"] is NSNull { row["receipt_id"] = nil }
+            return row.mapValues(nameless)
+        default: return value
+        }
     }
 
     func expectSame(as other: Snapshot) throws {

@@ -111,7 +111,8 @@ func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Va
     try FileManager.default.createDirectory(atPath: options.scratch, withIntermediateDirectories: true)
     let world = World(
         try WorldSettings(
-            seed: options.seed, customers: 220, days: 5, now: Theatre.now, mishapShare: 0.5, claimsOnly: true))
+            seed: options.seed, customers: 220, days: 5, now: Theatre.now, mishapShare: 0.5, claimsOnly: true,
+            keys: ["com.example.game"]))
     let store = SimulatedAppStore(
         seed: options.seed, records: world.records, latency: try Latency(median: 0.003, percentile99: 0.012),
         now: { Theatre.now })
@@ -123,6 +124,7 @@ func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Va
     defer { later.stop() }
     return try await withScratchDatabase { database async throws -> Value in
         try Data(store.rootCertificatesPEM.utf8).write(to: URL(filePath: Theatre.roots(in: options.scratch)))
+        try writePrivately(store.apiKey.privateKeyPEM, to: Theatre.key(in: options.scratch))
         for app in World.storeApps(seed: options.seed) {
             guard let secret = app.sharedSecret else { continue }
             try writePrivately(secret, to: "\(options.scratch)/\(app.bundleID)")
