@@ -13,6 +13,8 @@ enum FuzzedDecoder: String, CaseIterable {
     case jws
     /// What stands in it, JSON.
     case jwsPayload = "jws-payload"
+    /// Whatever Apple signs, told apart, and what a notification carries.
+    case notification
     case verifyReceipt = "verify-receipt"
     case salesReport = "sales-report"
     case importCSV = "import-csv"
@@ -28,6 +30,7 @@ enum FuzzedDecoder: String, CaseIterable {
         case .transactionReceipt: ReceiptFuzzing().transactionReceipts()
         case .jws: ReceiptFuzzing().signedTransactions()
         case .jwsPayload: ReceiptFuzzing().signedPayloads()
+        case .notification: ReceiptFuzzing().notifications()
         case .verifyReceipt: AnswerFuzzing.decode
         case .salesReport: SalesFuzzing.decode
         case .importCSV: ImportFuzzing(format: .csv).decode
@@ -45,6 +48,7 @@ enum FuzzedDecoder: String, CaseIterable {
         case .transactionReceipt: ReceiptSeeds().transactionReceipts
         case .jws: ReceiptSeeds().signedTransactions
         case .jwsPayload: ReceiptSeeds().signedPayloads
+        case .notification: ReceiptSeeds().notifications
         case .verifyReceipt: AnswerFuzzing.seeds
         case .salesReport: SalesFuzzing.seeds
         case .importCSV, .importJSONLines: ImportFuzzing(format: self == .importCSV ? .csv : .jsonl).seeds

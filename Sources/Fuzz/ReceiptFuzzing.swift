@@ -55,13 +55,32 @@ struct ReceiptFuzzing {
         }
     }
 
+    func notifications() -> @Sendable ([UInt8]) -> Void {
+        let verifier = JWSVerifier(roots: seeds.roots)
+        let expectation = JWSExpectation(bundleID: "com.example.game")
+        let genuine = Set(
+            seeds.notifications.compactMap { token in
+                try? verifier.content(String(decoding: token, as: UTF8.self), expecting: expectation)
+            })
+        precondition(genuine.count == seeds.notifications.count, "a seed is not accepted")
+        return { bytes in
+            let text = String(decoding: bytes, as: UTF8.self)
+            let content = try? verifier.content(text, expecting: expectation)
+            let notification = try? verifier.notification(text, expecting: expectation)
+            precondition(content.map(genuine.contains) ?? true, "a forged payload is valid")
+            precondition(
+                notification.map { content == .notification($0) } ?? true, "a notification is told for something else")
+        }
+    }
+
     func signedPayloads() -> @Sendable ([UInt8]) -> Void {
         { bytes in
             guard let object = JSONObject(bytes) else { return }
             _ = try? SignedTransaction(object).transaction()
             _ = SignedRenewalInfo(object)
             _ = SignedAppTransaction(object)
-            _ = NotificationPayload(object)
+            _ = NotificationPayload(object).map(AppStoreNotification.init)
+            _ = SignedKind(object)
         }
     }
 }

@@ -29,8 +29,11 @@ struct ReceiptSeeds {
         }
     }
 
+    /// Notifications, and what is not to be taken for one.
+    var notifications: [[UInt8]] { NotificationSeeds().notifications + NotificationSeeds().others }
+
     var signedPayloads: [[UInt8]] {
-        signedTransactions.compactMap { token in
+        (signedTransactions + notifications).compactMap { token in
             (try? CompactJWS(token, limit: token.count).payload()).map { Array($0) }
         }
     }
@@ -39,7 +42,7 @@ struct ReceiptSeeds {
     var uploads: [[UInt8]] {
         let receipt = String(decoding: text(proof(.appReceipt, [gems])), as: UTF8.self)
         let wrapped = #"{"Store":"AppleAppStore","TransactionID":"1","Payload":"\#(receipt)"}"#
-        return appReceipts + signedTransactions + transactionReceipts + [
+        return appReceipts + signedTransactions + notifications + transactionReceipts + [
             Array(receipt.utf8), Array("\"\(receipt)\"".utf8), Array(wrapped.utf8),
             text(proof(.transactionReceipt, [gems])), Array(#"{"status":21002}"#.utf8),
         ]

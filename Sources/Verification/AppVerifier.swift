@@ -84,44 +84,47 @@ extension AppVerifier {
 // MARK: App Store Server API
 
 extension AppVerifier {
-    /// The signature says which purchases are in the proof, and Apple says how they, and the customer's others, stand.
+    /// The signature says which purchases are in the proof, or whose it is, and Apple says how they, and the customer's
+    /// others, stand.
     private func ask(
         _ client: ServerAPIClient, _ payload: String, _ users: [String]
     ) async throws(CancellationError) -> Judgement {
         let proof = offline.check(payload, for: settings)
-        guard proof.signature == .valid, let contents = proof.contents, let known = contents.transactions.first else {
-            return try await withoutTransaction(proof, payload)
+        guard proof.signature == .valid, let contents = proof.contents, let customer = proof.customer else {
+            return try await withoutCustomer(proof, payload)
         }
         // This app's key opens nothing of another's: screening tells it apart.
         guard contents.bundleID == nil || contents.bundleID == settings.app.bundleID else {
             return Judgement(.verified(contents), .valid)
         }
-        return Judgement(try await history(of: known.transaction.id, client, contents, users: users), .valid)
+        return Judgement(try await history(of: customer, client, contents, users: users), .valid)
     }
 
-    /// A proof that names no transaction to ask about, or that nobody vouches for.
-    private func withoutTransaction(
+    /// A proof that leads to no customer to ask about, or that nobody vouches for.
+    private func withoutCustomer(
         _ proof: OfflineReceipt, _ payload: String
     ) async throws(CancellationError) -> Judgement {
-        let mayAskOtherwise = settings.verification == .auto && !proof.isEmpty && !proof.isSignedTransaction
+        let mayAskOtherwise = settings.verification == .auto && !proof.isEmpty && !proof.isJWS
         return mayAskOtherwise
             ? try await askVerifyReceipt(payload) : Judgement(proof.verdict, proof.signature)
     }
 
-    /// Everything that the customer of a transaction bought: what the proof holds as Apple sees it now, and what no
-    /// proof ever held.
+    /// Everything that the customer bought: what the proof holds as Apple sees it now, and what no proof ever held.
     private func history(
-        of id: TransactionID, _ client: ServerAPIClient, _ contents: VerifiedReceipt, users: [String]
+        of customer: CustomerID, _ client: ServerAPIClient, _ contents: VerifiedReceipt, users: [String]
     ) async throws(CancellationError) -> ReceiptVerdict {
         let environment: ServerEnvironment = contents.environment == .production ? .production : .sandbox
         let told = try await histories.history(
-            ofCustomerWith: contents.transactions.map(\.transaction.id), in: environment, users: users
-        ) { () async throws(CancellationError) in try await ask(client, ofCustomerWith: id, in: environment) }
+            of: [customer] + contents.transactions.dropFirst().map { .transaction($0.transaction.id) },
+            in: environment, users: users
+        ) { () async throws(CancellationError) in try await ask(client, about: customer, in: environment) }
         switch told {
         case .history(let history):
             var receipt = contents
             receipt.take(history)
             return .verified(receipt)
+        case .notKnown where contents.transactions.isEmpty:
+            return .problem(.noTransactions, "genuine, but Apple does not know the customer to whom it leads")
         // Seen for hours after a purchase: until Apple knows it, its signature stands.
         case .notKnown: return .verified(contents)
         case .problem(let verdict): return verdict
@@ -129,11 +132,11 @@ extension AppVerifier {
     }
 
     private func ask(
-        _ client: ServerAPIClient, ofCustomerWith id: TransactionID, in environment: ServerEnvironment
+        _ client: ServerAPIClient, about customer: CustomerID, in environment: ServerEnvironment
     ) async throws(CancellationError) -> CustomerHistories.Answer {
         var history = CustomerHistory()
         var pages = 0
-        for try await outcome in client.history(ofCustomerWith: id.text, in: environment) {
+        for try await outcome in client.history(ofCustomerWith: customer.text, in: environment) {
             switch outcome {
             case .found(let page):
                 history.take(page)

@@ -2,7 +2,7 @@ package import AppStore
 import Foundation
 package import Reconciliation
 
-/// What Apple sends, turned into the types of the rules. The only place that knows both.
+/// What Apple sends, turned into the types of the rules.
 extension ReceiptVerdict {
     /// - Parameter now: the moment that the run takes for the present.
     init(_ outcome: VerifyReceiptOutcome, now: Date) {
@@ -63,18 +63,32 @@ extension VerifiedReceipt {
         return .success(receipt)
     }
 
-    /// What one signed transaction says. What Xcode and local tests sign counts as sandbox: nobody paid.
+    /// What one signed transaction says.
     init(_ signed: SignedTransaction, source: Source, now: Date) throws {
-        let bundleID = try signed.bundleID.map { text in
-            guard let bundleID = BundleID(text) else {
+        try self.init(holdingNothing: signed.bundleID, signed.environment, now: now)
+        transactions = [VerifiedTransaction(try Transaction(signed), source: source)]
+    }
+
+    /// What a signed payload says that names no purchase. What Xcode and local tests sign counts as sandbox: nobody
+    /// paid.
+    ///
+    /// - Parameters:
+    ///   - bundleID: as it was sent.
+    ///   - environment: as it was sent.
+    init(holdingNothing bundleID: String?, _ environment: String?, now: Date) throws(ReceiptFlaw) {
+        guard let environment = environment.flatMap(AppStoreEnvironment.init) else {
+            throw ReceiptFlaw(text: "it names an environment that is not known")
+        }
+        var app: BundleID?
+        if let bundleID {
+            guard let known = BundleID(bundleID) else {
                 throw ReceiptFlaw(text: "it names a bundle id that can't be one")
             }
-            return bundleID
+            app = known
         }
         self.init(
-            environment: signed.environment == Environment.production.rawValue ? .production : .sandbox,
-            bundleID: bundleID,
-            transactions: [VerifiedTransaction(try Transaction(signed), source: source)], verifiedAt: now)
+            environment: environment == .production ? .production : .sandbox, bundleID: app, transactions: [],
+            verifiedAt: now)
     }
 }
 

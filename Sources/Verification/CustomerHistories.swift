@@ -6,19 +6,19 @@ actor CustomerHistories {
     /// What asking about a customer came to.
     enum Answer: Sendable {
         case history(CustomerHistory)
-        /// Apple does not know the transaction that was asked with.
+        /// Apple does not know the id that was asked with.
         case notKnown
         case problem(ReceiptVerdict)
     }
 
     private struct Key: Hashable {
-        let id: TransactionID
+        let id: CustomerID
         let environment: ServerEnvironment
     }
 
     /// By what uploads of one customer are known to belong together.
     private enum Sign: Hashable {
-        case transaction(Key)
+        case customer(Key)
         case user(String, ServerEnvironment)
     }
 
@@ -30,7 +30,7 @@ actor CustomerHistories {
     /// So many transactions are remembered at least, and twice as many at most: a customer who is led to again and
     /// again stays, and memory is bounded.
     private let most: Int
-    /// What is known by any of a customer's transactions.
+    /// What is known by any of a customer's transactions, and by their account.
     private var young: [Key: CustomerHistory] = [:]
     private var old: [Key: CustomerHistory] = [:]
     private var questions: [Sign: Question] = [:]
@@ -39,19 +39,19 @@ actor CustomerHistories {
         self.most = most
     }
 
-    /// Gives what is known of the customer who bought any of these, or asks.
+    /// Gives what is known of the customer to whom any of these leads, or asks.
     ///
     /// - Parameters:
     ///   - users: who uploaded it. Of uploads of one user the first asks, and the others wait for what it is told: they
     ///     are mostly of one customer.
     ///   - ask: is not called where the answer is known by then.
     func history(
-        ofCustomerWith ids: [TransactionID], in environment: ServerEnvironment, users: [String],
+        of ids: [CustomerID], in environment: ServerEnvironment, users: [String],
         ask: @Sendable () async throws(CancellationError) -> Answer
     ) async throws(CancellationError) -> Answer {
         let keys = ids.map { Key(id: $0, environment: environment) }
         if let known = known(keys) { return .history(known) }
-        let signs = keys.map(Sign.transaction) + users.map { .user($0, environment) }
+        let signs = keys.map(Sign.customer) + users.map { .user($0, environment) }
         // Once: who learns nothing from the one before asks beside the others.
         if let sign = signs.first(where: { questions[$0] != nil }) {
             await withCheckedContinuation { questions[sign, default: Question()].waiting.append($0) }
@@ -86,8 +86,9 @@ actor CustomerHistories {
         if young.count >= most { (old, young) = (young, [:]) }
         for key in keys { young[key] = history }
         for transaction in history.transactions {
-            young[Key(id: transaction.id, environment: environment)] = history
+            young[Key(id: .transaction(transaction.id), environment: environment)] = history
         }
+        if let account = history.account { young[Key(id: .account(account), environment: environment)] = history }
     }
 }
 
@@ -99,6 +100,13 @@ struct CustomerHistory: Sendable {
 
     init(_ transactions: [Transaction] = []) {
         self.transactions = transactions
+    }
+
+    /// The customer's `appTransactionId`, where all that they paid for themselves name the same: a family's purchases may
+    /// name another's, and some histories were seen to name several.
+    var account: String? {
+        let named = Set(transactions.filter { $0.ownership == "PURCHASED" }.compactMap(\.appTransactionID))
+        return named.count == 1 ? named.first : nil
     }
 
     mutating func take(_ page: TransactionPage) {

@@ -4,24 +4,35 @@ import Reconciliation
 
 /// What a payload shows by itself, without asking anyone.
 struct OfflineReceipt: Sendable {
-    /// Whether it is a signed transaction of StoreKit 2, which `verifyReceipt` doesn't take.
-    var isSignedTransaction = false
+    /// Whether it is a JWS, such as a signed transaction of StoreKit 2, which `verifyReceipt` doesn't take.
+    var isJWS = false
     var signature: OfflineSignature?
     /// What it says of itself; nobody vouches for it unless the signature is valid.
     var contents: VerifiedReceipt?
+    /// Of a JWS that names no purchase, what it is.
+    var empty: EmptyProof?
     /// Why its contents can't be used.
     var flaw: String?
     /// Whether nothing was uploaded at all.
     var isEmpty = false
 
+    /// To whom it leads; nobody vouches for it unless the signature is valid.
+    var customer: CustomerID? {
+        contents?.transactions.first.map { .transaction($0.transaction.id) } ?? empty?.customer
+    }
+
     /// The verdict of the signature alone.
     var verdict: ReceiptVerdict {
         if isEmpty { return .problem(.empty, "the client uploaded nothing") }
+        if isJWS, signature == .valid, contents == nil {
+            // What Apple signed is not malformed: this program can't read it, and a later one may.
+            return .problem(.unreadableAnswer, "Apple signed it, but \(flaw ?? "it can't be read")")
+        }
         guard signature == .valid, let contents else {
             let problem: ReceiptProblem = signature == .invalid || signature == .untrusted ? .notGenuine : .malformed
             return .problem(problem, flaw ?? "it can't be read")
         }
-        return .verified(contents)
+        return empty.map { .problem(.noTransactions, "genuine: \($0.text)") } ?? .verified(contents)
     }
 }
 
@@ -84,15 +95,14 @@ struct OfflineVerifier: Sendable {
     }
 
     private func check(signed jws: String, allowsXcode: Bool) -> OfflineReceipt {
-        var proof = OfflineReceipt(isSignedTransaction: true)
+        var proof = OfflineReceipt(isJWS: true)
         // Whose app it is for is screened like any receipt's: a foreign one is listed, not merely refused.
-        let environments: Set<AppStoreEnvironment> =
-            allowsXcode ? [.production, .sandbox, .xcode, .localTesting] : [.production, .sandbox]
+        var expectation = JWSExpectation.anything
+        if allowsXcode { expectation.environments.formUnion([.xcode, .localTesting]) }
         do {
-            let transaction = try signed.transaction(
-                jws, expecting: JWSExpectation(bundleID: nil, environments: environments))
+            let content = try signed.content(jws, expecting: expectation)
             proof.signature = .valid
-            proof.contents = try VerifiedReceipt(transaction, source: .local, now: now)
+            try proof.read(content, now: now)
         } catch let error as JWSError {
             proof.signature = error.signature
             proof.flaw = "\(error)"
@@ -100,6 +110,29 @@ struct OfflineVerifier: Sendable {
             proof.flaw = "\(error)"
         }
         return proof
+    }
+}
+
+extension OfflineReceipt {
+    /// Reads what was found signed.
+    ///
+    /// - Throws: `ReceiptFlaw`, or AppStore's `UnusableTransaction`.
+    fileprivate mutating func read(_ content: SignedContent, now: Date) throws {
+        switch content {
+        case .transaction(let transaction):
+            contents = try VerifiedReceipt(transaction, source: .local, now: now)
+        case .renewalInfo(let renewal):
+            // It names no app: what its customer bought does.
+            contents = try VerifiedReceipt(holdingNothing: nil, renewal.environment, now: now)
+            empty = EmptyProof(renewal)
+        case .appTransaction(let transaction):
+            contents = try VerifiedReceipt(holdingNothing: transaction.bundleID, transaction.receiptType, now: now)
+            empty = EmptyProof(transaction)
+        case .notification(let notification):
+            if let transaction = notification.transaction { return try read(.transaction(transaction), now: now) }
+            contents = try VerifiedReceipt(holdingNothing: notification.bundleID, notification.environment, now: now)
+            empty = EmptyProof(notification)
+        }
     }
 }
 
@@ -123,7 +156,8 @@ extension JWSError {
         case .chain, .certificateCount, .keyNotP256, .noSigningDate, .notSignedByApple, .environment, .bundleID,
             .appAppleID:
             .untrusted
-        case .tooLarge, .notCompact, .malformedHeader, .malformedPayload, .nested: nil
+        case .nested(_, let error): error.signature
+        case .tooLarge, .notCompact, .malformedHeader, .malformedPayload: nil
         }
     }
 }

@@ -17,6 +17,9 @@ public struct Inspection: Encodable, Sendable {
     var bundleID: String?
     var environment: String?
     var applicationVersion: String?
+    var notification: InspectedNotification?
+    var renewalInfo: InspectedRenewalInfo?
+    var appTransaction: InspectedAppTransaction?
     var transactions: [InspectedTransaction]?
     /// What in it could not be read.
     var problems: [String]?
@@ -40,6 +43,9 @@ public struct Inspection: Encodable, Sendable {
         bundleID = proof.bundleID
         environment = proof.environment
         applicationVersion = proof.applicationVersion
+        notification = proof.notification.map(InspectedNotification.init)
+        renewalInfo = proof.renewalInfo.map(InspectedRenewalInfo.init)
+        appTransaction = proof.appTransaction.map(InspectedAppTransaction.init)
         transactions = proof.transactions.map(InspectedTransaction.init)
         problems = proof.problems.isEmpty ? nil : proof.problems
     }
@@ -60,11 +66,15 @@ struct InspectedTransaction: Encodable, Sendable {
     let originalPurchasedAt: String?
     let expiresAt: String?
     let cancelledAt: String?
+    let revocationType: String?
+    /// In milliunits of a percent.
+    let revocationPercentage: Int?
     let webOrderLineItemID: String?
     let type: String?
     let priceMilliunits: Int64?
     let currency: String?
     let storefront: String?
+    let appTransactionID: String?
 
     init(_ transaction: AppStoreTransaction) {
         transactionID = transaction.transactionID
@@ -75,11 +85,14 @@ struct InspectedTransaction: Encodable, Sendable {
         originalPurchasedAt = transaction.originalPurchaseDate?.formatted(.iso8601)
         expiresAt = transaction.expiresDate?.formatted(.iso8601)
         cancelledAt = transaction.cancellationDate?.formatted(.iso8601)
+        revocationType = transaction.revocationType
+        revocationPercentage = transaction.revocationPercentage
         webOrderLineItemID = transaction.webOrderLineItemID
         type = transaction.productType
         priceMilliunits = transaction.priceMilliunits
         currency = transaction.currency
         storefront = transaction.storefront
+        appTransactionID = transaction.appTransactionID
     }
 }
 

@@ -86,12 +86,12 @@ import Testing
 
     @Test func anEnvironmentSaysNothingOfTheOther() async throws {
         let histories = CustomerHistories()
-        let one = [try #require(TransactionID("1"))]
-        let first = try await histories.history(ofCustomerWith: one, in: .production, users: []) {
+        let one = [CustomerID.transaction(try #require(TransactionID("1")))]
+        let first = try await histories.history(of: one, in: .production, users: []) {
             try! Self.history(["1", "2"])
         }
         #expect(Self.ids(first) == ["1", "2"])
-        let second = try await histories.history(ofCustomerWith: one, in: .sandbox, users: []) { .notKnown }
+        let second = try await histories.history(of: one, in: .sandbox, users: []) { .notKnown }
         #expect(Self.ids(second) == nil)
     }
 
@@ -102,8 +102,8 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...20 {
                 group.addTask {
-                    let ids = [TransactionID(String(number))].compactMap(\.self)
-                    _ = try await histories.history(ofCustomerWith: ids, in: .production, users: ["anna"]) {
+                    let ids = [TransactionID(String(number))].compactMap(\.self).map(CustomerID.transaction)
+                    _ = try await histories.history(of: ids, in: .production, users: ["anna"]) {
                         asked.add()
                         return .notKnown
                     }
@@ -121,7 +121,7 @@ import Testing
             for id in ["anna", String(number)] {
                 let key = try #require(TransactionID(id == "anna" ? "999" : id))
                 let isAsked = Tally()
-                _ = try await histories.history(ofCustomerWith: [key], in: .production, users: []) {
+                _ = try await histories.history(of: [.transaction(key)], in: .production, users: []) {
                     isAsked.add()
                     return try! Self.history([key.text])
                 }
@@ -132,7 +132,7 @@ import Testing
         #expect(asked.count == 101)
         let forgotten = Tally()
         _ = try await histories.history(
-            ofCustomerWith: [try #require(TransactionID("1"))], in: .production, users: []
+            of: [.transaction(try #require(TransactionID("1")))], in: .production, users: []
         ) {
             forgotten.add()
             return .notKnown

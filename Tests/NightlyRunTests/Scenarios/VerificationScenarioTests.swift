@@ -125,6 +125,51 @@ import Testing
         }
     }
 
+    /// It names no purchase, and Apple knows whose it is: one that is refunded meanwhile is noticed on a later night.
+    @Test func aRenewalInfoLeadsToWhatItsCustomerBought() async throws {
+        try await withPlay(hasKey: true) { play in
+            let bought = [play.buy("1000000000000032"), play.buy("1000000000000033", hoursAgo: 300)]
+            try await play.upload(Signed.renewalInfo(bought[0].id))
+            let findings = try await play.night(1).findings
+            #expect(findings.caseIDs == [bought[0].id, bought[1].id])
+            #expect(findings.cases.allSatisfy { $0.source == .serverAPI && $0.assessment.owner == .user("anna") })
+            #expect(findings.cases.allSatisfy { $0.assessment.reasons.contains(.noReceipt) })
+            #expect(try await play.count("iap.receipts WHERE state = 'watched'") == 1)
+            play.store.update { $0.refund(bought[0].id, Refund(at: play.began - 60)) }
+            #expect(try await play.night(2).findings.caseIDs == [bought[1].id])
+        }
+    }
+
+    @Test func aNotificationIsAReceiptForItsTransaction() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let bought = play.buy("1000000000000034")
+            let signed = play.receipt([bought], style: .signedTransaction)
+            try await play.upload(Signed.notification(carrying: signed), for: bought)
+            try await play.upload(Signed.notification("TEST"), by: nil)
+            let findings = try await play.night().findings
+            #expect(findings.caseIDs == [bought.id])
+            #expect(findings.cases.first?.assessment.reasons == [.neverClaimed])
+            #expect(findings.cases.first?.source == .local)
+            #expect(findings.unusable.map(\.problem) == [.noTransactions])
+        }
+    }
+
+    /// As a genuine app receipt that holds nothing, and no longer.
+    @Test func whatNamesNoPurchaseIsGivenUpAfterAWeekWithoutAKey() async throws {
+        try await withPlay { play in
+            try await play.upload(Signed.appTransaction())
+            for night in 1...7 {
+                let findings = try await play.night(night).findings
+                #expect(findings.unusable.map(\.problem) == [.noTransactions])
+                #expect(findings.unusable.first?.detail.contains("with a key for the App Store Server API") == true)
+                let waiting = try await play.count("iap.receipts WHERE state = 'waiting' AND signature = 'valid'")
+                #expect(waiting == (night < 7 ? 1 : 0))
+            }
+            #expect(try await play.count("iap.receipts WHERE state = 'unusable'") == 1)
+            #expect(try await play.night(8).report.receipts.tryAgain == 0)
+        }
+    }
+
     @Test func aRefundIsNoticedThroughTheServerAPI() async throws {
         try await withPlay(hasKey: true) { play in
             let bought = play.buy("1000000000000026")

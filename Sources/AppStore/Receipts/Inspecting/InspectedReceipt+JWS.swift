@@ -6,7 +6,7 @@ extension InspectedReceipt {
     /// - Throws: where its payload can't be read.
     init(jws text: String, by verifier: JWSVerifier) throws(ReceiptError) {
         let object = try Self.payload(of: text)
-        switch JWSContent(object) {
+        switch SignedKind(object) {
         case .transaction:
             let payload: SignedTransaction = try Self.read(object)
             self.init(.jws, .transaction, payload) { () throws(JWSError) in
@@ -18,24 +18,28 @@ extension InspectedReceipt {
             self.init(.jws, .renewalInfo, payload) { () throws(JWSError) in
                 _ = try verifier.renewalInfo(text, expecting: .anything)
             }
+            renewalInfo = payload
         case .appTransaction:
             let payload: SignedAppTransaction = try Self.read(object)
             self.init(.jws, .appTransaction, payload) { () throws(JWSError) in
                 _ = try verifier.appTransaction(text, expecting: .anything)
             }
-            applicationVersion = payload.applicationVersion
+            add(payload)
         case .notification:
             let payload: NotificationPayload = try Self.read(object)
             self.init(.jws, .notification, payload) { () throws(JWSError) in
                 _ = try verifier.notification(text, expecting: .anything)
             }
-            if let inner = payload.subject.transaction { add(try Self.read(try Self.payload(of: inner))) }
+            notification = AppStoreNotification(payload)
+            if let transaction: SignedTransaction = carried(payload.subject.transaction) { add(transaction) }
+            renewalInfo = carried(payload.subject.renewalInfo)
+            if let transaction: SignedAppTransaction = carried(payload.subject.appTransaction) { add(transaction) }
         }
     }
 
     /// - Parameter verify: verifies the very text that the payload was read from
     private init(
-        _ format: Format, _ content: JWSContent, _ payload: some SignedPayload,
+        _ format: Format, _ content: SignedKind, _ payload: some SignedPayload,
         verify: () throws(JWSError) -> Void
     ) {
         do {
@@ -58,6 +62,22 @@ extension InspectedReceipt {
         }
     }
 
+    private mutating func add(_ transaction: SignedAppTransaction) {
+        appTransaction = transaction
+        applicationVersion = transaction.applicationVersion
+    }
+
+    /// What a notification carries, a JWS of its own.
+    private mutating func carried<Payload: SignedPayload>(_ jws: String?) -> Payload? {
+        guard let jws else { return nil }
+        do {
+            return try Self.read(try Self.payload(of: jws))
+        } catch {
+            problems.append("\(error)")
+            return nil
+        }
+    }
+
     private static func payload(of text: String) throws(ReceiptError) -> JSONObject {
         do throws(JWSError) {
             guard let object = JSONObject(try CompactJWS(text.utf8, limit: ReceiptText.sizeLimit).payload()) else {
@@ -72,27 +92,6 @@ extension InspectedReceipt {
     private static func read<Payload: SignedPayload>(_ object: JSONObject) throws(ReceiptError) -> Payload {
         guard let payload = Payload(object) else { throw .notApples("\(JWSError.malformedPayload)") }
         return payload
-    }
-}
-
-/// Which of Apple's payloads a JWS holds, told by fields that only one of them has.
-private enum JWSContent: String {
-    case transaction
-    case renewalInfo = "renewal_info"
-    case appTransaction = "app_transaction"
-    case notification
-
-    init(_ payload: JSONObject) {
-        self =
-            if payload.contains("notificationType") {
-                .notification
-            } else if payload.contains("transactionId") {
-                .transaction
-            } else if payload.contains("autoRenewProductId") || payload.contains("autoRenewStatus") {
-                .renewalInfo
-            } else {
-                payload.contains("receiptType") ? .appTransaction : .transaction
-            }
     }
 }
 

@@ -20,6 +20,11 @@ public struct InspectedReceipt: Sendable {
     /// `nil` where nobody knows.
     public var environment: String?
     public var applicationVersion: String?
+    /// Of a JWS, or of the notification that it is, where there is one.
+    public var renewalInfo: SignedRenewalInfo?
+    public var appTransaction: SignedAppTransaction?
+    /// The notification itself; what it carries stands beside it.
+    public var notification: AppStoreNotification?
     public var transactions: [AppStoreTransaction] = []
     /// What could not be read, a sentence each; the rest is used.
     public var problems: [String] = []

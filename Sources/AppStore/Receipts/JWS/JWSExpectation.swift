@@ -9,6 +9,8 @@ public struct JWSExpectation: Sendable, Hashable {
     /// The environments that are accepted. What is made in `xcode` and `localTesting` is signed by anyone: where one
     /// of these is among them, its payloads are read without a look at their signature.
     public var environments: Set<AppStoreEnvironment>
+    /// Whether what Apple signed is accepted, too, where it names no environment, or one that is not known here.
+    public var takesUnknownEnvironments = false
 
     public init(
         bundleID: String?, appAppleID: Int64? = nil,
@@ -19,12 +21,17 @@ public struct JWSExpectation: Sendable, Hashable {
         self.environments = environments
     }
 
-    /// Any app, in any environment that Apple signs for: to look at what is there.
-    public static let anything = JWSExpectation(bundleID: nil)
+    /// Whatever Apple signed, for any app and in any environment: to look at what is there.
+    public static let anything = {
+        var expectation = JWSExpectation(bundleID: nil)
+        expectation.takesUnknownEnvironments = true
+        return expectation
+    }()
 
     /// Refuses a payload of another environment.
     func checkEnvironment(_ claimed: String?) throws(JWSError) {
-        guard let environment = claimed.flatMap(AppStoreEnvironment.init), environments.contains(environment) else {
+        let environment = claimed.flatMap(AppStoreEnvironment.init)
+        guard environment.map(environments.contains) ?? takesUnknownEnvironments else {
             throw .environment(found: claimed)
         }
     }

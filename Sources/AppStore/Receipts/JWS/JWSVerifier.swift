@@ -44,7 +44,26 @@ public final class JWSVerifier: Sendable {
     public func notification(
         _ jws: String, expecting expectation: JWSExpectation
     ) throws(JWSError) -> AppStoreNotification {
-        let payload: NotificationPayload = try verify(jws.utf8, expecting: expectation)
+        try notification(try verify(jws.utf8, expecting: expectation), expecting: expectation)
+    }
+
+    /// Any of these, whichever it is.
+    public func content(_ text: String, expecting expectation: JWSExpectation) throws(JWSError) -> SignedContent {
+        let jws = try CompactJWS(text.utf8, limit: maximumBytes)
+        let object = try Self.object(in: jws)
+        switch SignedKind(object) {
+        case .transaction: return .transaction(try verify(object, of: jws, expecting: expectation))
+        case .renewalInfo: return .renewalInfo(try verify(object, of: jws, expecting: expectation))
+        case .appTransaction: return .appTransaction(try verify(object, of: jws, expecting: expectation))
+        case .notification:
+            let payload: NotificationPayload = try verify(object, of: jws, expecting: expectation)
+            return .notification(try notification(payload, expecting: expectation))
+        }
+    }
+
+    private func notification(
+        _ payload: NotificationPayload, expecting expectation: JWSExpectation
+    ) throws(JWSError) -> AppStoreNotification {
         var notification = AppStoreNotification(payload)
         notification.transaction = try nested(
             payload.subject.transaction, "signedTransactionInfo", expecting: expectation)
@@ -70,7 +89,19 @@ public final class JWSVerifier: Sendable {
         _ text: some Collection<UInt8>, expecting expectation: JWSExpectation
     ) throws(JWSError) -> Payload {
         let jws = try CompactJWS(text, limit: maximumBytes)
-        guard let payload = JSONObject(try jws.payload()).flatMap(Payload.init) else { throw .malformedPayload }
+        return try verify(try Self.object(in: jws), of: jws, expecting: expectation)
+    }
+
+    private static func object(in jws: CompactJWS) throws(JWSError) -> JSONObject {
+        guard let object = JSONObject(try jws.payload()) else { throw .malformedPayload }
+        return object
+    }
+
+    /// - Parameter object: the payload of that very JWS.
+    private func verify<Payload: SignedPayload>(
+        _ object: JSONObject, of jws: CompactJWS, expecting expectation: JWSExpectation
+    ) throws(JWSError) -> Payload {
+        guard let payload = Payload(object) else { throw .malformedPayload }
         if let environment = payload.environment.flatMap(AppStoreEnvironment.init), !environment.isSignedByApple {
             guard expectation.environments.contains(environment) else { throw .notSignedByApple(environment) }
         } else {

@@ -1,0 +1,271 @@
+import Foundation
+import Reconciliation
+import TestSupport
+import Testing
+import Verification
+
+@testable import AppStoreSimulator
+
+/// Every kind of JWS that Apple signs, as a client or an app's server may upload it.
+@Suite struct SignedProofTests {
+    /// Proofs that name no purchase, and what the App Store Server API is asked with.
+    private static let leads: [(payload: String, asked: String)] = [
+        (Signed.renewalInfo("42"), "/inApps/v2/history/42?sort=ASCENDING"),
+        (Signed.appTransaction("704"), "/inApps/v2/history/704?sort=ASCENDING"),
+        (
+            Signed.notification("RENEWAL_EXTENDED", data: #","signedRenewalInfo":"\#(Signed.renewalInfo("42"))""#),
+            "/inApps/v2/history/42?sort=ASCENDING"
+        ),
+        (
+            Signed.notification("T", data: #","signedAppTransactionInfo":"\#(Signed.appTransaction("704"))""#),
+            "/inApps/v2/history/704?sort=ASCENDING"
+        ),
+        (Signed.appTransaction("704", environment: "Sandbox"), "/sandbox/inApps/v2/history/704?sort=ASCENDING"),
+    ]
+
+    private func ids(_ judgement: AppVerifier.Judgement) -> [String]? {
+        guard case .verified(let receipt) = judgement.verdict else { return nil }
+        return receipt.transactions.map(\.transaction.id.text)
+    }
+
+    private func problem(_ judgement: AppVerifier.Judgement) -> (problem: ReceiptProblem, text: String)? {
+        guard case .problem(let problem, let text) = judgement.verdict else { return nil }
+        return (problem, text)
+    }
+
+    // MARK: Notifications
+
+    @Test(arguments: [VerificationMethod.auto, .verifyReceipt, .local])
+    func aNotificationIsTheTransactionInIt(method: VerificationMethod) async throws {
+        let transaction = Signed.transaction("42", further: #","revocationDate":1700000000000"#)
+        try await VerificationStage.with(method, hasKey: false) { stage in
+            let direct = try await stage.judge(transaction)
+            for payload in [
+                Signed.notification(carrying: transaction), Signed.notification(carrying: transaction) + "\n",
+            ] {
+                let judgement = try await stage.judge(payload)
+                #expect(judgement.signature == .valid)
+                guard case .verified(let found) = judgement.verdict, case .verified(let other) = direct.verdict else {
+                    return #expect(Bool(false))
+                }
+                #expect(found.environment == .production && found.bundleID == other.bundleID)
+                #expect(found.transactions == other.transactions)
+                #expect(found.transactions.first?.isInReceipt == true)
+                #expect(found.transactions.first?.source == .local)
+            }
+            #expect(stage.server.received.count == 0)
+        }
+    }
+
+    @Test func aNotificationLeadsToTheCustomersHistory() async throws {
+        let own = Signed.transaction("42")
+        let page = Signed.page([own, Signed.transaction("43")])
+        try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
+            let judgement = try await stage.judge(Signed.notification(carrying: own))
+            guard case .verified(let receipt) = judgement.verdict else { return #expect(Bool(false)) }
+            #expect(receipt.transactions.map(\.transaction.id.text) == ["42", "43"])
+            #expect(receipt.transactions.map(\.isInReceipt) == [true, false])
+            #expect(receipt.transactions.map(\.source) == [.serverAPI, .serverAPI])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aNotificationAboutNoPurchaseIsGenuineAndHoldsNothing(hasKey: Bool) async throws {
+        try await VerificationStage.with(hasKey: hasKey) { stage in
+            let judgement = try await stage.judge(Signed.notification("TEST"))
+            #expect(judgement.signature == .valid)
+            #expect(problem(judgement)?.problem == .noTransactions)
+            #expect(problem(judgement)?.text.contains("about no purchase") == true)
+            #expect(stage.server.received.count == 0)
+        }
+    }
+
+    /// It is listed as another's, as a signed transaction would be.
+    @Test func tellsAnotherAppsNotificationByItsTransaction() async throws {
+        let transaction = Signed.transaction("42", bundleID: "com.example.other")
+        try await VerificationStage.with { stage in
+            let judgement = try await stage.judge(
+                Signed.notification(
+                    bundleID: "com.example.other", data: #","signedTransactionInfo":"\#(transaction)""#))
+            guard case .verified(let receipt) = judgement.verdict else { return #expect(Bool(false)) }
+            #expect(receipt.bundleID?.text == "com.example.other")
+            #expect(receipt.transactions.map(\.transaction.id.text) == ["42"])
+            #expect(stage.server.received.count == 0)
+        }
+    }
+
+    // MARK: What names no purchase
+
+    @Test(arguments: 0..<5) func leadsToAllOfTheCustomersPurchases(lead: Int) async throws {
+        let (payload, asked) = Self.leads[lead]
+        let environment = asked.hasPrefix("/sandbox") ? "Sandbox" : "Production"
+        let page = Signed.page(["1", "2"].map { Signed.transaction($0, environment: environment) })
+        try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
+            let judgement = try await stage.judge(payload)
+            #expect(judgement.signature == .valid)
+            guard case .verified(let receipt) = judgement.verdict else { return #expect(Bool(false)) }
+            #expect(receipt.environment == (environment == "Sandbox" ? .sandbox : .production))
+            #expect(receipt.transactions.map(\.transaction.id.text) == ["1", "2"])
+            #expect(receipt.transactions.allSatisfy { $0.source == .serverAPI && !$0.isInReceipt })
+            #expect(stage.server.log.map(\.path) == [asked])
+        }
+    }
+
+    @Test(arguments: 0..<5, [VerificationMethod.auto, .verifyReceipt, .local])
+    func holdsNothingWithoutAKeyAndSaysWhatIsMissing(lead: Int, method: VerificationMethod) async throws {
+        try await VerificationStage.with(method, hasKey: false) { stage in
+            let judgement = try await stage.judge(Self.leads[lead].payload)
+            #expect(judgement.signature == .valid)
+            let (problem, text) = try #require(self.problem(judgement))
+            #expect(problem == .noTransactions)
+            #expect(text.contains("names no purchase; with a key for the App Store Server API"))
+            // As a genuine app receipt that holds nothing: some nights, and then it is listed.
+            let outcomes = (0..<20).map { Patience.outcome(of: judgement.verdict, attempts: $0) }
+            #expect(outcomes.first == .tryAgain(.noTransactions, text))
+            #expect(outcomes.last == .unusable(.noTransactions, text))
+            #expect(stage.server.received.count == 0)
+        }
+    }
+
+    @Test(arguments: [4_040_010, 4_040_005, 4_000_006])
+    func holdsNothingWhereAppleDoesNotKnowTheCustomer(code: Int) async throws {
+        try await VerificationStage.with(reply: { _ in (code / 10_000, #"{"errorCode":\#(code)}"#) }) { stage in
+            let judgement = try await stage.judge(Signed.appTransaction())
+            #expect(problem(judgement)?.problem == .noTransactions)
+            #expect(problem(judgement)?.text.contains("does not know the customer") == true)
+        }
+    }
+
+    @Test func holdsNothingWhereTheCustomerBoughtNothing() async throws {
+        let page = Signed.page([])
+        try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
+            let judgement = try await stage.judge(Signed.appTransaction())
+            #expect(ids(judgement) == [])
+            let outcome = Patience.outcome(of: judgement.verdict, attempts: 0)
+            #expect(outcome == .tryAgain(.noTransactions, "genuine, but it holds no purchase"))
+        }
+    }
+
+    @Test func asksAgainWhereAppleCannotAnswer() async throws {
+        try await VerificationStage.with(reply: { _ in (503, "") }) { stage in
+            let judgement = try await stage.judge(Signed.appTransaction())
+            #expect(problem(judgement)?.problem == .tryAgain)
+        }
+    }
+
+    /// The app's key opens nothing of another's.
+    @Test func asksNobodyAboutAnotherAppsCustomer() async throws {
+        try await VerificationStage.with { stage in
+            let judgement = try await stage.judge(Signed.appTransaction(bundleID: "com.example.other"))
+            #expect(judgement.signature == .valid)
+            #expect(ids(judgement) == [])
+            #expect(stage.server.received.count == 0)
+        }
+    }
+
+    @Test func leadsNowhereWithoutAnId() async throws {
+        try await VerificationStage.with { stage in
+            let judgement = try await stage.judge(Signed.appTransaction(nil))
+            #expect(problem(judgement)?.problem == .noTransactions)
+            #expect(problem(judgement)?.text.contains("neither a purchase nor a customer") == true)
+            #expect(stage.server.received.count == 0)
+        }
+    }
+
+    /// Whatever leads there: Apple is asked about a customer once a night.
+    @Test func asksAboutACustomerOnce() async throws {
+        let mine = #","inAppOwnershipType":"PURCHASED""#
+        let page = Signed.page([Signed.transaction("42", further: mine), Signed.transaction("43", further: mine)])
+        try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
+            let verifier = try #require(stage.services.verifiers(of: [stage.app], now: Date()).first)
+            for payload in [
+                Signed.appTransaction("704"), Signed.renewalInfo("42"), Signed.transaction("43"),
+                Signed.notification(carrying: Signed.transaction("42")), Signed.appTransaction("704"),
+            ] {
+                let judgement = try await verifier.judge(payload, of: ["anna"])
+                #expect(ids(judgement).map(Set.init) == ["42", "43"])
+            }
+            #expect(stage.server.received.count == 1)
+        }
+    }
+
+    /// An account's id and a transaction's are of different number spaces, and a family member's purchase may name
+    /// another account.
+    @Test func asksAnewAboutAnotherCustomer() async throws {
+        let shared = Signed.transaction("42", further: #","inAppOwnershipType":"FAMILY_SHARED""#)
+        let page = Signed.page([shared])
+        try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
+            let verifier = try #require(stage.services.verifiers(of: [stage.app], now: Date()).first)
+            for payload in [
+                Signed.transaction("42"), Signed.appTransaction("704"), Signed.appTransaction("42"),
+                Signed.renewalInfo("704"),
+            ] {
+                _ = try await verifier.judge(payload, of: ["anna"])
+            }
+            #expect(stage.server.received.count == 4)
+        }
+    }
+
+    // MARK: What Apple signed, and what nobody did
+
+    /// It may be what a later program reads.
+    @Test func neverTakesWhatAppleSignedForForgedOrMalformed() async throws {
+        let now = Signed.now
+        let signed = [
+            Signed.transaction("42", environment: "Moon"), Signed.renewalInfo("42", environment: ""),
+            Signed.appTransaction(environment: "Moon"), Signed.notification("NEW", environment: "Moon"),
+            Signed.jws(#"{"notificationType":"NEW","signedDate":\#(now),"newData":{"bundleId":"x"}}"#),
+            Signed.transaction("42", further: #","revocationDate":"soon""#), Signed.jws(#"{"signedDate":\#(now)}"#),
+            Signed.transaction("42", bundleID: "com.example.ö"),
+            Signed.notification(carrying: Signed.transaction("4 2")),
+        ]
+        for method in [VerificationMethod.auto, .local] {
+            try await VerificationStage.with(method) { stage in
+                for payload in signed {
+                    let judgement = try await stage.judge(payload)
+                    #expect(judgement.signature == .valid)
+                    #expect(problem(judgement)?.problem == .unreadableAnswer)
+                    #expect(problem(judgement)?.text.hasPrefix("Apple signed it, but ") == true)
+                }
+                #expect(stage.server.received.count == 0)
+            }
+        }
+    }
+
+    @Test func takesNothingThatAppleDidNotSign() async throws {
+        let keys = TestKeys.stranger
+        let forged = [
+            String(Signed.appTransaction().dropLast(10)) + "AAAAAAAAAA",
+            String(Signed.renewalInfo("42").dropLast(10)) + "AAAAAAAAAA",
+            String(Signed.notification("TEST").dropLast(10)) + "AAAAAAAAAA",
+            Signed.jws(#"{"receiptType":"Production","receiptCreationDate":\#(Signed.now)}"#, by: keys),
+            Signed.notification(
+                carrying: Signed.jws(
+                    #"{"transactionId":"1","environment":"Production","signedDate":\#(Signed.now)}"#, by: keys)),
+            // Without a date no chain can be judged.
+            Signed.jws(#"{"receiptType":"Production"}"#),
+            // Anyone signs so.
+            Signed.appTransaction(environment: "Xcode"), Signed.renewalInfo("42", environment: "LocalTesting"),
+        ]
+        try await VerificationStage.with { stage in
+            for payload in forged {
+                let judgement = try await stage.judge(payload)
+                #expect(judgement.signature != .valid)
+                #expect(problem(judgement)?.problem == .notGenuine)
+            }
+            #expect(stage.server.received.count == 0)
+        }
+    }
+
+    @Test func asksAppleNothingAboutWhatXcodeMade() async throws {
+        try await VerificationStage.with(allowsXcode: true) { stage in
+            for payload in [
+                Signed.appTransaction(environment: "Xcode"), Signed.renewalInfo("42", environment: "LocalTesting"),
+            ] {
+                let judgement = try await stage.judge(payload)
+                #expect(problem(judgement)?.problem == .noTransactions)
+            }
+            #expect(stage.server.received.count == 0)
+        }
+    }
+}
