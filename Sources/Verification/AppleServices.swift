@@ -17,6 +17,8 @@ package struct AppleServices: Sendable {
     /// For each app that has a key, by bundle id, by whatever its receipts are verified.
     package let serverAPI: [BundleID: ServerAPIClient]
     /// Those whose receipts it is asked about.
+    /// By which Apple's notifications are heard: where they can't be, receipts still can be verified.
+    private let hearing: [BundleID: ServerAPIClient]
     private let asking: Set<BundleID>
     private let roots: TrustRoots
     private let signed: JWSVerifier
@@ -27,14 +29,18 @@ package struct AppleServices: Sendable {
         let signed = JWSVerifier(roots: roots)
         let connection = try AppStoreConnection(apple)
         var serverAPI: [BundleID: ServerAPIClient] = [:]
+        var hearing: [BundleID: ServerAPIClient] = [:]
         for app in apps {
             guard let access = app.serverAPI else { continue }
+            let credentials = try access.credentials(for: app.app.bundleID)
             serverAPI[app.app.bundleID] = connection.serverAPI(
-                ServerAPISettings(apple), credentials: try access.credentials(for: app.app.bundleID),
-                verifier: signed)
+                ServerAPISettings(apple), credentials: credentials, verifier: signed)
+            hearing[app.app.bundleID] = connection.serverAPI(
+                ServerAPISettings(apple), credentials: credentials, verifier: signed)
         }
         verifyReceipt = connection.verifyReceipt(VerifyReceiptSettings(apple))
         self.serverAPI = serverAPI
+        self.hearing = hearing
         asking = Set(apps.filter(\.asksServerAPI).map(\.app.bundleID))
         self.roots = roots
         self.signed = signed
@@ -54,7 +60,7 @@ package struct AppleServices: Sendable {
 
     /// What Apple told the app's server of itself; `nil` where the app has no key.
     package func noticeHistory(of app: AppSettings) -> NoticeHistory? {
-        serverAPI[app.app.bundleID].map { NoticeHistory(client: $0) }
+        hearing[app.app.bundleID].map { NoticeHistory(client: $0) }
     }
 
     /// Whether any of these apps has a key by which it can be heard.

@@ -34,6 +34,8 @@ struct Theatre: Sendable {
 
     /// The root certificates of what the store signs.
     static func roots(in scratch: String) -> String { "\(scratch)/roots.pem" }
+    /// Of the App Store Server API.
+    static func key(in scratch: String) -> String { "\(scratch)/server-api.p8" }
 
     /// A fresh copy of the world's database, with a folder of its own; both are gone afterwards.
     func withStage<Value>(_ body: (Stage) async throws -> Value) async throws -> Value {

@@ -43,7 +43,7 @@ import Testing
     /// A setting to mend, which is told as one, and not that nobody bought anything.
     @Test func anAppThatAppleDoesNotKnowIsASettingToMend() async throws {
         try await TestServer.with({ request, connection in
-            guard request.path.contains("/history/") else { return connection.respond(404) }
+            guard request.path.contains("/inApps/v2/history/") else { return connection.respond(404) }
             return connection.respond(404, body: Data(#"{"errorCode":4040003,"errorMessage":"App not found."}"#.utf8))
         }) { server in
             try await withPlay(hasKey: true) { play in
