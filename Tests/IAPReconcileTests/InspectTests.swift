@@ -85,10 +85,22 @@ import Testing
         ] {
             #expect(lines.first?.contains(part) == true, "\(part)")
         }
+        for part in [
+            #""content":"renewal_info""#, #""renewal_info":{"auto_renew_product_id":"#,
+            #""original_transaction_id":"2000000335310644""#,
+        ] {
+            #expect(lines.dropFirst().first?.contains(part) == true, "\(part)")
+        }
+        for part in [
+            #""content":"notification""#, #""notification":{"notification_uuid":"5e09dcfc-"#, #""type":"TEST""#,
+        ] {
+            #expect(lines.last?.contains(part) == true, "\(part)")
+        }
         let forged = try await ChildProcess.run(
             program, ["inspect", "forged/transaction.jws", "forged/app-transaction.jws"], directory: folder.path)
         #expect(forged.status == 65)
         #expect(forged.output.matches(of: /"signature":"untrusted"/).count == 2)
+        #expect(forged.output.contains(#""app_transaction":{"original_application_version":"1.0"}"#))
         let trusted = try await ChildProcess.run(
             program,
             ["inspect", "forged/transaction.jws", "forged/app-transaction.jws", "--trust-root"]
