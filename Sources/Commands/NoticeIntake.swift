@@ -47,7 +47,9 @@ public struct NoticeIntake: Sendable {
     private func verified(
         _ payload: String?, _ services: AppleServices
     ) -> Result<(BundleID, String), NoticeFlaw> {
-        guard let payload else { return .failure(NoticeFlaw(text: "it is no notification: neither a JWS nor a signedPayload")) }
+        guard let payload else {
+            return .failure(NoticeFlaw(text: "it is no notification: neither a JWS nor a signedPayload"))
+        }
         var flaw = NoticeFlaw(text: "no app is configured")
         for app in settings.apps {
             switch services.notice(handedOn: payload, for: app) {

@@ -212,7 +212,8 @@ struct Run {
             return .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")
         }
         if let hearing = hearings.first(where: { $0.problem != nil }), let problem = hearing.problem {
-            return .endedEarly("Apple's notifications of \(hearing.bundleID) could not be read to their end: \(problem)")
+            return .endedEarly(
+                "Apple's notifications of \(hearing.bundleID) could not be read to their end: \(problem)")
         }
         return .complete
     }

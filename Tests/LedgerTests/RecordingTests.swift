@@ -183,7 +183,8 @@ import Testing
             var early = try LedgerBench.sighting("1", receipt: receipt, at: began)
             early = SightedTransaction(
                 subject: ScreeningSubject(
-                    transaction: early.screened.transaction, environment: .production, foundBundleID: app.bundleID, app: app,
+                    transaction: early.screened.transaction, environment: .production, foundBundleID: app.bundleID,
+                    app: app,
                     productType: nil, isOriginalKnown: false),
                 receipt: InboxReceipt(
                     id: receipt, bundleID: LedgerBench.bundleID, userID: "ann", orderID: nil, purposes: [],
@@ -210,7 +211,8 @@ import Testing
             }
             _ = try await ledger.record([restored], receipts: [receipt], run: run, at: began, session)
             let original = KnownOriginals.Original(
-                id: restored.screened.transaction.originalID, bundleID: restored.screened.key.bundleID, environment: .production)
+                id: restored.screened.transaction.originalID, bundleID: restored.screened.key.bundleID,
+                environment: .production)
             let known = try await session.known([original])
             #expect(known.isKnown(original, besides: try #require(TransactionID("3")), presented: []))
             #expect(!known.isKnown(original, besides: restored.screened.key.id, presented: []))

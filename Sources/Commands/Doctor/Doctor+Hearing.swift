@@ -35,7 +35,8 @@ extension Doctor {
             findings.append(Finding(name(of: hearing), .warning, text, remedy: url))
         }
         if hearing.unsent > 0 {
-            let text = "Apple could not send \(hearing.unsent) in three days (\(hearing.whyUnsent ?? "no reason given"))"
+            let text =
+                "Apple could not send \(hearing.unsent) in three days (\(hearing.whyUnsent ?? "no reason given"))"
             findings.append(Finding(name(of: hearing), .warning, text, remedy: url))
         }
         if hearing.refused > 0 {
@@ -43,7 +44,9 @@ extension Doctor {
             findings.append(
                 Finding(
                     name(of: hearing), .warning, text,
-                    remedy: "Look at who calls iap.submit_notification, and for which app; they lie in iap.handed_notices."))
+                    remedy:
+                        "Look at who calls iap.submit_notification, and for which app; they lie in iap.handed_notices.")
+            )
         }
         return findings
     }

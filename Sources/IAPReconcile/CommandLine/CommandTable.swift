@@ -5,7 +5,8 @@ import Reconciliation
 /// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.
 enum CommandTable {
     static let commands: [CommandForm] = [
-        run, report, check, resolve, verify, purge, erase, migrate, importFile, notices, sales, products, doctor, inspect,
+        run, report, check, resolve, verify, purge, erase, migrate, importFile, notices, sales, products, doctor,
+        inspect,
         completion,
     ]
 
