@@ -11,7 +11,7 @@ import Testing
     private static let day: TimeInterval = 86_400
 
     @Test func losesAndDoublesNothingWithEveryFaultAtFivePercent() async throws {
-        let shares = Dictionary(uniqueKeysWithValues: Fault.allCases.map { ($0, 0.05) })
+        let shares = Dictionary(uniqueKeysWithValues: Fault.common.map { ($0, 0.05) })
         // A tenth of the receipts meets a fault at every attempt of the first night.
         let faults = try Faults(shares, stickyShare: 0.1, timeoutSeconds: 2)
         let undisturbed = try await undisturbedLedger(customers: 140)

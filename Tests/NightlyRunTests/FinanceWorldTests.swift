@@ -43,7 +43,7 @@ import Testing
                 SELECT iap.resolve(transaction_id, 'delivered', 'sue', 'by hand') FROM iap.white;
                 SET search_path = iap;
                 SELECT iap.move(
-                    array_agg(ROW(t, iap.refunded(t, now(), NULL, 1))::iap.change ORDER BY t.transaction_id), NULL, 'sue',
+                    array_agg(ROW(t, iap.refunded(t, jsonb_populate_record(NULL::iap.verified, jsonb_build_object('refunded_at', now())), 1))::iap.change ORDER BY t.transaction_id), NULL, 'sue',
                     1, now())
                 FROM iap.transactions AS t
                 WHERE place = 'black' AND refunded_at IS NULL AND hashtext(transaction_id) % 2 = 0;

@@ -708,6 +708,13 @@ BEGIN
         OFFSET 0
     ) AS t ON true;
     IF known <> '{}' THEN
+        -- It is as good as what is known by now, and older: it only tells what is new. What the app's server alone said it
+        -- corrects.
+        UPDATE heard
+        SET source = CASE t.source WHEN 'app_server' THEN 'local' WHEN 'local' THEN 'server_api' ELSE t.source END
+        FROM transactions AS t
+        WHERE heard.number = ANY (known) AND t.transaction_id = heard.transaction_id
+            AND t.bundle_id = heard.bundle_id AND t.environment = heard.environment;
         SELECT remaining INTO held FROM iap.hear_patiently(known, run, at);
     END IF;
     SELECT array_agg(DISTINCT transaction_id), min(signed_at) INTO locked, held_since

@@ -28,7 +28,7 @@ public enum Fault: String, Hashable, Sendable, CaseIterable {
     case expiredToken = "4000017"
 
     /// Those that any request can meet.
-    static let common = allCases.filter { ![.forged, .foreign, .expiredToken].contains($0) }
+    public static let common = allCases.filter { ![.forged, .foreign, .expiredToken].contains($0) }
 }
 
 /// Which share of the requests meets which fault. The same seed, receipt and attempt always meet the same.

@@ -42,9 +42,10 @@ struct Snapshot: Sendable {
             FROM \(unsafe: "iap." + table) AS content
             ORDER BY 1
             """
-        return try await connection.query(query).map { row in
+        return try await connection.query(query).compactMap { row in
             let content = Data(try row.decode("content", as: String.self).utf8)
-            return try text(try JSONSerialization.jsonObject(with: content) as? [String: Any] ?? [:])
+            let row = try JSONSerialization.jsonObject(with: content) as? [String: Any] ?? [:]
+            return isOfNobody(row) ? nil : try text(row)
         }.sorted()
     }
 
@@ -111,20 +112,23 @@ struct Snapshot: Sendable {
     }
 
     private static func text(_ row: [String: Any]) throws -> String {
-        let named = nameless(row)
+        let named = uploaded(row)
         return String(decoding: try JSONSerialization.data(withJSONObject: named, options: .sortedKeys), as: UTF8.self)
     }
 
-    /// Without the numbers of receipts that nobody uploaded: the night draws them where only Apple told of a purchase, and
-    /// draws others after a disturbance.
-    private static func nameless(_ value: Any) -> Any {
+    /// Without the receipts of no user: the night hands one in where Apple told of a purchase before its upload was
+    /// verified, and where it was disturbed in between, it does not.
+    private static func uploaded(_ value: Any) -> Any {
         switch value {
-        case let list as [Any]: return list.map(nameless)
-        case var row as [String: Any]:
-            if row["user_id"] == nil || row["user_id"] is NSNull { row["receipt_id"] = nil }
-            return row.mapValues(nameless)
-        default: return value
+        case let list as [Any]: list.filter { !isOfNobody($0) }.map(uploaded)
+        case let row as [String: Any]: row.mapValues(uploaded)
+        default: value
         }
+    }
+
+    private static func isOfNobody(_ value: Any) -> Bool {
+        guard let row = value as? [String: Any], row["receipt_id"] != nil else { return false }
+        return row["user_id"] == nil || row["user_id"] is NSNull
     }
 
     func expectSame(as other: Snapshot) throws {
