@@ -711,7 +711,12 @@ BEGIN
         -- It is as good as what is known by now, and older: it only tells what is new. What the app's server alone said it
         -- corrects.
         UPDATE heard
-        SET source = CASE t.source WHEN 'app_server' THEN 'local' WHEN 'local' THEN 'server_api' ELSE t.source END
+        SET source = CASE
+            WHEN t.source = 'app_server' THEN 'local'
+            -- A signature alone takes no refund back; Apple's word does.
+            WHEN t.source = 'local' AND t.refunded_at IS NOT NULL AND heard.refunded_at IS NULL THEN 'server_api'
+            ELSE t.source
+        END
         FROM transactions AS t
         WHERE heard.number = ANY (known) AND t.transaction_id = heard.transaction_id
             AND t.bundle_id = heard.bundle_id AND t.environment = heard.environment;
