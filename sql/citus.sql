@@ -26,6 +26,8 @@ SELECT create_distributed_table('iap.moves', 'transaction_id', colocate_with => 
 SELECT create_distributed_table('iap.sightings', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.claims', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.notices', 'transaction_id', colocate_with => 'iap.transactions');
+SELECT create_distributed_table('iap.delivery_checks', 'transaction_id', colocate_with => 'iap.transactions');
+SELECT create_distributed_table('iap.unusual_prices', 'transaction_id', colocate_with => 'iap.transactions');
 SELECT create_distributed_table('iap.delivered_originals', 'original_transaction_id', shard_count => 64);
 SELECT create_distributed_table('iap.delivered_orders', 'order_id', shard_count => 64);
 SELECT create_distributed_table('iap.entitlements', 'original_transaction_id', shard_count => 64);
@@ -39,4 +41,4 @@ WHERE (pronamespace = 'audit'::regnamespace AND proname ~ 'seal$')
 -- These stay on the coordinator:
 --     iap.migrations, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space, iap.sales_reports, iap.sales,
 --     iap.connections, iap.sources, iap.source_files, iap.refused_rows, iap.rehearsal, iap.hearings,
---     iap.handed_notices, audit.frontier, audit.links, audit.erasures
+--     iap.handed_notices, iap.customers, iap.paid_prices, audit.frontier, audit.links, audit.erasures

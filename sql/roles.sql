@@ -55,18 +55,22 @@ GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
     iap.journal_lines, iap.delivered_originals, iap.lock_space, iap.entitlements, iap.connections,
-    iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens
+    iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens,
+    iap.customers, iap.delivery_checks, iap.unproved, iap.paid_prices, iap.unusual_prices, iap.priced
     TO iap_job;
 GRANT UPDATE (
     state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at, seal)
     ON iap.receipts TO iap_job;
 GRANT INSERT, UPDATE ON
-    iap.transactions, iap.sightings, iap.cases, iap.runs, iap.notices, iap.hearings
+    iap.transactions, iap.sightings, iap.cases, iap.runs, iap.notices, iap.hearings, iap.customers,
+    iap.delivery_checks, iap.paid_prices
     TO iap_job;
 -- What only Apple told goes into the inbox; what an app's server handed on leaves the one of notices.
 GRANT INSERT ON iap.receipts, iap.uploads TO iap_job;
 GRANT UPDATE (problem), DELETE ON iap.handed_notices TO iap_job;
-GRANT INSERT ON iap.moves, iap.events, iap.delivered_originals, iap.connections TO iap_job;
+-- A customer whom Apple came to name is known by that name; a delivery that Apple came to know is proved.
+GRANT DELETE ON iap.customers, iap.delivery_checks TO iap_job;
+GRANT INSERT ON iap.moves, iap.events, iap.delivered_originals, iap.connections, iap.unusual_prices TO iap_job;
 GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
@@ -75,7 +79,9 @@ GRANT EXECUTE ON FUNCTION
     iap.note, iap.is_beyond, iap.delivered, iap.type_of, iap.why_not_delivered, iap.is_covered,
     iap.is_late_case, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable, iap.share_of,
-    iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification
+    iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
+    iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,
+    iap.note_customers, iap.asked_after_expiry, iap.note_prices
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;

@@ -18,6 +18,8 @@ public struct JobSettings: Sendable {
     public var connections: Int
     /// The most receipts in a batch.
     public var batchSize: Int
+    /// The most questions of a night, for each app, about what was sold before.
+    public var questionsANight: Int = 10_000
     /// The share (0…1) of the receipts tried that may have to be tried again before the run ends with code 75.
     public var tryAgainShare: Double
     /// In which support staff read times, beside UTC.

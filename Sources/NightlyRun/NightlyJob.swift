@@ -133,15 +133,24 @@ public struct NightlyJob: Sendable {
             try await session.shadowTables()
             return present
         }
-        guard try await session.tryLock(.night(isShared: settings.workers == .shared)) else {
-            throw JobError.anotherRun(
-                "Another run holds the night's lock. Wait for it, or set “workers = shared” in [run] for both.")
-        }
+        try await takeNight(session)
         if let warning = present.warning { log(LogEntry(.warning, warning)) }
         for runID in try await session.abandonDeadRuns(at: present.clock) {
             log(LogEntry(.warning, "run \(runID) was killed before it ended; its receipts are due again"))
         }
         return present
+    }
+
+    /// A run that has just ended holds the lock until its server process is gone, a moment later.
+    private func takeNight(_ session: LedgerSession) async throws {
+        var backoff = DatabaseBackoff(within: 2, pause: 0.05...0.2)
+        while true {
+            if try await session.tryLock(.night(isShared: settings.workers == .shared)) { return }
+            guard await backoff.mayTryAgain() else {
+                throw JobError.anotherRun(
+                    "Another run holds the night's lock. Wait for it, or set “workers = shared” in [run] for both.")
+            }
+        }
     }
 }
 

@@ -13,6 +13,8 @@ struct Run {
     let due: [Int: Int]
     /// What was new of what Apple tells; `nil` where there is nobody to hear.
     let heard: NoticeTotals?
+    /// What asking again about what was sold before came to.
+    let asked: AskingTotals
     /// How the workers reach the database.
     let ledger: LedgerSettings
 
@@ -35,6 +37,9 @@ struct Run {
         let heard = try await stopwatch.time(.hear, items: \.fresh) { () async throws(LedgerError) in
             try await hearing.hear()
         }
+        let asked = try await stopwatch.time(.ask, items: \.asked) { () async throws(LedgerError) in
+            try await Asking(hearing: hearing).ask()
+        }
         let due = try await session.dueReceipts(at: now)
         let count = min(due.values.reduce(0, +), options.limit ?? .max)
         try await session.noteDue(count, of: runID)
@@ -46,6 +51,7 @@ struct Run {
         return Run(
             job: job, night: night, session: session, startedAt: startedAt, present: present, due: due,
             heard: services.canHear(job.settings.apps) || heard.fresh > 0 ? heard : nil,
+            asked: asked,
             ledger: job.ledger(options))
     }
 
@@ -90,7 +96,7 @@ struct Run {
         let hearings = try await step {
             try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
         }
-        leftOut.transactions.formUnion(heard?.locked ?? [])
+        leftOut.transactions.formUnion((heard?.locked ?? []) + asked.locked)
         if night.verifier.isAppleDown {
             try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
         }
@@ -105,6 +111,11 @@ struct Run {
             let totals = try await step { try await session.closeBooks(of: night.runID) }
             try await step {
                 try await session.checkNight()
+            }
+            for app in job.settings.apps {
+                try await step {
+                    try await session.noteEntered(of: app.app, askedEvery: app.reasking?.interval, at: night.now)
+                }
             }
             return totals
         }
@@ -122,6 +133,7 @@ struct Run {
         head.toMend = try await step { try await session.settingsToMend(job.settings.apps.map(\.app.bundleID)) }
         head.sources = sources
         head.heard = heard
+        head.asked = asked
         head.hearings = hearings
         head.patterns = Pattern.all(in: try await step { try await session.patternFacts(now: night.now) })
         head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }

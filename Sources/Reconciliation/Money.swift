@@ -23,3 +23,29 @@ public struct Money: Hashable, Sendable, Codable {
         self.currency = currency
     }
 }
+
+extension Money: CustomStringConvertible {
+    /// With the decimals that its currency has (ISO 4217), exactly: money is never rounded away, and where it is finer than
+    /// the currency's unit, all of it is shown.
+    public var amount: String {
+        let decimals = currency.decimals
+        let fraction = String(milliunits.magnitude % 1000 + 1000).dropFirst()
+        let rest = fraction.suffix(3 - decimals)
+        let shown = rest.allSatisfy { $0 == "0" } ? String(fraction.dropLast(3 - decimals)) : String(fraction)
+        return (milliunits < 0 ? "-" : "") + String(milliunits.magnitude / 1000) + (shown.isEmpty ? "" : ".\(shown)")
+    }
+
+    public var description: String { "\(amount) \(currency)" }
+}
+
+extension CurrencyCode {
+    fileprivate var decimals: Int {
+        switch text {
+        case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV",
+            "XAF", "XOF", "XPF":
+            0
+        case "BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND": 3
+        default: 2
+        }
+    }
+}

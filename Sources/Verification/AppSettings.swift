@@ -12,6 +12,8 @@ public struct AppSettings: Sendable {
     public var allowsXcode: Bool
     /// The app's own SKU in App Store Connect, by which Apple's sales reports name it.
     public var sku: String?
+    /// How customers are asked about again; `nil` where they are not.
+    public var reasking: Reasking?
     /// How many pages of a customer's history are read, of twenty purchases each: nobody bought more, and a history that
     /// never ends must not keep a night going.
     public var mostHistoryPages = 500

@@ -16,9 +16,10 @@ package struct AppleServices: Sendable {
     package let verifyReceipt: VerifyReceiptClient
     /// For each app that has a key, by bundle id, by whatever its receipts are verified.
     package let serverAPI: [BundleID: ServerAPIClient]
-    /// Those whose receipts it is asked about.
-    /// By which Apple's notifications are heard: where they can't be, receipts still can be verified.
+    /// By which Apple's notifications are heard and customers are asked about again: where they can't be, receipts still
+    /// can be verified.
     private let hearing: [BundleID: ServerAPIClient]
+    /// Those whose receipts it is asked about.
     private let asking: Set<BundleID>
     private let roots: TrustRoots
     private let signed: JWSVerifier
@@ -61,6 +62,11 @@ package struct AppleServices: Sendable {
     /// What Apple told the app's server of itself; `nil` where the app has no key.
     package func noticeHistory(of app: AppSettings) -> NoticeHistory? {
         hearing[app.app.bundleID].map { NoticeHistory(client: $0) }
+    }
+
+    /// What Apple can be asked about what the app sold before; `nil` where the app has no key.
+    package func questions(of app: AppSettings) -> AppleQuestions? {
+        hearing[app.app.bundleID].map { AppleQuestions(client: $0, mostPages: app.mostHistoryPages) }
     }
 
     /// Whether any of these apps has a key by which it can be heard.

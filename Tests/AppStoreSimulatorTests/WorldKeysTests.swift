@@ -140,13 +140,29 @@ import Testing
         }
     }
 
+    private func forged(_ world: World) -> Set<String> {
+        Set(world.events.forged.map(\.claim.transaction.id))
+    }
+
+    @Test func aForgedDeliveryThatIsNotNamedIsAFault() throws {
+        let world = try world()
+        let named = forged(world)
+        let one = try #require(world.events.forged.first { $0.claim.at + 2 * 86_400 < world.settings.end })
+        let missed = ForgeryTally(world, unproved: named.subtracting([one.claim.transaction.id]))
+        #expect(missed.faults.count == 1 && missed.named == missed.all - 1)
+        let wrong = ForgeryTally(world, unproved: named.union(["1"]))
+        #expect(wrong.faults == ["called unproved, and genuine: 1"])
+        #expect(Set(world.events.forged.map(\.kind)) == Set(ForgedDelivery.Kind.allCases))
+    }
+
     @Test func judgesAJobThatHears() throws {
         let world = try world()
         let tally = WorldTally(
             world: world, observations: observations(world) { $0.lostNights.union($0.heardNights) },
-            deliveries: deliveries(world), refunds: refunds(world))
+            deliveries: deliveries(world), refunds: refunds(world), unproved: forged(world))
         #expect(tally.faults == [])
         #expect(tally.isGood)
+        #expect(tally.forgeries.all > 5 && tally.forgeries.named == tally.forgeries.all)
         #expect(tally.total.onlyTold > 5 && tally.total.heard == tally.total.onlyTold)
         #expect(tally.refunds.all > 10 && tally.refunds.noticed == tally.refunds.all)
         #expect(tally.total.untold > 0)

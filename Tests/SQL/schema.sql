@@ -684,6 +684,12 @@ $_$;
 
 COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) IS 'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times the quantity, unless nobody can have paid that much.';
 
+CREATE FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (expires_at > at) THEN (expires_at + '01:00:00'::interval) ELSE NULL::timestamp with time zone END;
+
+COMMENT ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) IS 'When a subscriber is to be asked about, whose period expires then; NULL where it has expired.';
+
 CREATE FUNCTION iap.bounded(device jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1907,6 +1913,26 @@ $$;
 
 COMMENT ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) IS 'Why a transaction that Apple told of moved.';
 
+CREATE FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) RETURNS record
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+BEGIN
+    SELECT
+        coalesce(array_agg(v.number) FILTER (WHERE t.found), '{}'),
+        coalesce(array_agg(v.number) FILTER (WHERE t.found IS NULL), '{}')
+    INTO known, unknown
+    FROM heard AS v
+    LEFT JOIN LATERAL (
+        SELECT true AS found FROM transactions AS t
+        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
+        OFFSET 0
+    ) AS t ON true;
+END
+$$;
+
+COMMENT ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) IS 'Of the batch that is staged in the session''s table heard, the numbers of those that the ledger knows and of the others.';
+
 CREATE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
     LANGUAGE plpgsql
     AS $$
@@ -2035,6 +2061,154 @@ $$;
 
 COMMENT ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) IS 'Writes an event of a run, an import or the like into the audit trail.';
 
+CREATE FUNCTION iap.note_answers(bundle_id text, environment text, customer_ids text[], accounts text[], revisions text[], expiries timestamp with time zone[], every interval, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    WITH answered AS MATERIALIZED (
+        DELETE FROM customers AS known
+        USING unnest(customer_ids, accounts, revisions, expiries) AS told (customer_id, account, revision, expires_at)
+        WHERE known.customer_id = told.customer_id AND known.bundle_id = note_answers.bundle_id
+            AND known.environment = note_answers.environment
+        RETURNING
+            coalesce(told.account, known.customer_id) AS customer_id, known.transaction_id, known.last_seen_at,
+            greatest(known.expires_at, told.expires_at) AS expires_at, coalesce(told.revision, known.revision) AS revision
+    )
+    INSERT INTO customers AS known (
+        customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, revision, asked_at, next_at)
+    SELECT DISTINCT ON (customer_id)
+        customer_id, note_answers.bundle_id, note_answers.environment, transaction_id, last_seen_at, expires_at,
+        revision, at, least(at + every, iap.asked_after_expiry(expires_at, at))
+    FROM answered
+    ORDER BY customer_id, last_seen_at DESC
+    ON CONFLICT (customer_id, bundle_id, environment) DO UPDATE
+    SET last_seen_at = greatest(known.last_seen_at, EXCLUDED.last_seen_at),
+        expires_at = greatest(known.expires_at, EXCLUDED.expires_at), revision = EXCLUDED.revision,
+        asked_at = EXCLUDED.asked_at, next_at = EXCLUDED.next_at;
+END
+$$;
+
+COMMENT ON FUNCTION iap.note_answers(bundle_id text, environment text, customer_ids text[], accounts text[], revisions text[], expiries timestamp with time zone[], every interval, at timestamp with time zone) IS 'Notes that Apple answered for these customers: up to where their histories are known, and when they are due again. Whose appTransactionId it told is known by that from now on.';
+
+CREATE FUNCTION iap.note_checks(bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    answer  record;
+    finding text;
+BEGIN
+    -- A statement a row, by its key: they are few, and this form also runs where the tables are distributed.
+    FOR answer IN
+        SELECT * FROM unnest(transaction_ids, findings, tokens) AS told (transaction_id, finding, token)
+    LOOP
+        finding := coalesce(answer.finding, (
+            SELECT 'another_user'
+            FROM transactions AS t
+            WHERE t.transaction_id = answer.transaction_id AND t.bundle_id = note_checks.bundle_id
+                AND t.environment = note_checks.environment AND t.place = 'black'
+                AND EXISTS (
+                    SELECT FROM iap.owners_by_token(note_checks.bundle_id, answer.token) AS owner
+                    WHERE owner <> t.user_id)
+                AND t.user_id <> ALL (ARRAY(SELECT iap.owners_by_token(note_checks.bundle_id, answer.token)))));
+        IF finding IS NULL THEN
+            DELETE FROM delivery_checks AS known
+            WHERE known.transaction_id = answer.transaction_id AND known.bundle_id = note_checks.bundle_id
+                AND known.environment = note_checks.environment;
+        ELSE
+            INSERT INTO delivery_checks AS known (
+                transaction_id, bundle_id, environment, finding, checked_at, times, next_at)
+            VALUES (
+                answer.transaction_id, note_checks.bundle_id, note_checks.environment, finding, at, 1,
+                CASE WHEN finding = 'unknown_to_apple' THEN at + interval '20 hours' END)
+            ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+            SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at, times = known.times + 1,
+                -- Apple has been seen to know a purchase hours late, and not days.
+                next_at = CASE WHEN known.times < 4 THEN EXCLUDED.next_at END;
+        END IF;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.note_checks(bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamp with time zone) IS 'Notes what Apple answered for these deliveries; a finding that is NULL is that Apple knows the purchase, with its appAccountToken.';
+
+CREATE FUNCTION iap.note_customers(bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    WITH bought AS (
+        SELECT transaction_id, original_transaction_id, app_transaction_id, purchased_at AS seen_at, expires_at
+        FROM transactions
+        WHERE entry_id > after AND entry_id <= upto AND bundle_id = note_customers.bundle_id
+            AND environment = note_customers.environment AND place <> 'excluded'
+        UNION ALL
+        -- Who uploads what is known long since uses the app again.
+        SELECT t.transaction_id, t.original_transaction_id, t.app_transaction_id, seen.uploaded_at, t.expires_at
+        FROM sightings AS seen
+        JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+        WHERE seen.uploaded_at > note_customers.at - interval '2 days'
+            AND seen.bundle_id = note_customers.bundle_id AND seen.environment = note_customers.environment
+            AND t.entry_id <= after AND t.place <> 'excluded'
+    ), latest AS (
+        SELECT DISTINCT ON (customer_id) *
+        FROM (
+            SELECT
+                coalesce(app_transaction_id, original_transaction_id) AS customer_id, transaction_id,
+                max(least(seen_at, at)) OVER customer AS seen_at, max(expires_at) OVER customer AS expires_at
+            FROM bought
+            WINDOW customer AS (PARTITION BY coalesce(app_transaction_id, original_transaction_id))
+        ) AS each
+        ORDER BY customer_id, transaction_id DESC
+    )
+    INSERT INTO customers AS known (
+        customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
+    SELECT
+        customer_id, note_customers.bundle_id, note_customers.environment, transaction_id, seen_at, expires_at,
+        least(seen_at + every, iap.asked_after_expiry(expires_at, at))
+    FROM latest
+    ON CONFLICT (customer_id, bundle_id, environment) DO UPDATE
+    SET last_seen_at = greatest(known.last_seen_at, EXCLUDED.last_seen_at),
+        expires_at = greatest(known.expires_at, EXCLUDED.expires_at),
+        next_at = least(known.next_at, iap.asked_after_expiry(EXCLUDED.expires_at, at))
+    WHERE known.last_seen_at < EXCLUDED.last_seen_at OR known.expires_at IS DISTINCT FROM EXCLUDED.expires_at;
+END
+$$;
+
+COMMENT ON FUNCTION iap.note_customers(bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamp with time zone) IS 'Notes whose purchases entered the ledger with these numbers, or were uploaded again: they are asked about in so long, and subscribers an hour after their period expires.';
+
+CREATE FUNCTION iap.note_entered(bundle_id text, environment text, every interval, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    after bigint;
+    upto  bigint;
+BEGIN
+    INSERT INTO hearings (bundle_id, environment)
+    VALUES (note_entered.bundle_id, note_entered.environment)
+    ON CONFLICT (bundle_id, environment) DO NOTHING;
+    SELECT noted_upto INTO STRICT after
+    FROM hearings
+    WHERE bundle_id = note_entered.bundle_id AND environment = note_entered.environment
+    FOR UPDATE;
+    -- All of them were committed when the books were closed.
+    SELECT coalesce(lower(frontier.gaps) - 1, frontier.upto) INTO STRICT upto FROM audit.frontier;
+    IF upto > after THEN
+        PERFORM iap.note_prices(note_entered.bundle_id, after, upto, at);
+        IF every IS NOT NULL THEN
+            PERFORM iap.note_customers(note_entered.bundle_id, note_entered.environment, after, upto, every, at);
+        END IF;
+        UPDATE hearings
+        SET noted_upto = upto
+        WHERE bundle_id = note_entered.bundle_id AND environment = note_entered.environment;
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.note_entered(bundle_id text, environment text, every interval, at timestamp with time zone) IS 'Notes the prices, and where customers are asked about again the customers, of what entered the ledger and was closed in the books since the last time: each once.';
+
 CREATE FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -2050,6 +2224,55 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) IS 'Notes how far Apple''s history of notifications was read.';
+
+CREATE FUNCTION iap.note_prices(bundle_id text, after bigint, upto bigint, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO paid_prices AS known
+    SELECT note_prices.bundle_id, product_id, storefront, month, currency, milliunits, count(*)
+    FROM priced
+    WHERE entry_id > after AND entry_id <= upto AND bundle_id = note_prices.bundle_id
+    GROUP BY product_id, storefront, month, currency, milliunits
+    ON CONFLICT (bundle_id, product_id, storefront, month, currency, milliunits) DO UPDATE
+    SET purchases = known.purchases + EXCLUDED.purchases;
+
+    WITH recent AS (
+        SELECT product_id, storefront, currency, milliunits, sum(purchases) AS purchases
+        FROM paid_prices
+        WHERE bundle_id = note_prices.bundle_id AND month >= (at - interval '92 days')::date
+        GROUP BY product_id, storefront, currency, milliunits
+    ), usual_currency AS (
+        SELECT DISTINCT ON (product_id, storefront) product_id, storefront, currency, sum(purchases) AS all_purchases
+        FROM recent
+        GROUP BY product_id, storefront, currency
+        ORDER BY product_id, storefront, sum(purchases) DESC, currency
+    ), usual AS (
+        -- The median: the lowest price up to which half of the purchases lie.
+        SELECT DISTINCT ON (product_id, storefront) product_id, storefront, currency, milliunits
+        FROM (
+            SELECT
+                product_id, storefront, currency, milliunits, all_purchases,
+                sum(purchases) OVER (PARTITION BY product_id, storefront, currency ORDER BY milliunits) AS so_far
+            FROM recent
+            JOIN usual_currency USING (product_id, storefront, currency)
+        ) AS ranked
+        -- Of fewer nobody can say what is usual.
+        WHERE so_far * 2 >= all_purchases AND all_purchases >= 10
+        ORDER BY product_id, storefront, milliunits
+    )
+    INSERT INTO unusual_prices (transaction_id, bundle_id, environment, found_at, usual_milliunits, usual_currency)
+    SELECT transaction_id, bundle_id, environment, at, usual.milliunits, usual.currency
+    FROM priced
+    JOIN usual USING (product_id, storefront)
+    WHERE entry_id > after AND entry_id <= upto AND bundle_id = note_prices.bundle_id
+        AND (priced.currency <> usual.currency OR priced.milliunits * 2 < usual.milliunits)
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+END
+$$;
+
+COMMENT ON FUNCTION iap.note_prices(bundle_id text, after bigint, upto bigint, at timestamp with time zone) IS 'Counts what was paid for what entered the ledger with these numbers, and notes what was paid in another currency than is usual for product and storefront, or at less than half of the median of three months.';
 
 CREATE VIEW iap.white AS
  SELECT transactions.transaction_id,
@@ -2134,6 +2357,18 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.owed_again(t iap.transactions) IS 'A transaction that is owed after all: its setting was mended, its refund reversed, or its resolve taken back.';
+
+CREATE FUNCTION iap.owners_by_token(bundle_id text, app_account_token text) RETURNS SETOF text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT user_id FROM iap.orders AS o
+    WHERE o.app_account_token = owners_by_token.app_account_token AND o.bundle_id = owners_by_token.bundle_id
+    UNION
+    SELECT user_id FROM iap.account_tokens AS a
+    WHERE a.app_account_token = owners_by_token.app_account_token AND a.bundle_id = owners_by_token.bundle_id
+$$;
+
+COMMENT ON FUNCTION iap.owners_by_token(bundle_id text, app_account_token text) IS 'Whose an appAccountToken is, as the app''s server said.';
 
 CREATE FUNCTION iap.owners_of(t iap.transactions) RETURNS text[]
     LANGUAGE plpgsql STABLE
@@ -3016,6 +3251,32 @@ $$;
 
 COMMENT ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) IS 'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its size; of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
 
+CREATE FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) RETURNS record
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    held  integer[];
+    known integer[];
+BEGIN
+    SELECT sorted.known, sorted.unknown INTO known, unknown FROM iap.known_of_heard() AS sorted;
+    IF known <> '{}' THEN
+        SELECT remaining INTO held FROM iap.hear_patiently(known, run, at);
+        SELECT array_agg(transaction_id) INTO locked FROM heard WHERE number = ANY (held);
+    END IF;
+    INSERT INTO notices (
+        transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, heard_at, heard_by, first_run_id)
+    SELECT DISTINCT ON (transaction_id, bundle_id, environment, notice_uuid)
+        transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, at, heard_by, run
+    FROM told
+    WHERE number = ANY (unknown)
+    ORDER BY transaction_id, bundle_id, environment, notice_uuid
+    ON CONFLICT (transaction_id, bundle_id, environment, notice_uuid) DO NOTHING;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) IS 'Takes what Apple answered, as it is staged in the session''s tables heard and told: what it says of known transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, and which another session has locked.';
+
 CREATE FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
@@ -3024,16 +3285,7 @@ DECLARE
     held  integer[];
     known integer[];
 BEGIN
-    SELECT
-        coalesce(array_agg(v.number) FILTER (WHERE t.found), '{}'),
-        coalesce(array_agg(v.number) FILTER (WHERE t.found IS NULL), '{}')
-    INTO known, unknown
-    FROM heard AS v
-    LEFT JOIN LATERAL (
-        SELECT true AS found FROM transactions AS t
-        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
-        OFFSET 0
-    ) AS t ON true;
+    SELECT sorted.known, sorted.unknown INTO known, unknown FROM iap.known_of_heard() AS sorted;
     IF known <> '{}' THEN
         -- It is as good as what is known by now, and older: it only tells what is new. What the app's server alone said it
         -- corrects.
@@ -3783,6 +4035,156 @@ CREATE VIEW iap.counted AS
   WHERE (transactions.environment = 'Production'::text);
 
 COMMENT ON VIEW iap.counted IS 'The transactions that count for finance, and at what amount.';
+
+CREATE TABLE iap.delivery_checks (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    finding text NOT NULL,
+    checked_at timestamp with time zone NOT NULL,
+    times integer NOT NULL,
+    next_at timestamp with time zone,
+    CONSTRAINT delivery_checks_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
+    CONSTRAINT delivery_checks_finding_check CHECK ((finding = ANY (ARRAY['unknown_to_apple'::text, 'sandbox'::text, 'another_user'::text]))),
+    CONSTRAINT delivery_checks_times_check CHECK ((times > 0))
+);
+
+COMMENT ON TABLE iap.delivery_checks IS 'What Apple answered when it was asked about a delivery for which only the app''s server vouched, and does not prove it.';
+
+COMMENT ON COLUMN iap.delivery_checks.finding IS 'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the appAccountToken of another user than it was delivered to.';
+
+CREATE VIEW iap.unproved AS
+ SELECT found.finding,
+    found.found_at,
+    t.transaction_id,
+    t.bundle_id,
+    t.environment,
+    t.place,
+    t.original_transaction_id,
+    t.product_id,
+    t.product_type,
+    t.quantity,
+    t.purchased_at,
+    t.original_purchased_at,
+    t.expires_at,
+    t.is_trial,
+    t.web_order_line_item_id,
+    t.app_account_token,
+    t.price_milliunits,
+    t.currency,
+    t.storefront,
+    t.found_bundle_id,
+    t.refunded_at,
+    t.refund_reason,
+    t.refund_run_id,
+    t.refund_reversed_at,
+    t.source,
+    t.verified_at,
+    t.booked_milliunits,
+    t.booked_currency,
+    t.booked_as,
+    t.entry_id,
+    t.first_seen_at,
+    t.first_run_id,
+    t.admitted_user_id,
+    t.admitted_receipt_id,
+    t.nights_confirmed,
+    t.last_confirmed_at,
+    t.user_id,
+    t.order_id,
+    t.delivered_by,
+    t.delivered_at,
+    t.reason,
+    t.excluded_at,
+    t.excluded_run_id,
+    t.move_id,
+    t.seal,
+    t.revocation_type,
+    t.revocation_percentage,
+    t.app_transaction_id
+   FROM (( SELECT delivery_checks.finding,
+            delivery_checks.checked_at AS found_at,
+            delivery_checks.transaction_id,
+            delivery_checks.bundle_id,
+            delivery_checks.environment
+           FROM iap.delivery_checks
+        UNION ALL
+         SELECT 'other_product'::text,
+            moves.moved_at,
+            moves.transaction_id,
+            moves.bundle_id,
+            moves.environment
+           FROM iap.moves
+          WHERE ((moves.kind = 'corrected'::text) AND (moves.from_place = 'black'::text) AND (moves.to_place = 'black'::text) AND (moves.from_product_id <> moves.to_product_id))
+        UNION ALL
+         SELECT 'refunded_before'::text,
+            transactions.delivered_at,
+            transactions.transaction_id,
+            transactions.bundle_id,
+            transactions.environment
+           FROM iap.transactions
+          WHERE ((transactions.place = 'black'::text) AND (transactions.refunded_at < transactions.delivered_at))) found
+     JOIN iap.transactions t USING (transaction_id, bundle_id, environment))
+  WHERE ((t.place = 'black'::text) AND ((found.finding <> ALL (ARRAY['unknown_to_apple'::text, 'sandbox'::text])) OR (t.source = 'app_server'::iap.source)));
+
+COMMENT ON VIEW iap.unproved IS 'Deliveries that Apple''s word does not bear out, and why: unknown_to_apple, sandbox, another_user, other_product (than was delivered), refunded_before (the delivery).';
+
+CREATE VIEW finance.delivered_unproved AS
+ SELECT found.why,
+    found.found_at,
+    counted.transaction_id,
+    counted.bundle_id,
+    counted.product_id,
+    counted.product_name,
+    counted.user_id,
+    counted.order_id,
+    counted.units,
+    counted.currency,
+    counted.price_source,
+    counted.amount,
+    counted.purchased_at,
+    counted.delivered_at,
+    counted.refunded_at
+   FROM (( SELECT unproved.transaction_id,
+            unproved.bundle_id,
+            string_agg(DISTINCT unproved.finding, ', '::text ORDER BY unproved.finding) AS why,
+            min(unproved.found_at) AS found_at
+           FROM iap.unproved
+          WHERE (unproved.environment = 'Production'::text)
+          GROUP BY unproved.transaction_id, unproved.bundle_id) found
+     JOIN iap.counted USING (transaction_id, bundle_id));
+
+COMMENT ON VIEW finance.delivered_unproved IS 'Delivered, and never paid as delivered, as far as Apple says: one row a purchase.';
+
+COMMENT ON COLUMN finance.delivered_unproved.why IS 'unknown_to_apple: Apple knows no such purchase; sandbox: a tester''s; another_user: paid by somebody else; other_product: Apple sold another product; refunded_before: the money had gone back when it was delivered.';
+
+COMMENT ON COLUMN finance.delivered_unproved.found_at IS 'When that was found first.';
+
+COMMENT ON COLUMN finance.delivered_unproved.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.delivered_unproved.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.delivered_unproved.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.delivered_unproved.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.delivered_unproved.user_id IS 'The user who got the goods; NULL if support did not say.';
+
+COMMENT ON COLUMN finance.delivered_unproved.order_id IS 'The app''s own order, if one was named.';
+
+COMMENT ON COLUMN finance.delivered_unproved.units IS 'The quantity, or the sum of quantities.';
+
+COMMENT ON COLUMN finance.delivered_unproved.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.delivered_unproved.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+
+COMMENT ON COLUMN finance.delivered_unproved.amount IS 'What was delivered is worth, as the books have it.';
+
+COMMENT ON COLUMN finance.delivered_unproved.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.delivered_unproved.delivered_at IS 'When the goods were credited.';
+
+COMMENT ON COLUMN finance.delivered_unproved.refunded_at IS 'When Apple refunded it; NULL if it did not.';
 
 CREATE VIEW finance.deliveries AS
  SELECT ((counted.delivered_at AT TIME ZONE 'UTC'::text))::date AS delivery_day,
@@ -4689,6 +5091,34 @@ CREATE TABLE iap.connections (
 
 COMMENT ON TABLE iap.connections IS 'Since when an app delivers purchases of a type in a way that the job sees; filled each night. Before that nothing of the type is called lost. Of entitlements their own table tells.';
 
+CREATE TABLE iap.customers (
+    customer_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    last_seen_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    revision text,
+    asked_at timestamp with time zone,
+    next_at timestamp with time zone NOT NULL,
+    CONSTRAINT customers_customer_id_check CHECK (((octet_length(customer_id) >= 1) AND (octet_length(customer_id) <= 64))),
+    CONSTRAINT customers_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text])))
+);
+
+COMMENT ON TABLE iap.customers IS 'Whom Apple is asked about again, in apps with “reask”: customers with a purchase or an upload of the last months.';
+
+COMMENT ON COLUMN iap.customers.customer_id IS 'The appTransactionId; where Apple told of none, the original transaction''s id.';
+
+COMMENT ON COLUMN iap.customers.transaction_id IS 'One of the customer''s purchases, by which Apple is asked.';
+
+COMMENT ON COLUMN iap.customers.last_seen_at IS 'When the customer last bought or uploaded something.';
+
+COMMENT ON COLUMN iap.customers.expires_at IS 'When a subscription of theirs expires last, as far as is known.';
+
+COMMENT ON COLUMN iap.customers.revision IS 'Up to where the customer''s history is known: Apple is asked for what changed behind it.';
+
+COMMENT ON COLUMN iap.customers.next_at IS 'When they are due to be asked about.';
+
 CREATE TABLE iap.delivered_orders (
     order_id text NOT NULL,
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -4758,6 +5188,7 @@ CREATE TABLE iap.hearings (
     last_signed_at timestamp with time zone,
     heard_at timestamp with time zone,
     problem text,
+    noted_upto bigint DEFAULT 0 NOT NULL,
     CONSTRAINT hearings_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text])))
 );
 
@@ -4766,6 +5197,8 @@ COMMENT ON TABLE iap.hearings IS 'How far Apple''s history of notifications was 
 COMMENT ON COLUMN iap.hearings.last_signed_at IS 'When the latest notification that came in any way was signed.';
 
 COMMENT ON COLUMN iap.hearings.problem IS 'Why it could not be read to its end last; NULL where it was.';
+
+COMMENT ON COLUMN iap.hearings.noted_upto IS 'Customers and prices are noted of all that entered the ledger up to this number.';
 
 CREATE TABLE iap.lock_space (
     is_only boolean DEFAULT true NOT NULL,
@@ -4806,7 +5239,7 @@ CREATE TABLE iap.notices (
     consumption_reason text,
     receipt_id bigint,
     CONSTRAINT notices_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
-    CONSTRAINT notices_heard_by_check CHECK ((heard_by = ANY (ARRAY['history'::text, 'app_server'::text, 'file'::text]))),
+    CONSTRAINT notices_heard_by_check CHECK ((heard_by = ANY (ARRAY['history'::text, 'app_server'::text, 'file'::text, 'question'::text]))),
     CONSTRAINT notices_notice_uuid_check CHECK (((octet_length(notice_uuid) >= 1) AND (octet_length(notice_uuid) <= 64))),
     CONSTRAINT notices_sending_check CHECK ((sending = ANY (ARRAY['sent'::text, 'retrying'::text, 'failed'::text]))),
     CONSTRAINT notices_transaction_id_check CHECK (((octet_length(transaction_id) >= 1) AND (octet_length(transaction_id) <= 64)))
@@ -4816,13 +5249,40 @@ COMMENT ON TABLE iap.notices IS 'What Apple told by itself of a transaction, eac
 
 COMMENT ON COLUMN iap.notices.type IS 'Apple''s word: ONE_TIME_CHARGE, DID_RENEW, REFUND, CONSUMPTION_REQUEST …';
 
-COMMENT ON COLUMN iap.notices.heard_by IS 'history: Get Notification History; app_server: iap.submit_notification; file: iap-reconcile notices.';
+COMMENT ON COLUMN iap.notices.heard_by IS 'history: Get Notification History; app_server: iap.submit_notification; file: iap-reconcile notices; question: Apple was asked about the customer, and told of a purchase that nobody knew.';
 
 COMMENT ON COLUMN iap.notices.sending IS 'sent: the app''s server took it; retrying: Apple tries again; failed: Apple has given up.';
 
 COMMENT ON COLUMN iap.notices.last_result IS 'Apple''s word on the last attempt, such as TIMED_OUT.';
 
 COMMENT ON COLUMN iap.notices.consumption_reason IS 'Why Apple asks whether it was delivered, in a CONSUMPTION_REQUEST: FULFILLMENT_ISSUE …';
+
+CREATE TABLE iap.paid_prices (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    storefront text NOT NULL,
+    month date NOT NULL,
+    currency text NOT NULL,
+    milliunits bigint NOT NULL,
+    purchases bigint NOT NULL
+);
+
+COMMENT ON TABLE iap.paid_prices IS 'How often each price was paid for one unit of a product in a storefront, by month: what is usual.';
+
+CREATE VIEW iap.priced AS
+ SELECT transactions.entry_id,
+    transactions.transaction_id,
+    transactions.bundle_id,
+    transactions.environment,
+    transactions.product_id,
+    transactions.storefront,
+    transactions.currency,
+    (transactions.price_milliunits / transactions.quantity) AS milliunits,
+    (date_trunc('month'::text, (transactions.purchased_at AT TIME ZONE 'UTC'::text)))::date AS month
+   FROM iap.transactions
+  WHERE ((transactions.product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'non_renewing'::text])) AND (transactions.environment = 'Production'::text) AND (transactions.price_milliunits > 0) AND (transactions.storefront IS NOT NULL) AND (transactions.quantity > 0) AND (transactions.place <> 'excluded'::text));
+
+COMMENT ON VIEW iap.priced IS 'What was paid for one unit, of purchases whose price should be the usual one.';
 
 CREATE TABLE iap.receipts (
     bucket smallint NOT NULL,
@@ -4980,6 +5440,18 @@ CREATE TABLE iap.sources (
 
 COMMENT ON TABLE iap.sources IS 'What the night pulls from a company''s own database or files, and how far.';
 
+CREATE TABLE iap.unusual_prices (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    found_at timestamp with time zone NOT NULL,
+    usual_milliunits bigint NOT NULL,
+    usual_currency text NOT NULL,
+    CONSTRAINT unusual_prices_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text])))
+);
+
+COMMENT ON TABLE iap.unusual_prices IS 'Purchases that were paid in another currency than is usual for their product and storefront, or at less than half of the usual price.';
+
 ALTER TABLE ONLY audit.erasures
     ADD CONSTRAINT erasures_pkey PRIMARY KEY (number);
 
@@ -5001,11 +5473,17 @@ ALTER TABLE ONLY iap.claims
 ALTER TABLE ONLY iap.connections
     ADD CONSTRAINT connections_pkey PRIMARY KEY (bundle_id, product_type);
 
+ALTER TABLE ONLY iap.customers
+    ADD CONSTRAINT customers_pkey PRIMARY KEY (customer_id, bundle_id, environment);
+
 ALTER TABLE ONLY iap.delivered_orders
     ADD CONSTRAINT delivered_orders_pkey PRIMARY KEY (order_id, bundle_id);
 
 ALTER TABLE ONLY iap.delivered_originals
     ADD CONSTRAINT delivered_originals_pkey PRIMARY KEY (original_transaction_id, bundle_id, environment);
+
+ALTER TABLE ONLY iap.delivery_checks
+    ADD CONSTRAINT delivery_checks_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
 
 ALTER TABLE ONLY iap.entitlements
     ADD CONSTRAINT entitlements_pkey PRIMARY KEY (original_transaction_id, bundle_id);
@@ -5046,6 +5524,9 @@ ALTER TABLE ONLY iap.uploads
 ALTER TABLE ONLY iap.orders
     ADD CONSTRAINT orders_pkey PRIMARY KEY (order_id, bundle_id);
 
+ALTER TABLE ONLY iap.paid_prices
+    ADD CONSTRAINT paid_prices_pkey PRIMARY KEY (bundle_id, product_id, storefront, month, currency, milliunits);
+
 ALTER TABLE ONLY iap.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (bundle_id, product_id);
 
@@ -5079,6 +5560,9 @@ ALTER TABLE ONLY iap.sources
 ALTER TABLE ONLY iap.transactions
     ADD CONSTRAINT transactions_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
 
+ALTER TABLE ONLY iap.unusual_prices
+    ADD CONSTRAINT unusual_prices_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
 CREATE INDEX account_tokens_by_user ON iap.account_tokens USING btree (user_id);
 
 CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate=off) WHERE (state = 'open'::text);
@@ -5093,6 +5577,8 @@ CREATE INDEX claims_by_order ON iap.claims USING btree (order_id) WHERE (order_i
 
 CREATE UNIQUE INDEX claims_delivered ON iap.claims USING btree (transaction_id, bundle_id) WHERE (outcome = 'delivered'::text);
 
+CREATE INDEX customers_due ON iap.customers USING btree (bundle_id, environment, next_at);
+
 CREATE INDEX entitlements_by_first_grant ON iap.entitlements USING btree (bundle_id, first_granted_at);
 
 CREATE INDEX entitlements_by_user ON iap.entitlements USING btree (user_id);
@@ -5104,6 +5590,8 @@ CREATE INDEX events_by_transaction ON iap.events USING btree (transaction_id) WH
 CREATE INDEX handed_notices_waiting ON iap.handed_notices USING btree (submitted_at) WHERE (problem IS NULL);
 
 CREATE INDEX moves_by_number ON iap.moves USING btree (move_id);
+
+CREATE INDEX moves_to_other_products ON iap.moves USING btree (moved_at) WHERE ((kind = 'corrected'::text) AND (from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_product_id <> to_product_id));
 
 CREATE INDEX notices_by_moment ON iap.notices USING brin (signed_at);
 
@@ -5131,6 +5619,8 @@ CREATE INDEX sightings_by_receipt ON iap.sightings USING btree (receipt_id, buck
 
 CREATE INDEX sightings_by_upload ON iap.sightings USING brin (uploaded_at);
 
+CREATE INDEX transactions_by_account ON iap.transactions USING btree (app_transaction_id) WHERE (app_transaction_id IS NOT NULL);
+
 CREATE INDEX transactions_by_delivery ON iap.transactions USING btree (delivered_at) WHERE (place = 'black'::text);
 
 CREATE INDEX transactions_by_entry ON iap.transactions USING btree (entry_id);
@@ -5149,7 +5639,13 @@ CREATE INDEX transactions_by_user ON iap.transactions USING btree (user_id, bund
 
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions USING btree (bundle_id, environment, purchased_at) WHERE ((reason = ANY (ARRAY['sandbox'::text, 'before_start'::text])) AND (refunded_at IS NULL));
 
+CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
+
+CREATE INDEX transactions_unproved ON iap.transactions USING btree (bundle_id, environment, delivered_at) WHERE ((place = 'black'::text) AND (source = 'app_server'::iap.source) AND (delivered_by = 'claim'::text));
+
 CREATE INDEX transactions_white ON iap.transactions USING btree (bundle_id, purchased_at) WHERE (place = 'white'::text);
+
+CREATE INDEX unusual_prices_by_moment ON iap.unusual_prices USING btree (found_at);
 
 CREATE INDEX uploads_by_order ON iap.uploads USING btree (order_id) WHERE (order_id IS NOT NULL);
 
@@ -5192,6 +5688,8 @@ REVOKE ALL ON FUNCTION finance.unclaimed_liability_as_of(as_of date) FROM PUBLIC
 REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.bounded(device jsonb) FROM PUBLIC;
 
@@ -5265,6 +5763,8 @@ REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.ent
 
 REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) FROM PUBLIC;
@@ -5273,11 +5773,23 @@ REVOKE ALL ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run
 
 REVOKE ALL ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.note_answers(bundle_id text, environment text, customer_ids text[], accounts text[], revisions text[], expiries timestamp with time zone[], every interval, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.note_checks(bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.note_customers(bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.note_entered(bundle_id text, environment text, every interval, at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.note_prices(bundle_id text, after bigint, upto bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.open_transactions_of(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owed_again(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.owners_by_token(bundle_id text, app_account_token text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owners_of(t iap.transactions) FROM PUBLIC;
 
@@ -5332,6 +5844,8 @@ REVOKE ALL ON FUNCTION iap.standing(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.submit_notification(bundle_id text, signed_payload text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, transaction_id text, order_id text, device jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) FROM PUBLIC;
 

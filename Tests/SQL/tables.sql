@@ -132,7 +132,8 @@ SELECT test.refused('runs', $$opening_white = '{0,0,0}'$$, 'books_are_whole');
 CREATE VIEW test.on_coordinator AS
 SELECT unnest(ARRAY[
     'migrations', 'runs', 'cases', 'events', 'books', 'sales_reports', 'sales', 'lock_space', 'connections',
-    'sources', 'source_files', 'refused_rows', 'rehearsal', 'hearings', 'handed_notices']) AS relation;
+    'sources', 'source_files', 'refused_rows', 'rehearsal', 'hearings', 'handed_notices', 'customers',
+    'paid_prices']) AS relation;
 SELECT set_eq(
     $$SELECT relation FROM test.distribution UNION ALL SELECT relation FROM test.on_coordinator$$,
     $$SELECT relname::text FROM pg_class WHERE relnamespace = 'iap'::regnamespace AND relkind = 'r'$$,
@@ -141,10 +142,10 @@ SELECT results_eq(
     $$SELECT relation, distribution_column FROM test.distribution ORDER BY relation$$,
     $$VALUES
         ('account_tokens', NULL), ('claims', 'transaction_id'), ('delivered_orders', 'order_id'),
-        ('delivered_originals', 'original_transaction_id'),
+        ('delivered_originals', 'original_transaction_id'), ('delivery_checks', 'transaction_id'),
         ('entitlements', 'original_transaction_id'), ('moves', 'transaction_id'), ('notices', 'transaction_id'),
         ('orders', NULL), ('products', NULL), ('receipts', 'bucket'), ('sightings', 'transaction_id'),
-        ('transactions', 'transaction_id'), ('uploads', 'bucket')$$, 'by its transaction or bucket');
+        ('transactions', 'transaction_id'), ('unusual_prices', 'transaction_id'), ('uploads', 'bucket')$$, 'by its transaction or bucket');
 SELECT is_empty(
     $$SELECT relation FROM test.on_coordinator, test.files
     WHERE name = 'citus.sql' AND relation <> 'lock_space' AND text !~ ('\n--  .* ?iap\.' || relation || '(,|\n|$)')$$,

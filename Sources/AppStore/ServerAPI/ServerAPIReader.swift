@@ -66,17 +66,18 @@ struct ServerAPIReader: Sendable {
     /// - Throws: where none is: then it is no answer at all.
     func split(
         _ list: [String]?
-    ) throws(UnverifiedPayload) -> (transactions: [SignedTransaction], unverified: [UnverifiedPayload]) {
-        var (transactions, unverified): ([SignedTransaction], [UnverifiedPayload]) = ([], [])
+    ) throws(UnverifiedPayload) -> SplitTransactions {
+        var found = SplitTransactions()
         for (index, jws) in (list ?? []).enumerated() {
             do {
-                transactions.append(try transaction(jws, at: "signedTransactions[\(index)]"))
+                found.transactions.append(try transaction(jws, at: "signedTransactions[\(index)]"))
+                found.proofs.append(jws)
             } catch {
-                unverified.append(error)
+                found.unverified.append(error)
             }
         }
-        if transactions.isEmpty, let first = unverified.first { throw first }
-        return (transactions, unverified)
+        if found.transactions.isEmpty, let first = found.unverified.first { throw first }
+        return found
     }
 
     func transactions(_ list: [String]?) throws(UnverifiedPayload) -> [SignedTransaction] {
@@ -86,6 +87,13 @@ struct ServerAPIReader: Sendable {
         }
         return transactions
     }
+}
+
+/// The transactions of a list that are Apple's, each as it was sent, and what is wrong with the others.
+struct SplitTransactions {
+    var transactions: [SignedTransaction] = []
+    var proofs: [String] = []
+    var unverified: [UnverifiedPayload] = []
 }
 
 /// An answer that is JSON and yet not what Apple documents.

@@ -3,6 +3,8 @@ import Foundation
 /// Up to 20 transactions of a customer, in the order of Apple's answer.
 public struct TransactionPage: ServerAPIPage, Hashable {
     public var transactions: [SignedTransaction]
+    /// Each of them as it was sent: a proof, like one that a client uploads.
+    public var proofs: [String]
     /// Entries that are not Apple's, or not of this app and environment: one of them must not hide the others.
     public var unverified: [UnverifiedPayload]
     public var environment: ServerEnvironment
@@ -13,10 +15,11 @@ public struct TransactionPage: ServerAPIPage, Hashable {
     public var continuation: String? { revision }
 
     public init(
-        transactions: [SignedTransaction], unverified: [UnverifiedPayload] = [], environment: ServerEnvironment,
-        hasMore: Bool, revision: String?
+        transactions: [SignedTransaction], proofs: [String] = [], unverified: [UnverifiedPayload] = [],
+        environment: ServerEnvironment, hasMore: Bool, revision: String?
     ) {
         self.transactions = transactions
+        self.proofs = proofs
         self.unverified = unverified
         self.environment = environment
         self.hasMore = hasMore
@@ -28,8 +31,8 @@ public struct TransactionPage: ServerAPIPage, Hashable {
         let answer = try reader.decode(Body.self, from: body)
         let found = try reader.split(answer.signedTransactions)
         self.init(
-            transactions: found.transactions, unverified: found.unverified, environment: reader.environment,
-            hasMore: answer.hasMore, revision: answer.revision)
+            transactions: found.transactions, proofs: found.proofs, unverified: found.unverified,
+            environment: reader.environment, hasMore: answer.hasMore, revision: answer.revision)
     }
 
     private struct Body: Decodable {

@@ -36,7 +36,11 @@ public struct TallyTable: CustomStringConvertible {
         }
         lines += ["", line("all", cells(tally.total)), "", Self.legend]
         if tally.hasKeys { lines.append(Self.legendOfKeys) }
-        lines += ["", "\(tally.spread)", summary]
+        lines += ["", "\(tally.spread)"]
+        if tally.hasKeys {
+            lines.append("forged deliveries \(tally.forgeries.all), of these named \(tally.forgeries.named)")
+        }
+        lines.append(summary)
         return lines.joined(separator: "\n")
     }
 

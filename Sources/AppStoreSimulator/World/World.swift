@@ -17,7 +17,10 @@ public struct World: Sendable {
             var life = Life(app: app, customer: customer, settings: settings, outages: outages, random: random)
             life.play()
             var events = life.events
-            if settings.keys.contains(app.bundleID) { events.takeUpWithApple(settings) }
+            if settings.keys.contains(app.bundleID) {
+                events.takeUpWithApple(settings)
+                if settings.hasForgeries, !app.hasOwnTables { events.forgeDeliveries(settings, catalog: app.catalog) }
+            }
             return events
         }
         events = lives.reduce(into: WorldEvents()) { $0.append($1) }

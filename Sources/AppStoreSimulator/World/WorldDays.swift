@@ -15,7 +15,8 @@ struct WorldDays {
         let orders = events(world.events.orders, at: \.at, of: \.bundleID)
         try await register(orders.told)
         try await keep(orders.kept)
-        let claims = events(world.events.claims, at: \.at, of: \.bundleID)
+        let claims = events(
+            world.events.claims + world.events.forged.map(\.claim), at: \.at, of: \.bundleID)
         if !claims.told.isEmpty { try await settle(claims.told) }
         try await keep(claims.kept)
         let grants = events(world.events.grants, at: \.at, of: \.bundleID)

@@ -76,6 +76,13 @@ struct WorldClaim: Sendable {
     var upload: Int
     let at: Date
     let kind: Kind
+
+    /// The same claim among events that come behind so many uploads of others.
+    fileprivate func behind(_ uploads: Int) -> WorldClaim {
+        var claim = self
+        claim.upload += uploads
+        return claim
+    }
 }
 
 /// What the app's server says of a subscription that it keeps an entitlement of.
@@ -97,6 +104,7 @@ struct WorldEvents: Sendable {
     var orders: [WorldOrder] = []
     var uploads: [Upload] = []
     var claims: [WorldClaim] = []
+    var forged: [ForgedDelivery] = []
     var grants: [WorldGrant] = []
     var stored: [StoredPurchase] = []
     var refunds: [(transactionID: String, refund: Refund)] = []
@@ -109,11 +117,8 @@ struct WorldEvents: Sendable {
         purchases += other.purchases
         orders += other.orders
         uploads += other.uploads
-        claims += other.claims.map { claim in
-            var claim = claim
-            claim.upload += offset
-            return claim
-        }
+        claims += other.claims.map { $0.behind(offset) }
+        forged += other.forged.map { ForgedDelivery(kind: $0.kind, claim: $0.claim.behind(offset)) }
         grants += other.grants
         stored += other.stored
         refunds += other.refunds

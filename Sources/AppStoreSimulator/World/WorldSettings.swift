@@ -90,6 +90,9 @@ public struct WorldSettings: Hashable, Sendable {
         max(runs.lowerBound, day(of: moment))
     }
 
+    /// Whether some deliveries are forged: only where nights follow in which Apple can be asked.
+    var hasForgeries: Bool { runs.lowerBound == 1 && !keys.isEmpty }
+
     // MARK: What all customers meet with
 
     /// How Apple's notifications fare where apps have keys. For some days the apps' URL takes none of them, and all the

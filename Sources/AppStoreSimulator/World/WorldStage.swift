@@ -107,7 +107,13 @@ public final class WorldStage {
         }
         return WorldTally(
             world: world, observations: observations, deliveries: try await deliveries(),
-            unanswered: try await unanswered(), refunds: try await refunds())
+            unanswered: try await unanswered(), refunds: try await refunds(), unproved: try await unproved())
+    }
+
+    private func unproved() async throws -> Set<String> {
+        guard !world.settings.keys.isEmpty else { return [] }
+        return try await Set(
+            connection.query("SELECT transaction_id FROM iap.unproved").map { try $0("transaction_id") })
     }
 
     private func refunds() async throws -> [RefundObservation] {

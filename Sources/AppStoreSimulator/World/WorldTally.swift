@@ -67,6 +67,7 @@ public struct WorldTally: Sendable {
     /// Whether Apple told any app of its purchases by itself.
     public let hasKeys: Bool
     public let refunds: RefundTally
+    public let forgeries: ForgeryTally
     /// How the cases fall on customers, and on first nights.
     public let spread: CaseSpread
     public private(set) var byScheme: [Scheme: Counts] = [:]
@@ -84,15 +85,19 @@ public struct WorldTally: Sendable {
 
     init(
         world: World, observations: [WorldObservation], deliveries: Deliveries, unanswered: Set<String> = [],
-        refunds: [RefundObservation] = []
+        refunds: [RefundObservation] = [], unproved: Set<String> = []
     ) {
         let matters = WorldMatter.all(in: world)
         let sorted = SortedObservations(observations, by: matters)
         hasKeys = !world.settings.keys.isEmpty
         self.refunds = RefundTally(world, refunds)
+        forgeries = ForgeryTally(world, unproved: unproved)
         deliveredTwice = deliveries.twice
         cases = sorted.byMatter.count + sorted.strangers.count
-        let wrong = Self.wrongDeliveries(deliveries, matters.flatMap(\.fates))
+        let forged = Set(world.events.forged.map(\.claim.transaction.id))
+        let wrong = Self.wrongDeliveries(deliveries, matters.flatMap(\.fates)).filter { fault in
+            !forged.contains { fault.hasSuffix($0) }
+        }
         wrongDeliveries = wrong.count
         spread = CaseSpread(world, matters, sorted)
         for (index, matter) in matters.enumerated() {
@@ -101,7 +106,7 @@ public struct WorldTally: Sendable {
                 matter, purchase, seen: sorted.byMatter[index] ?? [], settings: world.settings, unanswered: unanswered)
             count(judgement, of: purchase)
         }
-        faults += wrong + self.refunds.faults
+        faults += wrong + self.refunds.faults + forgeries.faults
         for stranger in sorted.strangers.sorted() {
             total.falseAlarms += 1
             faults.append("false alarm: \(stranger) is no purchase of this world")
@@ -145,10 +150,11 @@ public struct WorldTally: Sendable {
 
     /// Whether everything evident was found, false alarms are under a thousandth of the cases and none of what was
     /// granted, nothing was delivered or told twice, no customer has more cases than losses, and nobody was wrongly named
-    /// the owner with the likelihood `high`; and whether whatever Apple told by itself was heeded.
+    /// the owner with the likelihood `high`; and whether whatever Apple told by itself was heeded, and every forged delivery named.
     public var isGood: Bool {
         total.missed == 0 && total.falseAlarms * 1_000 <= cases && deliveredTwice == 0 && wrongDeliveries == 0
             && total.wronglyHigh == 0 && total.falseOfGranted == 0 && total.toldTwice == 0 && total.overstated == 0
             && spread.overburdened == 0 && total.unheard == 0 && refunds.faults.isEmpty
+            && forgeries.faults.isEmpty
     }
 }

@@ -21,6 +21,8 @@ struct AppSection {
     var key: GivenSecret<Secret>?
     var appAppleID: Int64?
     var sku: String?
+    var reask: TimeInterval? = 90 * 86_400
+    var reaskEvery: TimeInterval?
 
     init(bundleID: BundleID) {
         self.bundleID = bundleID
@@ -31,9 +33,13 @@ struct AppSection {
         let app = App(
             bundleID: bundleID, environment: environment, grace: Grace(grace, byType: graceByType), since: since,
             storefronts: storefronts, takesNotifications: takesNotifications, delivery: delivery)
-        return AppSettings(
+        var settings = AppSettings(
             app: app, sharedSecret: secret?.value, verification: verification, serverAPI: try serverAPI(),
             allowsXcode: allowsXcode, sku: sku)
+        // A receipt is verified as a whole, where the App Store Server API tells only what has changed.
+        let usual: TimeInterval = (settings.serverAPI == nil ? 30 : 7) * 86_400
+        settings.reasking = reask.map { Reasking(window: $0, interval: reaskEvery ?? usual) }
+        return settings
     }
 
     /// Keys that are of no use without others.

@@ -73,6 +73,14 @@ struct Setting {
         return seconds
     }
 
+    /// A day or longer.
+    func daysOrMore() throws(ConfigurationError) -> TimeInterval? {
+        guard let seconds = try? duration(), seconds >= 86_400 else {
+            throw error("“\(key)” is a time of a day or longer, such as 7d, not “\(text)”")
+        }
+        return seconds
+    }
+
     /// A time-out above 0, in seconds or with a unit.
     func timeOut() throws(ConfigurationError) -> TimeInterval {
         let seconds = Double(text) == nil ? try duration() : try positive()

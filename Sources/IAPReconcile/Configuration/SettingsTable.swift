@@ -42,6 +42,7 @@ enum SettingsTable {
         SettingKey("workers", .word, \.configuration.settings.workers),
         SettingKey("connections", .whole(1...64), \.configuration.settings.connections),
         SettingKey("batch_size", .whole(1...10_000), \.configuration.settings.batchSize),
+        SettingKey("requests_a_night", .whole(0...1_000_000), \.configuration.settings.questionsANight),
         SettingKey("try_again_share", .share, \.configuration.settings.tryAgainShare),
         SettingKey("time_zone", .timeZone, \.configuration.settings.timeZone),
     ]
@@ -132,6 +133,8 @@ enum SettingsTable {
         SettingKey("notifications", .yesOrNo, \.takesNotifications),
         SettingKey("storefronts", .storefronts, \.storefronts),
         SettingKey("since", .moment, \.since),
+        SettingKey("reask", .keeping, \.reask),
+        SettingKey("reask_every", .daysOrMore, \.reaskEvery),
     ]
 }
 

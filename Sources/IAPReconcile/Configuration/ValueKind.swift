@@ -77,6 +77,8 @@ extension ValueKind<Double> {
 
 extension ValueKind<Double?> {
     static var keeping: ValueKind { ValueKind(Setting.keeping) }
+    /// A day or longer.
+    static var daysOrMore: ValueKind { ValueKind(Setting.daysOrMore) }
     /// 0 for none.
     static var timeOutOrNone: ValueKind {
         ValueKind { setting throws(ConfigurationError) in setting.text == "0" ? nil : try setting.timeOut() }

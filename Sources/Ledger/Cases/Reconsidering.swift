@@ -37,7 +37,7 @@ extension LedgerSession {
     }
 
     /// Of these receipts those that are settled and were not purged; says how many.
-    private func watchAgain(_ held: [Row], at now: Date) async throws -> Int {
+    func watchAgain(_ held: [Row], at now: Date) async throws -> Int {
         try await connection.execute(
             """
             UPDATE \(stored: .receipts)

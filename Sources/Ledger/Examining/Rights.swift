@@ -33,19 +33,21 @@ extension LedgerSession {
                             'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events', 'iap.lock_space',
                             'iap.sales_reports', 'iap.sold_against_seen', 'iap.entitlements', 'iap.connections',
                             'iap.sources', 'iap.refused_rows', 'iap.rehearsal', 'iap.notices', 'iap.hearings',
-                            'iap.handed_notices', 'iap.account_tokens',
+                            'iap.handed_notices', 'iap.account_tokens', 'iap.customers', 'iap.delivery_checks',
+                            'iap.unproved', 'iap.paid_prices', 'iap.unusual_prices', 'iap.priced',
                             'audit.frontier', 'audit.links']),
                     (
                         'INSERT',
                         ARRAY[
                             'iap.transactions', 'iap.moves', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events',
-                            'iap.connections', 'iap.receipts', 'iap.uploads', 'iap.notices', 'iap.hearings']),
+                            'iap.connections', 'iap.receipts', 'iap.uploads', 'iap.notices', 'iap.hearings',
+                            'iap.customers', 'iap.delivery_checks', 'iap.paid_prices', 'iap.unusual_prices']),
                     (
                         'UPDATE',
                         ARRAY[
                             'iap.transactions', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.notices',
-                            'iap.hearings']),
-                    ('DELETE', ARRAY['iap.handed_notices'])
+                            'iap.hearings', 'iap.customers', 'iap.delivery_checks', 'iap.paid_prices']),
+                    ('DELETE', ARRAY['iap.handed_notices', 'iap.customers', 'iap.delivery_checks'])
             ) AS needed (privilege, relations)
             CROSS JOIN LATERAL unnest(relations) AS relation
             WHERE NOT has_table_privilege(relation, privilege)
@@ -64,7 +66,7 @@ extension LedgerSession {
                         AND proname IN (
                             'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
                             'purge_payloads', 'purge_devices', 'connect', 'cover_entitled', 'take_notices', 'hand_in',
-                            'note_hearing'))
+                            'note_hearing', 'take_answers', 'note_answers', 'note_checks', 'note_entered'))
                     OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal')))
             ORDER BY 1
             """

@@ -14,6 +14,7 @@ extension LedgerSession {
                 if rows.isEmpty { break }
                 var page = try rows.map { try ReportedCase($0, runID: runID) }
                 try await addDevices(to: &page)
+                try await addDeadlines(to: &page)
                 for reported in page { try body(reported) }
             }
             try await connection.execute("CLOSE open_cases")
@@ -46,6 +47,25 @@ extension LedgerSession {
                 .max { ($0.uploadedAt, $0.receiptID) < ($1.uploadedAt, $1.receiptID) }
             page[index].device = latest.flatMap { devices[$0.receiptID] }
         }
+    }
+
+    /// By when Apple wants an answer to its latest question whether a purchase was delivered.
+    private func addDeadlines(to page: inout [ReportedCase]) async throws {
+        let asked = page.filter { $0.assessment.reasons.contains(.askedApple) }.map(\.key.id.text)
+        guard !asked.isEmpty else { return }
+        let rows = try await connection.query(
+            """
+            SELECT transaction_id, bundle_id, environment, max(signed_at) AS asked_at
+            FROM \(stored: .notices)
+            WHERE transaction_id = ANY (\(asked)) AND type = 'CONSUMPTION_REQUEST'
+                AND consumption_reason = 'FULFILLMENT_ISSUE'
+            GROUP BY transaction_id, bundle_id, environment
+            """)
+        var deadlines: [TransactionKey: Date] = [:]
+        for row in rows {
+            deadlines[try TransactionKey(row)] = NoticeFacts.deadline(askedAt: try row.decode("asked_at"))
+        }
+        for index in page.indices { page[index].answerAppleBy = deadlines[page[index].key] }
     }
 
     /// The open cases by number and money.

@@ -5,7 +5,8 @@ public import Reconciliation
 extension LedgerSession {
     /// What looks like fraud or a mix-up: receipts of other apps and transactions that three users or more presented
     /// within thirty days, open cases of products that the app does not sell, deliveries to the wrong user or from an
-    /// unexpected country, and receipts of which Apple says something else than its signature.
+    /// unexpected country, deliveries that Apple's word does not bear out, unusual prices, and receipts of which Apple says
+    /// something else than its signature.
     public func forEachSuspicion(
         of apps: [App], now: Date, _ body: (Suspicion) throws -> Void
     ) async throws(LedgerError) {
@@ -17,6 +18,8 @@ extension LedgerSession {
             try await forEachMisdelivery(since: since, body)
             try await forEachUnexpectedStorefront(of: apps, since: since, body)
             try await forEachContradiction(since: since, body)
+            try await forEachUnproved(since: since, body)
+            try await forEachUnusualPrice(since: since, body)
             try await forEachOfManyPurposes(since: since, body)
         }
     }
@@ -220,7 +223,7 @@ extension Suspicion {
             firstSeenAt: try row.decode("submitted_at"), detail: detail)
     }
 
-    fileprivate init(_ row: Row, _ kind: Kind, detail: String) throws {
+    init(_ row: Row, _ kind: Kind, detail: String) throws {
         self.init(
             kind: kind, subject: .transaction(try TransactionKey(row), try row.id("product_id")),
             userIDs: try row.decode("user_ids", as: [String]?.self) ?? [],

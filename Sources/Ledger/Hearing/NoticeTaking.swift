@@ -38,7 +38,7 @@ extension LedgerSession {
                 var totals = NoticeTotals()
                 var through = batch.heardThrough
                 if !batch.notices.isEmpty {
-                    try await stage(batch)
+                    try await stage(batch.heard, told: batch.notices)
                     try await pullHeardShadows()
                     let taken = try await connection.only(
                         "SELECT fresh, unknown, locked, held_since FROM iap.take_notices(\(batch.runID), \(batch.now))")
@@ -66,25 +66,30 @@ extension LedgerSession {
         var totals = NoticeTotals()
         totals.fresh = try taken.decode("fresh", as: Int.self)
         totals.locked = try (taken.decode("locked", as: [String]?.self) ?? []).compactMap(TransactionID.init)
-        let unknown = try taken.decode("unknown", as: [Int32].self)
-        guard !unknown.isEmpty else { return totals }
-        totals.unknown =
-            isShadowed
-            ? unknown.count
-            : try await connection.only("SELECT iap.hand_in(\(unknown), \(now)) AS handed").decode("handed")
+        totals.unknown = try await handIn(try taken.decode("unknown", as: [Int32].self), at: now)
         return totals
     }
 
-    private func stage(_ batch: NoticeBatch) async throws {
+    /// Puts the transactions of the staged batch with these numbers, which nobody knows, into the inbox, and says how
+    /// many were not there yet; in a dry run how many there are.
+    func handIn(_ unknown: [Int32], at now: Date) async throws -> Int {
+        guard !unknown.isEmpty, !isShadowed else { return unknown.count }
+        return try await connection.only("SELECT iap.hand_in(\(unknown), \(now)) AS handed").decode("handed")
+    }
+
+    /// Copies what Apple told into the session's staging tables.
+    ///
+    /// - Parameter heard: what each transaction is by Apple's latest word.
+    func stage(_ heard: [ScreenedTransaction], told notices: [HeardNotice]) async throws {
         var numbers: [TransactionKey: Int32] = [:]
-        for (number, heard) in batch.heard.enumerated() { numbers[heard.key] = Int32(truncatingIfNeeded: number) }
-        try await stage(heard: batch.heard)
-        let told = try await connection.copyIn(into: Self.told, rows: batch.notices) { notice, row in
+        for (number, heard) in heard.enumerated() { numbers[heard.key] = Int32(truncatingIfNeeded: number) }
+        try await stage(heard: heard)
+        let told = try await connection.copyIn(into: Self.told, rows: notices) { notice, row in
             row.append(numbers[notice.transaction.key])
             notice.append(to: &row)
         }
-        guard told == batch.notices.count else {
-            throw LedgerError.failed("staged \(told) of \(batch.notices.count) notices")
+        guard told == notices.count else {
+            throw LedgerError.failed("staged \(told) of \(notices.count) notices")
         }
     }
 

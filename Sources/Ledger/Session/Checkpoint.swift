@@ -12,6 +12,8 @@ package enum Checkpoint: String, CaseIterable, Sendable {
     case sourceOpened, sourceStored, sourcePageTaken, sourceEnded
     // For each batch of notices, and each app that was heard.
     case noticesTaken, noticesCommitting, appHeard
+    // For each batch of answers about what was sold before, and each app.
+    case answersTaken, answersCommitting, appAsked
     case runBegun
     // For each bucket and batch.
     case bucketOwned, batchFetched, batchVerified

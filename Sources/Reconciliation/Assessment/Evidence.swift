@@ -18,6 +18,9 @@ public enum Evidence: String, Hashable, Sendable, Codable, CaseIterable, Compara
     case history
     /// Another purchase of the same receipt was delivered to them.
     case companion
+    /// Another purchase of the same customer of Apple's (`appTransactionId`) was delivered to them. One history has been
+    /// seen with two values: it counts where nothing else speaks for anybody.
+    case account
 
     /// The stronger comes first.
     public static func < (a: Evidence, b: Evidence) -> Bool { a.rank < b.rank }

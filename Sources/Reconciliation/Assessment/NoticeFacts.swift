@@ -11,6 +11,10 @@ public struct NoticeFacts: Hashable, Sendable {
     /// When Apple asked whether it was delivered, because the customer says that it was not.
     public var askedAt: Date?
 
+    /// Apple decides on a refund twelve hours after it asked whether the purchase was delivered:
+    /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
+    public static func deadline(askedAt moment: Date) -> Date { moment.addingTimeInterval(12 * 3600) }
+
     public init(
         sending: NoticeSending.State? = nil, isMissing: Bool = false, isOnlyWitness: Bool = false, askedAt: Date? = nil
     ) {

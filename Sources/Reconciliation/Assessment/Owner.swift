@@ -14,6 +14,9 @@ extension OwnerCandidate {
         for mention in facts.mentions { found.add(mention.userID, .mentioned) }
         for claim in facts.claims { found.add(claim.userID, .claimed) }
         for user in facts.companions { found.add(user, .companion) }
+        if found.candidates.isEmpty {
+            for user in facts.accountUsers { found.add(user, .account) }
+        }
         return found.candidates
     }
 }

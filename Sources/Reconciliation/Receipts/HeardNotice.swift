@@ -10,6 +10,8 @@ public struct HeardNotice: Hashable, Sendable {
         case appServer = "app_server"
         /// `iap-reconcile notices`.
         case file
+        /// Apple was asked about the customer, and told of it then.
+        case question
     }
 
     public let uuid: String

@@ -32,6 +32,8 @@ public struct ReportedCase: Hashable, Sendable {
     /// When it was first verified, and when last; `nil` where that is not known.
     public var firstVerifiedAt: Date?
     public var lastVerifiedAt: Date?
+    /// By when the app's server must answer Apple, which asks whether it was delivered; `nil` where Apple does not.
+    public var answerAppleBy: Date?
     /// When a run first made it a case.
     public var openedAt: Date
     /// Whether it was this report's run.

@@ -33,6 +33,8 @@ public struct RunReport: Hashable, Sendable {
     public var sources: [SourcePull] = []
     /// What was new of what Apple tells; `nil` where nothing was heard.
     public var heard: NoticeTotals?
+    /// What asking Apple again about what was sold before came to.
+    public var asked = AskingTotals()
     /// How hearing each app goes that has a key, or whose server hands notifications on.
     public var hearings: [HearingFigures] = []
     /// What many cases have in common, those with the most cases first.

@@ -17,6 +17,10 @@ public struct Suspicion: Hashable, Sendable {
         case unexpectedStorefront = "unexpected_storefront"
         /// A receipt was uploaded for a thousand purposes and more.
         case manyPurposes = "many_purposes"
+        /// It was delivered, and Apple's word does not bear that out.
+        case deliveredUnproved = "delivered_unproved"
+        /// It was paid in another currency than is usual in its storefront, or at less than half of the usual price.
+        case unusualPrice = "unusual_price"
     }
 
     /// What it is about.

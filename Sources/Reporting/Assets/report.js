@@ -599,6 +599,7 @@
         if (get(row, "confirmed") !== null && get(row, "confirmed") !== get(row, "verified")) {
             events.push([get(row, "confirmed"), [word("lastVerified")]]);
         }
+        if (get(row, "answerBy") !== null) events.push([get(row, "answerBy"), [word("answerApple")]]);
         events.sort((a, b) => a[0] - b[0]);
         return el("section", null, el("h3", null, word("timeline")),
             el("ol", null, ...events.map(([at, what]) => el("li", null, moment(at), el("span", null, ...what)))));

@@ -19,6 +19,7 @@ enum JSONReport {
         let notJudged: [NotJudged]
         let sources: [Source]
         let heard: Heard?
+        let asked: Asked?
         let hearings: [Hearing]
         let patterns: [CommonCause]
     }
@@ -26,6 +27,18 @@ enum JSONReport {
     /// What was new of what Apple tells.
     struct Heard: Encodable {
         let notices, onlyAppleTold: Int
+    }
+
+    /// What asking again about what was sold before came to.
+    struct Asked: Encodable {
+        let answered, onlyAppleTold, unanswered: Int
+
+        init?(_ totals: AskingTotals) {
+            guard totals.asked + totals.unanswered > 0 else { return nil }
+            answered = totals.asked
+            onlyAppleTold = totals.unknown
+            unanswered = totals.unanswered
+        }
     }
 
     /// How hearing an app goes.
@@ -140,7 +153,7 @@ enum JSONReport {
         let device: String?
         let source: String
         let openedAt: Date
-        let firstVerifiedAt, lastVerifiedAt: Date?
+        let firstVerifiedAt, lastVerifiedAt, answerAppleBy: Date?
         let isNew, isReopened: Bool
         let patterns: [Int]?
         let sightings: [Seen]
@@ -200,8 +213,9 @@ extension JSONReport.Case {
                 JSONReport.Evidence(userID: candidate.userID, kinds: candidate.evidence.map(\.rawValue))
             }, action: found.assessment.action.rawValue,
             orderIds: found.orderIDs, device: found.device, source: found.source.rawValue, openedAt: found.openedAt,
-            firstVerifiedAt: found.firstVerifiedAt, lastVerifiedAt: found.lastVerifiedAt, isNew: found.isNew,
-            isReopened: found.isReopened, patterns: found.patterns.isEmpty ? nil : found.patterns,
+            firstVerifiedAt: found.firstVerifiedAt, lastVerifiedAt: found.lastVerifiedAt,
+            answerAppleBy: found.answerAppleBy, isNew: found.isNew, isReopened: found.isReopened,
+            patterns: found.patterns.isEmpty ? nil : found.patterns,
             sightings: found.sightings.map {
                 JSONReport.Seen(
                     receiptID: $0.receiptID, userID: $0.userID, orderID: $0.orderID, isNamed: $0.isNamed,
@@ -257,6 +271,7 @@ extension JSONReport.Run {
             },
             notJudged: run.unjudged.map(JSONReport.NotJudged.init), sources: run.sources.map(JSONReport.Source.init),
             heard: run.heard.map { JSONReport.Heard(notices: $0.fresh, onlyAppleTold: $0.unknown) },
+            asked: JSONReport.Asked(run.asked),
             hearings: run.hearings.map { JSONReport.Hearing($0, now: run.now) },
             patterns: run.patterns.map(JSONReport.CommonCause.init))
     }

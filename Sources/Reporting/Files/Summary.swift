@@ -76,10 +76,22 @@ struct Summary {
         let new = run.heard.map {
             row("heard", "\($0.fresh) new notices of Apple's; \($0.unknown) purchases that only Apple told of")
         }
-        return (new.map { [$0] } ?? [])
+        return (new.map { [$0] } ?? []) + asked
             + first(Self.shownSettings, of: amiss) { text in
                 row("not heard", words(text.phrase, text.values.mapValues { Printable.text($0, longest: 300) }))
             }
+    }
+
+    private var asked: [String] {
+        let asked = run.asked
+        guard asked.asked + asked.unanswered > 0 else { return [] }
+        let unanswered = asked.unanswered > 0 ? "; \(asked.unanswered) not answered, and asked again" : ""
+        return [
+            row(
+                "asked again",
+                "\(asked.asked) customers and deliveries; \(asked.unknown) purchases that only Apple told of\(unanswered)"
+            )
+        ]
     }
 
     private static let shownPatterns = 5

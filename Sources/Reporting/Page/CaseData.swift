@@ -7,7 +7,7 @@ struct CaseData {
     static let fields = [
         "id", "original", "app", "environment", "product", "quantity", "purchased", "price", "currency", "listed",
         "likelihood", "reasons", "advice", "users", "owners", "orders", "ownOrders", "device", "source", "opened",
-        "isNew", "verified", "confirmed", "sightings", "claims",
+        "isNew", "verified", "confirmed", "answerBy", "sightings", "claims",
         "subscription", "customer", "patterns",
     ]
     /// The sentences that `advice` counts through.
@@ -116,6 +116,7 @@ struct CaseData {
         line.add(found.isNew)
         line.add(found.firstVerifiedAt.map(seconds))
         line.add(found.lastVerifiedAt.map(seconds))
+        line.add(found.answerAppleBy.map(seconds))
     }
 
     private static func line(_ first: Int64, _ user: Int?, _ order: Int?, _ flag: Int?, _ at: Date) -> JSONLine {

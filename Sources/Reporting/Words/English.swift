@@ -96,6 +96,8 @@ struct English: Wording {
         case .misdelivery: "Likely misdelivery"
         case .unexpectedStorefront: "Unexpected storefront"
         case .manyPurposes: "Uploaded for a thousand purposes"
+        case .deliveredUnproved: "Delivered, and not proved to be paid"
+        case .unusualPrice: "Unusual price"
         }
     }
 
@@ -267,6 +269,7 @@ struct English: Wording {
         case .verifiedBy: "Verified by"
         case .firstVerified: "verified for the first time"
         case .lastVerified: "verified again, still unclaimed"
+        case .answerApple: "the app's server must have answered Apple, which asks whether it was delivered"
         case .becameCase: "became a case: its grace had passed"
         case .uploadedFor: "receipt {receipt} uploaded for it"
         case .uploadedAlong: "receipt {receipt} uploaded for something else, and it came along"

@@ -33,7 +33,8 @@ enum Phrase: String, CaseIterable {
     case deliver, deliverForOrder, makeUp, findBuyer, askUsers, lookOut, wait, investigate
     // Evidence
     case evidence, evidenceOf, timeline, why, ids, originalTransaction, order, orders, receipt, device, app
-    case environment, verifiedBy, firstVerified, lastVerified, becameCase, uploadedFor, uploadedAlong, byUser, nobody
+    case environment, verifiedBy, firstVerified, lastVerified, answerApple, becameCase, uploadedFor, uploadedAlong,
+        byUser, nobody
     case withOrder, claimBy, copy, copyOf, copied, copiedHere, printed, sections, quantity
     // Search and filters
     case search, searchHint, filters, anyReason, anyAction, anyProduct, anyApp, anyAge, anyTime, newOnly, oldOnly

@@ -96,6 +96,8 @@ struct SimplifiedChinese: Wording {
         case .contradiction: "Apple 的回答与其签名矛盾"
         case .misdelivery: "可能误充"
         case .manyPurposes: "为上千个用途上传"
+        case .deliveredUnproved: "已发货，但无法证明已付款"
+        case .unusualPrice: "价格异常"
         case .unexpectedStorefront: "意外的商店地区"
         }
     }
@@ -261,6 +263,7 @@ struct SimplifiedChinese: Wording {
         case .verifiedBy: "验证方式"
         case .firstVerified: "首次通过验证"
         case .lastVerified: "再次验证，仍未领取"
+        case .answerApple: "应用的服务器须在此之前答复 Apple 是否已发货"
         case .becameCase: "宽限期已过，列为漏单"
         case .uploadedFor: "为它上传票据 {receipt}"
         case .uploadedAlong: "为其他购买上传票据 {receipt}，它随票带出"

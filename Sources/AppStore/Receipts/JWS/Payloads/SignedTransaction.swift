@@ -47,7 +47,7 @@ public struct SignedTransaction: Sendable, Hashable {
     public var transactionReason: String?
     /// ISO 4217.
     public var currency: String?
-    /// In milliunits of `currency`. Apple doesn't say whether it is for one unit or for the quantity.
+    /// In milliunits of `currency`, for all units: https://developer.apple.com/documentation/appstoreserverapi/price
     public var priceMilliunits: Int64?
     /// One for an Apple account and app, kept over reinstall and refund. Values that changed within one history have been
     /// seen: evidence, not proof.

@@ -1,0 +1,130 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+/// What Apple answered about customers and deliveries of one app, ready to be taken in one database transaction.
+public struct AnswerBatch: Sendable {
+    /// What Apple told of a customer.
+    public struct Customer: Sendable {
+        public let customerID: String
+        /// The `appTransactionId`, where Apple named one.
+        public let account: String?
+        /// Up to where the history is known now; `nil` where that is no further than before.
+        public let revision: String?
+        /// When a subscription of theirs expires last, of those that it told of.
+        public let expiresAt: Date?
+        /// The purchases that it told of.
+        public let transactionIDs: Set<TransactionID>
+
+        public init(
+            customerID: String, account: String?, revision: String?, expiresAt: Date?,
+            transactionIDs: Set<TransactionID>
+        ) {
+            self.customerID = customerID
+            self.account = account
+            self.revision = revision
+            self.expiresAt = expiresAt
+            self.transactionIDs = transactionIDs
+        }
+    }
+
+    /// What Apple told of a delivery for which only the app's server vouched.
+    public struct Delivery: Sendable {
+        /// What does not bear the delivery out.
+        public enum Finding: String, Sendable {
+            case unknownToApple = "unknown_to_apple"
+            case sandbox
+        }
+
+        public let transactionID: TransactionID
+        /// `nil` where Apple knows the purchase.
+        public let finding: Finding?
+        /// The `appAccountToken` that it bears.
+        public let appAccountToken: String?
+
+        public init(transactionID: TransactionID, finding: Finding?, appAccountToken: String?) {
+            self.transactionID = transactionID
+            self.finding = finding
+            self.appAccountToken = appAccountToken
+        }
+    }
+
+    public let runID: Int64
+    /// The moment that the run takes for the present.
+    public let now: Date
+    /// Seconds until the same customers are asked about again.
+    public let interval: TimeInterval
+    /// Purchases, each as Apple sees it.
+    public var purchases: [HeardNotice] = []
+    public var customers: [Customer] = []
+    public var deliveries: [Delivery] = []
+
+    public init(runID: Int64, now: Date, interval: TimeInterval) {
+        self.runID = runID
+        self.now = now
+        self.interval = interval
+    }
+
+    /// How many questions it answers.
+    public var count: Int { customers.count + deliveries.count }
+}
+
+extension LedgerSession {
+    /// Takes answers: changes the known transactions as Apple tells, puts the unknown ones into the inbox, and notes what
+    /// was asked, all in one database transaction. What another session has locked is asked about again.
+    ///
+    /// - Throws: `LedgerError.conflict` when another session's lock was in the way of all of it.
+    public func take(
+        _ batch: AnswerBatch, of bundleID: BundleID, in environment: Environment
+    ) async throws(LedgerError) -> AskingTotals {
+        try await translating {
+            try await prepareStaging()
+            return try await connection.transaction {
+                var totals = AskingTotals(asked: batch.count)
+                if !batch.purchases.isEmpty { totals += try await take(batch) }
+                checkpoint(.answersTaken)
+                if !isShadowed {
+                    try await note(batch, but: Set(totals.locked), bundleID, environment)
+                }
+                checkpoint(.answersCommitting)
+                return totals
+            }
+        }
+    }
+
+    private func take(_ batch: AnswerBatch) async throws -> AskingTotals {
+        let heard = batch.purchases.map(\.transaction).latest()
+        try await stage(heard, told: batch.purchases)
+        try await pullHeardShadows()
+        let taken = try await connection.only(
+            "SELECT unknown, locked FROM iap.take_answers(\(batch.runID), \(batch.now))")
+        var totals = AskingTotals()
+        totals.locked = try (taken.decode("locked", as: [String]?.self) ?? []).compactMap(TransactionID.init)
+        totals.unknown = try await handIn(try taken.decode("unknown", as: [Int32].self), at: batch.now)
+        return totals
+    }
+
+    private func note(
+        _ batch: AnswerBatch, but locked: Set<TransactionID>, _ bundleID: BundleID, _ environment: Environment
+    ) async throws {
+        let customers = batch.customers.filter { $0.transactionIDs.isDisjoint(with: locked) }
+        if !customers.isEmpty {
+            _ = try await connection.query(
+                """
+                SELECT iap.note_answers(
+                    \(bundleID.text), \(environment.rawValue), \(customers.map(\.customerID)),
+                    \(customers.map(\.account)), \(customers.map(\.revision)), \(customers.map(\.expiresAt)),
+                    make_interval(secs => \(batch.interval)), \(batch.now))
+                """)
+        }
+        let deliveries = batch.deliveries.filter { !locked.contains($0.transactionID) }
+        if !deliveries.isEmpty {
+            _ = try await connection.query(
+                """
+                SELECT iap.note_checks(
+                    \(bundleID.text), \(environment.rawValue), \(deliveries.map(\.transactionID.text)),
+                    \(deliveries.map { $0.finding?.rawValue }), \(deliveries.map(\.appAccountToken)), \(batch.now))
+                """)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+/// A customer whom Apple is to be asked about again.
+public struct DueCustomer: Hashable, Sendable {
+    /// The `appTransactionId`, or the original transaction's id where Apple told of none.
+    public let customerID: String
+    /// One of their purchases, by which Apple is asked.
+    public let transactionID: String
+    /// Up to where their history is known.
+    public let revision: String?
+}
+
+extension LedgerSession {
+    /// The customers whom Apple is to be asked about, those first who have been waiting longest.
+    public func dueCustomers(
+        of app: App, seenSince since: Date, at now: Date, limit: Int
+    ) async throws(LedgerError) -> [DueCustomer] {
+        try await translating {
+            let rows = try await connection.query(
+                """
+                SELECT customer_id, transaction_id, revision
+                FROM iap.customers
+                WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
+                    AND next_at <= \(now) AND last_seen_at >= \(since)
+                ORDER BY next_at, customer_id
+                LIMIT \(Int64(limit))
+                """)
+            return try rows.map { row in
+                DueCustomer(
+                    customerID: try row.decode("customer_id"), transactionID: try row.decode("transaction_id"),
+                    revision: try row.decode("revision"))
+            }
+        }
+    }
+
+    /// Forgets the customers who are due and were not seen for long: whoever comes back is noted again. A dry run forgets
+    /// nobody.
+    public func forgetCustomers(of app: App, notSeenSince since: Date, at now: Date) async throws(LedgerError) {
+        guard !isShadowed else { return }
+        try await translating {
+            _ = try await connection.execute(
+                """
+                DELETE FROM iap.customers
+                WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
+                    AND next_at <= \(now) AND last_seen_at < \(since)
+                """)
+        }
+    }
+
+    /// The purchases that were delivered before a moment, and for which only the app's server vouches.
+    public func unprovedDeliveries(
+        of app: App, before moment: Date, at now: Date, limit: Int
+    ) async throws(LedgerError) -> [TransactionKey] {
+        try await translating {
+            let rows = try await connection.query(
+                """
+                SELECT transaction_id, bundle_id, environment
+                FROM \(stored: .transactions) AS t
+                LEFT JOIN LATERAL (
+                    SELECT true AS is_settled
+                    FROM iap.delivery_checks AS known
+                    WHERE known.transaction_id = t.transaction_id AND known.bundle_id = t.bundle_id
+                        AND known.environment = t.environment AND (known.next_at IS NULL OR known.next_at > \(now))
+                    OFFSET 0
+                ) AS known ON true
+                WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
+                    AND place = 'black' AND source = 'app_server' AND delivered_by = 'claim'
+                    AND delivered_at < \(moment) AND known.is_settled IS NULL
+                ORDER BY delivered_at, transaction_id
+                LIMIT \(Int64(limit))
+                """)
+            return try rows.map { try TransactionKey($0) }
+        }
+    }
+
+    /// Notes customers and prices of what entered the ledger since the last time. A dry run notes nothing.
+    ///
+    /// - Parameter interval: seconds until a customer is asked about again; `nil` where none is.
+    public func noteEntered(
+        of app: App, askedEvery interval: TimeInterval?, at now: Date
+    ) async throws(LedgerError) {
+        guard !isShadowed else { return }
+        try await translating {
+            _ = try await connection.query(
+                """
+                SELECT iap.note_entered(
+                    \(app.bundleID.text), \(app.environment.rawValue), make_interval(secs => \(interval)), \(now))
+                """)
+        }
+    }
+}

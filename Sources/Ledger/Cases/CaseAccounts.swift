@@ -1,0 +1,42 @@
+import PostgreSQL
+import Reconciliation
+
+extension LedgerSession {
+    /// So many users tell enough of an account.
+    private static let mostUsersOfAccount = 10
+
+    /// Of the cases that no user uploaded, to whom other purchases of the same `appTransactionId` were delivered. Two
+    /// look-ups by index, for on a distributed ledger they lie on different nodes.
+    func accountUsers(of page: [CaseFacts]) async throws -> [TransactionKey: [String]] {
+        let nobodys = page.filter { $0.admittedFor == nil && $0.sightings.allSatisfy { $0.userID == nil } }.map(\.key)
+        guard !nobodys.isEmpty else { return [:] }
+        let accounts = try await connection.query(
+            """
+            SELECT transaction_id, bundle_id, environment, app_transaction_id
+            FROM transactions
+            WHERE transaction_id = ANY (\(nobodys.map(\.id.text))) AND app_transaction_id IS NOT NULL
+            """)
+        guard !accounts.isEmpty else { return [:] }
+        let delivered = try await connection.query(
+            """
+            SELECT app_transaction_id, bundle_id, environment, (array_agg(DISTINCT user_id))[:\(
+                Int64(Self.mostUsersOfAccount))] AS user_ids
+            FROM \(stored: .transactions)
+            WHERE app_transaction_id = ANY (\(try accounts.map { try $0.decode("app_transaction_id", as: String.self) }))
+                AND place = 'black' AND user_id IS NOT NULL
+            GROUP BY app_transaction_id, bundle_id, environment
+            """)
+        var users: [[String]: [String]] = [:]
+        for row in delivered { users[try row.account] = try row.decode("user_ids") }
+        var found: [TransactionKey: [String]] = [:]
+        for row in accounts { found[try TransactionKey(row)] = users[try row.account] }
+        return found
+    }
+}
+
+extension Row {
+    /// What names a customer of Apple's.
+    fileprivate var account: [String] {
+        get throws { [try decode("app_transaction_id"), try decode("bundle_id"), try decode("environment")] }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import PostgreSQL
+import Reconciliation
+
+/// Deliveries that were not paid, or not as usual.
+extension LedgerSession {
+    func forEachUnproved(since: Date, _ body: (Suspicion) throws -> Void) async throws {
+        try await connection.forEachRow(
+            """
+            SELECT
+                transaction_id, bundle_id, environment, min(product_id) AS product_id, min(found_at) AS first_seen_at,
+                array_remove(ARRAY[min(user_id)], NULL) AS user_ids,
+                string_agg(DISTINCT finding, ', ' ORDER BY finding) AS findings
+            FROM iap.unproved
+            WHERE found_at >= \(since)
+            GROUP BY transaction_id, bundle_id, environment
+            ORDER BY first_seen_at, transaction_id, bundle_id
+            """
+        ) { row in
+            let findings = try row.decode("findings", as: String.self).split(separator: ", ").map {
+                UnprovedFinding(rawValue: String($0))?.text ?? String($0)
+            }
+            try body(try Suspicion(row, .deliveredUnproved, detail: findings.joined(separator: "; ")))
+        }
+    }
+
+    func forEachUnusualPrice(since: Date, _ body: (Suspicion) throws -> Void) async throws {
+        try await connection.forEachRow(
+            """
+            SELECT
+                transaction_id, bundle_id, environment, t.product_id, found.found_at AS first_seen_at,
+                array_remove(ARRAY[coalesce(t.user_id, t.admitted_user_id)], NULL) AS user_ids,
+                t.price_milliunits / t.quantity AS milliunits, t.currency, t.storefront, found.usual_milliunits,
+                found.usual_currency
+            FROM iap.unusual_prices AS found
+            JOIN \(stored: .transactions) AS t USING (transaction_id, bundle_id, environment)
+            WHERE found.found_at >= \(since) AND t.price_milliunits IS NOT NULL AND t.quantity > 0
+            ORDER BY found.found_at, transaction_id, bundle_id
+            """
+        ) { row in
+            let paid = try row.money("milliunits", "currency")
+            let usual = try row.money("usual_milliunits", "usual_currency")
+            let storefront = try row.decode("storefront", as: String?.self) ?? "its storefront"
+            guard let paid, let usual else { return }
+            try body(
+                try Suspicion(row, .unusualPrice, detail: "paid at \(paid), where \(usual) is usual in \(storefront)"))
+        }
+    }
+}
+
+/// Why Apple's word does not bear a delivery out.
+private enum UnprovedFinding: String {
+    case unknownToApple = "unknown_to_apple"
+    case sandbox
+    case anotherUser = "another_user"
+    case otherProduct = "other_product"
+    case refundedBefore = "refunded_before"
+
+    var text: String {
+        switch self {
+        case .unknownToApple: "Apple knows no such purchase"
+        case .sandbox: "it was a tester's purchase, in sandbox"
+        case .anotherUser: "it bears the appAccountToken of another user"
+        case .otherProduct: "Apple sold another product than was delivered"
+        case .refundedBefore: "it was refunded before it was delivered"
+        }
+    }
+}

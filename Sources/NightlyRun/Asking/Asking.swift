@@ -1,0 +1,219 @@
+import Foundation
+import Ledger
+import Reconciliation
+import Verification
+
+/// The ask stage: asks Apple again about what was sold before, within the night's budget of questions. First come
+/// deliveries for which only the app's server vouches, then customers, those who have been waiting longest before the
+/// others: notifications may be lost, and nobody uploads what was refunded.
+struct Asking {
+    let hearing: Hearing
+
+    private var settings: JobSettings { hearing.settings }
+    private var session: LedgerSession { hearing.session }
+    private var now: Date { hearing.now }
+
+    /// Apple has been seen to know a purchase hours late.
+    private static let late: TimeInterval = 24 * 3600
+    /// So many questions are under way at the same time: with an answer in 200 ms, ten are the fifty a second that Apple
+    /// allows.
+    private static let questionsAhead = 16
+    /// So many answers, or purchases in them, are taken together.
+    private static let batchSize = 500
+
+    /// Asks about what each app sold; an app that can't be asked about is told of, and the night goes on with the rest.
+    func ask() async throws(LedgerError) -> AskingTotals {
+        var totals = AskingTotals()
+        for app in settings.apps where !hearing.stop.isRequested {
+            totals += try await ask(about: app)
+            checkpoint(.appAsked)
+        }
+        return totals
+    }
+
+    private func ask(about app: AppSettings) async throws(LedgerError) -> AskingTotals {
+        guard let questions = hearing.services.questions(of: app) else { return try await verifyAgain(app) }
+        let unproved = try await session.unprovedDeliveries(
+            of: app.app, before: now - Self.late, at: now, limit: settings.questionsANight)
+        var due = unproved.map(Question.delivery)
+        if let reasking = app.reasking {
+            try await session.forgetCustomers(of: app.app, notSeenSince: now - reasking.window, at: now)
+            due += try await session.dueCustomers(
+                of: app.app, seenSince: now - reasking.window, at: now, limit: settings.questionsANight - due.count
+            ).map(Question.customer)
+        }
+        return due.isEmpty ? AskingTotals() : try await ask(due, of: questions, app)
+    }
+
+    /// Where an app has no key, the newest receipt of a customer tells what was refunded.
+    private func verifyAgain(_ app: AppSettings) async throws(LedgerError) -> AskingTotals {
+        guard let reasking = app.reasking, app.verification != .local else { return AskingTotals() }
+        try await session.forgetCustomers(of: app.app, notSeenSince: now - reasking.window, at: now)
+        let due = try await session.dueCustomers(
+            of: app.app, seenSince: now - reasking.window, at: now, limit: settings.questionsANight)
+        guard !due.isEmpty else { return AskingTotals() }
+        return AskingTotals(
+            asked: try await session.verifyNewestReceipts(of: due, app.app, askedEvery: reasking.interval, at: now))
+    }
+
+    // MARK: Asking Apple
+
+    private enum Question: Sendable {
+        case delivery(TransactionKey)
+        case customer(DueCustomer)
+    }
+
+    private enum Answer: Sendable {
+        case customer(DueCustomer, AppleQuestions.Changes)
+        case delivery(TransactionKey, VerifiedTransaction?, Environment)
+        /// Nothing was learnt of this one.
+        case problem(String)
+        /// Nothing more can be asked tonight.
+        case end(String)
+    }
+
+    private func ask(
+        _ due: [Question], of questions: AppleQuestions, _ app: AppSettings
+    ) async throws(LedgerError) -> AskingTotals {
+        let (stop, environment) = (hearing.stop, app.app.environment)
+        var gathered = Gathered(batch: batch(app))
+        var rest = due.makeIterator()
+        let result = await withTaskGroup(of: Answer?.self) { group -> Result<AskingTotals, LedgerError> in
+            func askNext() {
+                guard !gathered.isOver, let question = rest.next() else { return }
+                group.addTask {
+                    await stop.cancelling { try? await Self.answer(question, questions, environment) } ?? nil
+                }
+            }
+            for _ in 0..<Self.questionsAhead { askNext() }
+            while let answer = await group.next(), !stop.isRequested {
+                if let answer { add(answer, to: &gathered, app.app) }
+                askNext()
+                guard group.isEmpty || gathered.size >= Self.batchSize else { continue }
+                do throws(LedgerError) {
+                    gathered.totals += try await take(gathered.batch, of: app.app)
+                    gathered.batch = batch(app)
+                } catch {
+                    group.cancelAll()
+                    return .failure(error)
+                }
+            }
+            group.cancelAll()
+            return .success(gathered.totals)
+        }
+        if let problem = gathered.problem, !stop.isRequested { log(problem, app.app.bundleID) }
+        return try result.get()
+    }
+
+    /// What came of the questions so far.
+    private struct Gathered {
+        var batch: AnswerBatch
+        var totals = AskingTotals()
+        /// Why the first question that was not answered was not.
+        var problem: String?
+        /// Whether nothing more can be asked tonight.
+        var isOver = false
+
+        var size: Int { max(batch.purchases.count, batch.count) }
+    }
+
+    private func batch(_ app: AppSettings) -> AnswerBatch {
+        AnswerBatch(runID: hearing.runID, now: now, interval: app.reasking?.interval ?? 0)
+    }
+
+    private func take(_ batch: AnswerBatch, of app: App) async throws(LedgerError) -> AskingTotals {
+        guard batch.count > 0 else { return AskingTotals() }
+        return try await retryingConflicts(for: min(10, settings.patience)) { () async throws(LedgerError) in
+            try await session.take(batch, of: app.bundleID, in: app.environment)
+        }
+    }
+
+    private static func answer(
+        _ question: Question, _ questions: AppleQuestions, _ environment: Environment
+    ) async throws(CancellationError) -> Answer {
+        switch question {
+        case .customer(let customer):
+            let told = try await questions.changes(
+                ofCustomerWith: customer.transactionID, after: customer.revision, in: environment)
+            switch told {
+            case .answer(let changes): return .customer(customer, changes)
+            case .notKnown: return .customer(customer, AppleQuestions.Changes())
+            case .problem(let why): return .problem(why)
+            case .needsConfiguration(let why): return .end(why)
+            case .notTried: return .end("Apple could not be reached")
+            }
+        case .delivery(let key):
+            switch try await questions.purchase(key.id.text, in: environment) {
+            case .answer((let found, let environment)): return .delivery(key, found, environment)
+            case .notKnown: return .delivery(key, nil, environment)
+            case .problem(let why): return .problem(why)
+            case .needsConfiguration(let why): return .end(why)
+            case .notTried: return .end("Apple could not be reached")
+            }
+        }
+    }
+
+    // MARK: What Apple answered
+
+    private func add(_ answer: Answer, to gathered: inout Gathered, _ app: App) {
+        switch answer {
+        case .customer(let customer, let changes): add(changes, of: customer, to: &gathered.batch, app)
+        case .delivery(let key, let found, let environment): add(found, environment, for: key, to: &gathered.batch, app)
+        case .problem(let why):
+            gathered.totals.unanswered += 1
+            gathered.problem = gathered.problem ?? why
+        case .end(let why):
+            gathered.isOver = true
+            gathered.problem = why
+        }
+    }
+
+    private func add(
+        _ changes: AppleQuestions.Changes, of customer: DueCustomer, to batch: inout AnswerBatch, _ app: App
+    ) {
+        for text in changes.unreadable { log(text, app.bundleID) }
+        for (verified, proof) in changes.purchases {
+            batch.purchases.append(heard(verified, proof: proof, app))
+        }
+        let transactions = changes.purchases.map(\.verified.transaction)
+        batch.customers.append(
+            AnswerBatch.Customer(
+                customerID: customer.customerID, account: changes.account, revision: changes.revision,
+                expiresAt: transactions.compactMap(\.expiresAt).max(), transactionIDs: Set(transactions.map(\.id))))
+    }
+
+    private func add(
+        _ found: VerifiedTransaction?, _ environment: Environment, for key: TransactionKey, to batch: inout AnswerBatch,
+        _ app: App
+    ) {
+        guard let found else {
+            batch.deliveries.append(
+                AnswerBatch.Delivery(transactionID: key.id, finding: .unknownToApple, appAccountToken: nil))
+            return
+        }
+        // What Apple knows under another environment's number says nothing of the one that was delivered.
+        guard environment == key.environment else {
+            batch.deliveries.append(
+                AnswerBatch.Delivery(transactionID: key.id, finding: .sandbox, appAccountToken: nil))
+            return
+        }
+        batch.purchases.append(heard(found, proof: nil, app))
+        batch.deliveries.append(
+            AnswerBatch.Delivery(
+                transactionID: key.id, finding: nil, appAccountToken: found.transaction.appAccountToken))
+    }
+
+    private func heard(_ verified: VerifiedTransaction, proof: String?, _ app: App) -> HeardNotice {
+        HeardNotice(
+            uuid: "asked in run \(hearing.runID)", type: "TRANSACTION_HISTORY", subtype: nil, signedAt: now,
+            way: .question, transaction: hearing.screener.screened(verified, signedAt: now, app.environment, for: app),
+            signedTransaction: proof, consumptionReason: nil, sending: nil)
+    }
+
+    private func log(_ problem: String, _ bundleID: BundleID) {
+        hearing.log(
+            LogEntry(
+                .warning, "Apple could not be asked about all that was sold before; it is asked again",
+                fields: ["bundle_id": bundleID.text, "error": problem], runID: hearing.runID))
+    }
+}

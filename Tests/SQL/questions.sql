@@ -1,0 +1,221 @@
+-- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
+BEGIN;
+SELECT plan(30);
+SET search_path = iap, test, public;
+
+SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
+INSERT INTO iap.products (bundle_id, product_id, type, name)
+VALUES ('com.example.game', 'gems.100', 'consumable', '100 gems'), ('com.example.game', 'gems.500', 'consumable', '500');
+
+-- A purchase, as Apple's server API tells it.
+CREATE FUNCTION test.bought(
+    id text, account text DEFAULT NULL, expires timestamptz DEFAULT NULL, price bigint DEFAULT NULL,
+    currency text DEFAULT NULL, storefront text DEFAULT NULL, at timestamptz DEFAULT '2026-03-01Z',
+    quantity integer DEFAULT 1, environment text DEFAULT 'Production', exclusion text DEFAULT NULL
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v iap.verified;
+BEGIN
+    v.transaction_id := id;
+    v.bundle_id := 'com.example.game';
+    v.environment := environment;
+    v.original_transaction_id := id;
+    v.product_id := 'gems.100';
+    v.product_type := CASE WHEN expires IS NULL THEN 'consumable' ELSE 'auto_renewable' END;
+    v.quantity := quantity;
+    v.purchased_at := at;
+    v.expires_at := expires;
+    v.is_trial := false;
+    v.price_milliunits := price;
+    v.currency := currency;
+    v.storefront := storefront;
+    v.source := 'server_api';
+    v.verified_at := at;
+    v.app_transaction_id := account;
+    v.exclusion := exclusion;
+    PERFORM iap.enter(ARRAY[v], (SELECT max(run_id) FROM iap.runs), at);
+END
+$$;
+CREATE FUNCTION test.closed(at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    run bigint;
+BEGIN
+    INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
+    VALUES (at, at, 'h', 1, '1') RETURNING run_id INTO run;
+    PERFORM iap.close_books(run);
+    PERFORM iap.note_entered('com.example.game', 'Production', '7 days', at);
+END
+$$;
+INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
+VALUES ('2026-03-01Z', '2026-03-01Z', 'h', 1, '1');
+
+-- Customers -----------------------------------------------------------------------------------------------------------
+
+SELECT test.bought('c1', 'A', at => '2026-03-01Z');
+SELECT test.bought('c2', 'A', at => '2026-03-02Z');
+SELECT test.bought('c3', at => '2026-03-03Z');
+SELECT test.bought('c4', 'B', expires => '2026-03-06Z', at => '2026-03-02Z');
+SELECT test.bought('c5', 'C', at => '2026-03-02Z', exclusion => 'family_shared');
+SELECT test.bought('c6', 'D', at => '2026-03-02Z', environment => 'Sandbox', exclusion => 'sandbox');
+SELECT iap.note_entered('com.example.game', 'Production', '7 days', '2026-03-03Z');
+SELECT is_empty('SELECT FROM iap.customers', 'nobody is noted before the books are closed');
+SELECT test.closed('2026-03-04Z');
+SELECT results_eq(
+    $$SELECT customer_id, transaction_id, last_seen_at, expires_at, next_at FROM iap.customers ORDER BY customer_id$$,
+    $$VALUES
+        ('A' COLLATE "C", 'c2' COLLATE "C", '2026-03-02Z'::timestamptz, NULL::timestamptz, '2026-03-09Z'::timestamptz),
+        ('B', 'c4', '2026-03-02Z', '2026-03-06Z', '2026-03-06 01:00Z'),
+        ('c3', 'c3', '2026-03-03Z', NULL, '2026-03-10Z')$$,
+    'a customer by the account, or by the purchase; subscribers soon after they expire; nobody who owes nothing');
+SELECT test.closed('2026-03-05Z');
+SELECT is((SELECT count(*) FROM iap.customers), 3::bigint, 'each entry is noted once');
+
+SELECT iap.note_answers(
+    'com.example.game', 'Production', '{A,c3}', '{A,E}', '{r1,r2}', ARRAY[NULL, NULL]::timestamptz[], '7 days',
+    '2026-03-10Z');
+SELECT results_eq(
+    $$SELECT customer_id, revision, asked_at, next_at FROM iap.customers WHERE asked_at IS NOT NULL ORDER BY 1$$,
+    $$VALUES
+        ('A' COLLATE "C", 'r1', '2026-03-10Z'::timestamptz, '2026-03-17Z'::timestamptz),
+        ('E', 'r2', '2026-03-10Z', '2026-03-17Z')$$,
+    'an answer says up to where the history is known, and how Apple calls the customer');
+SELECT is_empty($$SELECT FROM iap.customers WHERE customer_id = 'c3'$$, 'who is known by that name alone from then on');
+SELECT iap.note_answers(
+    'com.example.game', 'Production', '{A}', ARRAY[NULL]::text[], ARRAY[NULL]::text[], ARRAY[NULL]::timestamptz[],
+    '7 days', '2026-03-17Z');
+SELECT is((SELECT revision FROM iap.customers WHERE customer_id = 'A'), 'r1', 'no revision leaves the one that is known');
+SELECT iap.note_answers(
+    'com.example.game', 'Production', '{A}', '{A}', '{r3}', '{2026-03-18Z}', '7 days', '2026-03-17Z');
+SELECT is(
+    (SELECT next_at FROM iap.customers WHERE customer_id = 'A'), '2026-03-18 01:00Z',
+    'an answer tells of a subscription');
+SELECT iap.note_answers(
+    'com.example.game', 'Production', '{E}', '{A}', '{r9}', ARRAY[NULL]::timestamptz[], '7 days', '2026-03-18Z');
+SELECT results_eq(
+    $$SELECT customer_id, revision, expires_at FROM iap.customers WHERE customer_id IN ('A', 'E')$$,
+    $$VALUES ('A' COLLATE "C", 'r9', '2026-03-18Z'::timestamptz)$$, 'two that turn out to be one are one');
+SELECT test.bought('c7', 'A', at => '2026-03-20Z');
+SELECT test.closed('2026-03-20Z');
+SELECT results_eq(
+    $$SELECT last_seen_at, revision, next_at FROM iap.customers WHERE customer_id = 'A'$$,
+    $$VALUES ('2026-03-20Z'::timestamptz, 'r9', '2026-03-25Z'::timestamptz)$$,
+    'who buys again is seen later, and asked about when it was planned');
+
+-- Deliveries ----------------------------------------------------------------------------------------------------------
+
+SELECT iap.submit_receipt('com.example.game', 'anna', 'cmVjZWlwdA==', NULL, NULL, NULL);
+CREATE FUNCTION test.delivered(id text, usr text DEFAULT 'anna') RETURNS text LANGUAGE sql AS $$
+    SELECT iap.admit(
+        'com.example.game', 'Production', id, id, 'gems.100', 1, '2026-03-01Z', usr,
+        (SELECT min(receipt_id) FROM iap.receipts));
+    SELECT iap.claim('com.example.game', id, usr, NULL);
+$$;
+SELECT is(test.delivered('d1'), 'delivered', 'a delivery that only the app''s server vouches for');
+SELECT is(test.delivered('d2'), 'delivered', 'another');
+SELECT is(test.delivered('d3', 'bert'), 'delivered', 'and a third');
+SELECT iap.note_checks(
+    'com.example.game', 'Production', '{d1,d2,d3}', '{unknown_to_apple,sandbox,NULL}',
+    '{NULL,NULL,00000000-0000-4000-8000-00000000000a}', '2026-03-03Z');
+SELECT results_eq(
+    $$SELECT transaction_id, finding, times, next_at FROM iap.delivery_checks ORDER BY 1$$,
+    $$VALUES
+        ('d1' COLLATE "C", 'unknown_to_apple', 1, '2026-03-03 20:00Z'::timestamptz), ('d2', 'sandbox', 1, NULL),
+        ('d3', 'another_user', 1, NULL)$$,
+    'what Apple does not know yet is asked about again; a token names somebody else than was served');
+SELECT results_eq(
+    $$SELECT transaction_id, why, user_id FROM finance.delivered_unproved ORDER BY 1$$,
+    $$VALUES
+        ('d1' COLLATE "C", 'unknown_to_apple', 'anna'), ('d2', 'sandbox', 'anna'), ('d3', 'another_user', 'bert')$$,
+    'finance sees them');
+SELECT iap.note_checks(
+    'com.example.game', 'Production', '{d1}', '{unknown_to_apple}', '{NULL}', '2026-03-04Z')
+FROM generate_series(1, 4);
+SELECT results_eq(
+    $$SELECT times, next_at FROM iap.delivery_checks WHERE transaction_id = 'd1'$$, $$VALUES (5, NULL::timestamptz)$$,
+    'five times are enough');
+SELECT iap.note_checks(
+    'com.example.game', 'Production', '{d1,d3}', '{NULL,NULL}', '{NULL,00000000-0000-4000-8000-00000000000b}',
+    '2026-03-05Z');
+SELECT results_eq(
+    $$SELECT transaction_id FROM iap.delivery_checks ORDER BY 1$$, $$VALUES ('d2' COLLATE "C")$$,
+    'what Apple knows, with a token of nobody''s, is no finding any more');
+UPDATE iap.transactions SET source = 'server_api' WHERE transaction_id = 'd2';
+SELECT is_empty(
+    $$SELECT FROM finance.delivered_unproved$$, 'nor is what Apple came to tell of in another way');
+SELECT is(test.delivered('d4'), 'delivered', 'a delivery');
+UPDATE iap.transactions SET refunded_at = delivered_at - interval '1 day' WHERE transaction_id = 'd4';
+SELECT results_eq(
+    $$SELECT transaction_id, why FROM finance.delivered_unproved$$,
+    $$VALUES ('d4' COLLATE "C", 'refunded_before')$$, 'refunded before it was delivered');
+
+CREATE TEMPORARY TABLE heard OF iap.verified;
+SELECT is(test.delivered('d5'), 'delivered', 'the server says gems.100');
+INSERT INTO heard (
+    transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity, purchased_at,
+    is_trial, source, verified_at, number)
+VALUES (
+    'd5', 'com.example.game', 'Production', 'd5', 'gems.500', 'consumable', 1, '2026-03-01Z', false, 'server_api',
+    '2026-03-03Z', 0);
+SELECT iap.hear_patiently('{0}', (SELECT max(run_id) FROM iap.runs), '2026-03-03Z');
+SELECT results_eq(
+    $$SELECT transaction_id, why FROM finance.delivered_unproved ORDER BY 1$$,
+    $$VALUES ('d4' COLLATE "C", 'refunded_before'), ('d5', 'other_product')$$, 'Apple sold another product');
+
+-- Taking answers ------------------------------------------------------------------------------------------------------
+
+CREATE TEMPORARY TABLE told OF iap.notice;
+TRUNCATE heard;
+INSERT INTO heard (
+    transaction_id, bundle_id, environment, original_transaction_id, product_id, product_type, quantity, purchased_at,
+    is_trial, source, verified_at, number, refunded_at, exclusion)
+VALUES
+    ('c1', 'com.example.game', 'Production', 'c1', 'gems.100', 'consumable', 1, '2026-03-01Z', false, 'server_api',
+        '2026-03-21Z', 0, '2026-03-20Z', 'refunded'),
+    ('new', 'com.example.game', 'Production', 'new', 'gems.100', 'consumable', 1, '2026-03-19Z', false, 'server_api',
+        '2026-03-21Z', 1, NULL, NULL);
+INSERT INTO told (number, transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_by, signed_transaction)
+VALUES
+    (0, 'c1', 'com.example.game', 'Production', 'asked', 'TRANSACTION_HISTORY', '2026-03-21Z', 'question', 'e30.c1.e30'),
+    (1, 'new', 'com.example.game', 'Production', 'asked', 'TRANSACTION_HISTORY', '2026-03-21Z', 'question', 'e30.n.e30');
+SELECT results_eq(
+    $$SELECT unknown, locked FROM iap.take_answers((SELECT max(run_id) FROM iap.runs), '2026-03-21Z')$$,
+    $$VALUES ('{1}'::integer[], NULL::text[])$$, 'says what nobody knows');
+SELECT results_eq(
+    $$SELECT place, reason FROM iap.transactions WHERE transaction_id = 'c1'$$, $$VALUES ('excluded', 'refunded')$$,
+    'a refund is taken at once');
+SELECT is(iap.hand_in('{1}', '2026-03-21Z'), 1::bigint, 'and the other goes into the inbox');
+SELECT results_eq(
+    $$SELECT transaction_id, heard_by, receipt_id IS NOT NULL FROM iap.notices$$,
+    $$VALUES ('new' COLLATE "C", 'question', true)$$, 'kept as what only Apple told; what was known needs no notice');
+
+-- Prices --------------------------------------------------------------------------------------------------------------
+
+SELECT test.bought('p' || n, price => 990, currency => 'USD', storefront => 'USA', at => '2026-03-21Z')
+FROM generate_series(1, 6) AS n;
+SELECT test.bought('q' || n, price => 1980, currency => 'USD', storefront => 'USA', quantity => 2, at => '2026-03-21Z')
+FROM generate_series(1, 3) AS n;
+SELECT test.bought('cheap-early', price => 100, currency => 'USD', storefront => 'USA', at => '2026-03-21Z');
+SELECT test.closed('2026-03-22Z');
+SELECT results_eq(
+    $$SELECT currency, milliunits, purchases FROM iap.paid_prices ORDER BY milliunits$$,
+    $$VALUES ('USD', 100::bigint, 1::bigint), ('USD', 990, 9)$$, 'prices are of one unit');
+SELECT results_eq(
+    $$SELECT transaction_id, usual_milliunits, usual_currency FROM iap.unusual_prices$$,
+    $$VALUES ('cheap-early' COLLATE "C", 990::bigint, 'USD')$$, 'less than half of the usual price');
+SELECT test.bought('other', price => 990, currency => 'TRY', storefront => 'USA', at => '2026-03-22Z');
+SELECT test.bought('dear', price => 5990, currency => 'USD', storefront => 'USA', at => '2026-03-22Z');
+SELECT test.bought('elsewhere', price => 10, currency => 'TRY', storefront => 'TUR', at => '2026-03-22Z');
+SELECT test.bought('offer', price => 10, currency => 'USD', storefront => 'USA', expires => '2026-05-01Z', at => '2026-03-22Z');
+SELECT test.closed('2026-03-23Z');
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.unusual_prices$$, $$VALUES ('cheap-early'), ('other')$$,
+    'another currency; not what is dearer, what few bought elsewhere, or an offer');
+SELECT test.closed('2026-03-24Z');
+SELECT is((SELECT sum(purchases) FROM iap.paid_prices), 13::numeric, 'each purchase is counted once');
+SELECT test.bought('late', price => 100, currency => 'USD', storefront => 'USA', at => '2026-09-21Z');
+SELECT test.closed('2026-09-22Z');
+SELECT is_empty(
+    $$SELECT FROM iap.unusual_prices WHERE transaction_id = 'late'$$, 'what was usual half a year ago says nothing');
+
+SELECT * FROM finish();
+ROLLBACK;
