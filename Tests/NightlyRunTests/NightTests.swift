@@ -20,7 +20,9 @@ import Testing
             #expect(!findings.unusable.isEmpty)
             // Also where the time went, in the report and in the run's row.
             #expect(
-                report.stages.map(\.name) == ["pull", "hear", "ask", "fetch", "verify", "record", "sweep", "books", "report"])
+                report.stages.map(\.name) == [
+                    "pull", "hear", "ask", "fetch", "verify", "record", "sweep", "books", "report",
+                ])
             #expect(report.stages.allSatisfy { $0.seconds > 0 })
             #expect(try await stage.rows(of: "(SELECT FROM iap.runs WHERE jsonb_array_length(stages) = 8)").count == 1)
         }

@@ -26,7 +26,7 @@ extension WorldEvents {
             guard random.happens(0.01) else { continue }
             let kind = random.pick(ForgedDelivery.Kind.allCases)
             let transaction = SimulatedTransaction(
-                id: "8" + claim.transaction.id.dropFirst(), productID: dearest.id, purchasedAt: claim.at - 30)
+                id: "8" + claim.transaction.id.dropFirst(), productID: dearest.id, purchasedAt: claim.at)
             switch kind {
             case .madeUp: break
             case .sandbox:
@@ -51,7 +51,7 @@ extension WorldEvents {
 
 /// Forged deliveries beside what the job says of them.
 public struct ForgeryTally: Sendable {
-    /// Those that were old enough to be asked about.
+    /// Those that were old enough to be asked about, and again where Apple did not answer the first time.
     public private(set) var all = 0
     public private(set) var named = 0
     /// A sentence for each that was not named, and each that was and is genuine.
@@ -61,7 +61,7 @@ public struct ForgeryTally: Sendable {
     init(_ world: World, unproved: Set<String>) {
         let settings = world.settings
         let forged = world.events.forged
-        for delivery in forged where delivery.claim.at + 86_400 < settings.end {
+        for delivery in forged where delivery.claim.at + 2 * 86_400 < settings.end {
             all += 1
             let id = delivery.claim.transaction.id
             if unproved.contains(id) {
