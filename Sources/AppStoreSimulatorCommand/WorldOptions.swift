@@ -3,7 +3,7 @@ import Foundation
 
 /// The options that say which world it is; `serve` and `world` must be given the same.
 enum WorldOptions {
-    static let names: Set<String> = ["seed", "customers", "days", "now", "nights", "keys"]
+    static let names: Set<String> = ["seed", "customers", "days", "now", "nights", "keys", "handed"]
 
     static let help = """
           --seed N               what makes receipts, faults and the world (default 1)
@@ -14,6 +14,7 @@ enum WorldOptions {
                                  present, with --nights one that is always the same)
           --keys APPS            the apps, such as com.example.game,com.example.reader, that have a key for the App Store
                                  Server API, of whose purchases and refunds Apple then tells by itself (default: none)
+          --handed yes           these apps have no key, and their servers hand on what Apple posts to them
         """
 
     static func seed(_ options: Options) throws(UsageError) -> UInt64 {
@@ -24,13 +25,18 @@ enum WorldOptions {
         let seed = try seed(options)
         let customers = try options.number("customers", in: 0...1_000_000) ?? 3000
         let keys = Set((options.text("keys") ?? "").split(separator: ",").map(String.init))
-        guard let nights = try options.number("nights", in: 1...366) else {
-            return try WorldSettings(
+        var settings: WorldSettings
+        if let nights = try options.number("nights", in: 1...366) {
+            guard options.text("days") == nil else { throw UsageError("--nights goes without --days") }
+            settings = try WorldSettings(
+                seed: seed, customers: customers, nights: nights, now: options.moment("now"), keys: keys)
+        } else {
+            settings = try WorldSettings(
                 seed: seed, customers: customers, days: options.number("days", in: 1...366) ?? 14,
                 now: options.moment("now") ?? Date(), keys: keys)
         }
-        guard options.text("days") == nil else { throw UsageError("--nights goes without --days") }
-        return try WorldSettings(
-            seed: seed, customers: customers, nights: nights, now: options.moment("now"), keys: keys)
+        guard ["yes", "no", nil].contains(options.text("handed")) else { throw UsageError("--handed is yes or no") }
+        settings.handsNoticesOn = options.text("handed") == "yes"
+        return settings
     }
 }

@@ -155,6 +155,30 @@ import Testing
         #expect(Set(world.events.forged.map(\.kind)) == Set(ForgedDelivery.Kind.allCases))
     }
 
+    /// Where nobody reads the history, a notification that the URL never took tells nothing.
+    @Test func whatIsHandedOnIsHeardWhenItIsTaken() throws {
+        var settings = try WorldSettings(seed: 7, customers: 2_000, nights: 12, keys: Self.keys)
+        let read = World(settings)
+        settings.handsNoticesOn = true
+        let handed = World(settings)
+        let moments = { (world: World) in
+            Dictionary(
+                world.purchases.compactMap { purchase in
+                    purchase.notifiedAt.purchase.map { (purchase.transactionID, $0) }
+                }, uniquingKeysWith: { first, _ in first })
+        }
+        let (told, taken) = (moments(read), moments(handed))
+        #expect(taken.count < told.count)
+        #expect(taken.allSatisfy { $0.value >= told[$0.key] ?? .distantFuture })
+        #expect(taken.contains { told[$0.key] != $0.value })
+        let days = (1...12).map { day in
+            handed.noticesTaken(by: "com.example.game") { handed.settings.day(of: $0) == day }
+        }
+        #expect(days.joined().count > 100)
+        #expect(Set(days.joined()).count == days.joined().count)
+        #expect(handed.events.forged.isEmpty)
+    }
+
     @Test func judgesAJobThatHears() throws {
         let world = try world()
         let tally = WorldTally(

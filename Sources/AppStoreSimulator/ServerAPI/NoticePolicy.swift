@@ -27,6 +27,8 @@ public struct NoticePolicy: Hashable, Sendable {
     public var mostDelay = 0.0
     /// While the URL takes nothing: what is tried then fails.
     public var deafness: Range<Date>?
+    /// Whether the job hears of a notification only when the URL takes it, for nobody reads the history.
+    var isHeardWhenTaken = false
     /// The apps have a URL from then on.
     public var since = Date.distantPast
 
@@ -39,9 +41,24 @@ public struct NoticePolicy: Hashable, Sendable {
         return happened + (Mix.share(Mix.value(hash, 2)) * mostDelay).rounded()
     }
 
+    /// When the job can hear of what happened at a moment, if it ever can.
+    func heard(_ kind: StoreNotification.Kind, _ transactionID: String, at happened: Date) -> Date? {
+        guard let signedAt = moment(of: kind, transactionID, at: happened) else { return nil }
+        return isHeardWhenTaken
+            ? takenAt(StoreNotification.hash(kind, transactionID), signedAt: signedAt) : signedAt
+    }
+
+    /// When the URL takes a notification, if it ever does.
+    func takenAt(_ hash: UInt64, signedAt: Date) -> Date? {
+        attempts(hash, signedAt: signedAt, by: .distantFuture).last.flatMap { $0.isTaken ? $0.at : nil }
+    }
+
     /// The attempts to send a notification up to a moment.
     func attempts(of notification: StoreNotification, by now: Date) -> [Attempt] {
-        let hash = notification.hash
+        attempts(notification.hash, signedAt: notification.at, by: now)
+    }
+
+    private func attempts(_ hash: UInt64, signedAt: Date, by now: Date) -> [Attempt] {
         let share = Mix.share(Mix.finish(hash))
         let first =
             if share < refusedShare {
@@ -51,7 +68,7 @@ public struct NoticePolicy: Hashable, Sendable {
             }
         var made: [Attempt] = []
         for (number, hours) in Self.attempts.enumerated() where !(made.last?.isTaken ?? false) {
-            let moment = notification.at + hours * 3_600
+            let moment = signedAt + hours * 3_600
             guard moment <= now else { break }
             let isTaken = number >= first && !(deafness?.contains(moment) ?? false)
             let failure = Self.failures[Int(Mix.value(hash, 4, UInt64(number)) % UInt64(Self.failures.count))]

@@ -83,7 +83,7 @@ public struct WorldApp: Sendable {
 
     /// Whether its receipts are verified by its customers' histories, which tell of more than the receipts hold.
     func readsHistories(_ settings: WorldSettings) -> Bool {
-        settings.keys.contains(bundleID) && verification == "auto"
+        settings.keys.contains(bundleID) && !settings.handsNoticesOn && verification == "auto"
     }
 
     /// What its section of the job's configuration says beside its secret.
@@ -91,7 +91,7 @@ public struct WorldApp: Sendable {
     /// - Parameter keyFile: of the App Store Server API, for an app that has a key.
     public func configuration(_ settings: WorldSettings, keyFile: String? = nil) -> String {
         var lines = ["environment = production", "grace = 1h", "storefronts = CHN JPN USA"]
-        if let keyFile, settings.keys.contains(bundleID) {
+        if let keyFile, settings.keys.contains(bundleID), !settings.handsNoticesOn {
             lines += [
                 "verification = \(verification)", "server_api_issuer_id = \(APIKey.issuerID)",
                 "server_api_key_id = \(APIKey.keyID)", "server_api_key_file = \(keyFile)",

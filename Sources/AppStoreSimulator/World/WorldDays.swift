@@ -19,6 +19,7 @@ struct WorldDays {
             world.events.claims + world.events.forged.map(\.claim), at: \.at, of: \.bundleID)
         if !claims.told.isEmpty { try await settle(claims.told) }
         try await keep(claims.kept)
+        try await handOnNotices()
         let grants = events(world.events.grants, at: \.at, of: \.bundleID)
         try await grant(grants.told)
         try await keep(grants.kept)
@@ -118,6 +119,20 @@ struct WorldDays {
                 \(orders.map(\.at))
             ) AS opened (bundle_id, order_id, user_id, product_id, at)
             """)
+    }
+
+    // MARK: Notifications
+
+    /// The apps' servers hand on what Apple posted to their URLs.
+    private func handOnNotices() async throws {
+        guard world.settings.handsNoticesOn else { return }
+        for bundleID in world.settings.keys.sorted() {
+            let payloads = world.noticesTaken(by: bundleID, isNow)
+            try await connection.execute(
+                """
+                SELECT iap.submit_notification(\(bundleID), payload) FROM unnest(\(payloads)) AS posted (payload)
+                """)
+        }
     }
 
     // MARK: Claims

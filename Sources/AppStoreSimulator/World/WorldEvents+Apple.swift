@@ -76,11 +76,11 @@ extension WorldEvents {
         let purchase = purchases[index]
         let id = purchase.transactionID
         purchases[index].notifiedAt.purchase = StoreNotification.Kind(purchase.transaction)
-            .flatMap { policy.moment(of: $0, id, at: purchase.purchasedAt) }
+            .flatMap { policy.heard($0, id, at: purchase.purchasedAt) }
         let kind: StoreNotification.Kind = purchase.transaction.isFamilyShared ? .revoke : .refund
-        purchases[index].notifiedAt.refund = purchase.refundedAt.flatMap { policy.moment(of: kind, id, at: $0) }
+        purchases[index].notifiedAt.refund = purchase.refundedAt.flatMap { policy.heard(kind, id, at: $0) }
         purchases[index].notifiedAt.reversal = purchase.refundReversedAt
-            .flatMap { policy.moment(of: .refundReversed, id, at: $0) }
+            .flatMap { policy.heard(.refundReversed, id, at: $0) }
     }
 }
 

@@ -24,6 +24,8 @@ public struct WorldSettings: Hashable, Sendable {
     /// The apps, by bundle id, whose owner has a key for the App Store Server API: Apple tells them of their purchases
     /// by itself, and refunds some that were delivered.
     public let keys: Set<String>
+    /// Whether these apps have no key, and their servers hand on what Apple posts to their URLs.
+    public var handsNoticesOn = false
 
     /// A world in which the job is run every night.
     ///
@@ -91,7 +93,7 @@ public struct WorldSettings: Hashable, Sendable {
     }
 
     /// Whether some deliveries are forged: only where nights follow in which Apple can be asked.
-    var hasForgeries: Bool { runs.lowerBound == 1 && !keys.isEmpty }
+    var hasForgeries: Bool { runs.lowerBound == 1 && !keys.isEmpty && !handsNoticesOn }
 
     // MARK: What all customers meet with
 
@@ -106,6 +108,7 @@ public struct WorldSettings: Hashable, Sendable {
         let deafFrom = begin + Double(nights) / 3 * Self.day
         policy.deafness = deafFrom..<deafFrom + min(4, Double(nights) / 5) * Self.day
         policy.since = begin
+        policy.isHeardWhenTaken = handsNoticesOn
         return policy
     }
 
