@@ -144,6 +144,7 @@ extension AppVerifier {
                 guard page.hasMore, pages >= settings.mostHistoryPages else { continue }
                 history.unreadable.append("the customer's history goes on after \(pages) pages, which were taken")
                 return .history(history)
+            case .notFound(.account) where pages == 0: return .problem(Self.problem(outcome))
             case .notFound where pages == 0: return .notKnown
             case .notFound, .unverified, .tryAgain(.unreadable):
                 guard pages > 0 else { return .problem(Self.problem(outcome)) }
@@ -158,6 +159,8 @@ extension AppVerifier {
 
     private static func problem(_ outcome: ServerAPIOutcome<TransactionPage>) -> ReceiptVerdict {
         switch outcome {
+        case .notFound(.account):
+            .problem(.accountGone, "Apple says the customer's account is gone (error 4040001)")
         case .found, .notFound, .notTried: .notTried
         case .unverified(let payload): .problem(.unreadableAnswer, "\(payload)")
         case .tryAgain(let why): .problem(ReceiptProblem(why), why.text)

@@ -136,6 +136,15 @@ import Verification
         }
     }
 
+    /// As verifyReceipt's status 21010.
+    @Test func saysThatTheAccountIsGone() async throws {
+        try await VerificationStage.with(reply: { _ in (404, #"{"errorCode":4040001}"#) }) { stage in
+            let judgement = try await stage.judge(Signed.appTransaction())
+            #expect(problem(judgement)?.problem == .accountGone)
+            #expect(problem(judgement)?.text.contains("4040001") == true)
+        }
+    }
+
     @Test func holdsNothingWhereTheCustomerBoughtNothing() async throws {
         let page = Signed.page([])
         try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
