@@ -100,9 +100,9 @@ struct Bench {
     ///
     /// - Parameters:
     ///   - grace: how old a purchase must be for a case.
-    ///   - run: further lines of the section `[run]`.
+    ///   - run, apple, app: further lines of these sections.
     func configuration(
-        database: String, store: String, grace: String = "1h", run: String = ""
+        database: String, store: String, grace: String = "1h", run: String = "", apple: String = "", app: String = ""
     ) throws -> String {
         let file = "\(scratch)/\(database).conf"
         let text = """
@@ -111,6 +111,7 @@ struct Bench {
             [apple]
             verify_receipt_production = \(store)/production/verifyReceipt
             verify_receipt_sandbox = \(store)/sandbox/verifyReceipt
+            \(apple)
             [report]
             directory = \(scratch)/reports
             [run]
@@ -119,6 +120,7 @@ struct Bench {
             environment = production
             grace = \(grace)
             consumable = claim
+            \(app)
 
             """
         try text.write(toFile: file, atomically: true, encoding: .utf8)

@@ -3,7 +3,7 @@ enum Benchmark: String, CaseIterable {
     case appReceipts = "app-receipts"
     case jws, verify, record, report, page
     case emptyNight = "empty-night"
-    case night, workers, rough, black, check, million
+    case hear, night, workers, rough, black, check, million
 
     func run(_ bench: Bench) async throws -> [Measurement] {
         switch self {
@@ -14,6 +14,7 @@ enum Benchmark: String, CaseIterable {
         case .report: try await ReportStage.measure(bench)
         case .page: try await ReportStage.page(bench)
         case .emptyNight: try await Nights.empty(bench)
+        case .hear: try await HearStage.measure(bench)
         case .night: try await NightCost.measure(bench) + Nights.growing(bench)
         case .workers: try await Nights.sharedByWorkers(bench)
         case .rough: try await Nights.onRoughDay(bench)
