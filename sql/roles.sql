@@ -75,7 +75,8 @@ GRANT EXECUTE ON FUNCTION
     iap.note, iap.is_beyond, iap.delivered, iap.type_of, iap.why_not_delivered, iap.is_covered,
     iap.is_late_case, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable, iap.share_of,
-    iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification
+    iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
+    iap.case_mark
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;
@@ -103,7 +104,7 @@ GRANT SELECT (
     attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, payload_purged_at,
     device_purged_at, is_erased)
     ON iap.receipts TO iap_support;
-GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen TO iap_support;
+GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen, iap.decide TO iap_support;
 
 -- The import of a company's own history. It adds, and fills in what was not known; what it finds delivered moves to
 -- black. It never reads a payload.

@@ -50,6 +50,7 @@ import Testing
               --by WHO           who decides
               --note TEXT        why
               --app BUNDLE       in this app, --environment production or sandbox, where several know ID
+              --file FILE        or carry out all that a report's spreadsheet decides, .xlsx or .csv: --result FILE, --dry-run
           verify                 look at what must always hold of the tables, the trail's chain included
               --since END        and that the chain continues an end that was kept
               --json             as JSON

@@ -131,7 +131,7 @@ SELECT results_eq(
         ('iap_import', 'revoke_entitlement'),
         ('iap_import', 'take_originals'),
         ('iap_import', 'type_of'), ('iap_import', 'withdraw_restored'),
-        ('iap_job', 'amount_of'), ('iap_job', 'close_books'), ('iap_job', 'connect'), ('iap_job', 'corrected'),
+        ('iap_job', 'amount_of'), ('iap_job', 'case_mark'), ('iap_job', 'close_books'), ('iap_job', 'connect'), ('iap_job', 'corrected'),
         ('iap_job', 'count_purgeable'), ('iap_job', 'cover'), ('iap_job', 'cover_entitled'), ('iap_job', 'delivered'),
         ('iap_job', 'enter'), ('iap_job', 'enter_unlocked'), ('iap_job', 'excluded'), ('iap_job', 'follow_cases'),
         ('iap_job', 'hand_in'), ('iap_job', 'hear'), ('iap_job', 'hear_patiently'), ('iap_job', 'heard'), ('iap_job', 'is_beyond'), ('iap_job', 'is_covered'), ('iap_job', 'is_late_case'),
@@ -143,7 +143,7 @@ SELECT results_eq(
         ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'submit_notification'), ('iap_job', 'take_notices'), ('iap_job', 'take_originals'), ('iap_job', 'type_of'),
         ('iap_job', 'white_totals'), ('iap_job', 'why_not_covered'), ('iap_job', 'why_not_delivered'),
         ('iap_privacy', 'erase_user'),
-        ('iap_support', 'is_of_original'), ('iap_support', 'reopen'), ('iap_support', 'resolve')$$,
+        ('iap_support', 'decide'), ('iap_support', 'is_of_original'), ('iap_support', 'reopen'), ('iap_support', 'resolve')$$,
     'the functions that are granted');
 SELECT results_eq(
     $$SELECT grantee::regrole::text, proname::text COLLATE "default", count(*)
@@ -217,6 +217,8 @@ FROM (
 SELECT test.is_denied('iap_job', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
 SELECT test.is_denied('iap_job', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
 SELECT test.is_denied('iap_job', $$SELECT iap.reopen('1', 'me', 'mine')$$);
+SELECT test.is_denied('iap_job', $$SELECT iap.decide('1', 'a', 'Production', 'm', 'delivered', 'me', 'mine')$$);
+SELECT test.is_denied('iap_app', $$SELECT iap.decide('1', 'a', 'Production', 'm', 'delivered', 'me', 'mine')$$);
 SELECT test.is_denied('iap_job', 'SELECT * FROM finance.deliveries');
 SELECT test.is_denied('iap_support', 'SELECT * FROM audit.links');
 SELECT test.is_denied('iap_app', 'SELECT audit.broken_links()');
@@ -250,7 +252,7 @@ SELECT set_eq(
     $$SELECT proname::text FROM pg_proc
     WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace) AND prosecdef$$,
     ARRAY[
-        'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'close_books', 'purge_payloads',
+        'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'decide', 'close_books', 'purge_payloads',
         'purge_devices', 'count_purgeable', 'erase_user'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text

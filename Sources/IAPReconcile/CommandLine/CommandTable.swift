@@ -76,6 +76,12 @@ enum CommandTable {
             OptionForm(
                 "environment", .word("NAME", of: EnvironmentName.self), help: "in this environment",
                 place: .withAnother),
+            OptionForm(
+                "file", .file("FILE"),
+                help: "or carry out all that a report's spreadsheet decides, .xlsx or .csv: --result FILE, --dry-run"),
+            OptionForm(
+                "result", .file("FILE"), help: "say in FILE what became of each line", place: .withAnother),
+            OptionForm("dry-run", help: "do everything and roll it back", place: .withAnother),
         ], understand: Command.resolve)
 
     private static let verify = CommandForm(

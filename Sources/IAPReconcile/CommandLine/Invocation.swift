@@ -28,6 +28,7 @@ enum Command: Sendable {
     case suggestProducts
     case check(String, asJSON: Bool)
     case resolve(Resolution)
+    case resolveFile(DecisionOptions)
     case verify(asJSON: Bool, since: String?)
     case purge(isDryRun: Bool)
     case erase(Erasure)

@@ -8,7 +8,8 @@ import Notifications
 enum SettingsTable {
     /// The sections that may stand once.
     static let sections: [(name: String, keys: [SettingKey<Draft>])] = [
-        ("database", database), ("apple", apple), ("run", run), ("report", report), ("retention", retention),
+        ("database", database), ("apple", apple), ("run", run), ("report", report), ("decisions", decisions),
+        ("retention", retention),
         ("webhook", webhook), ("mail", mail), ("ping", ping), ("metrics", metrics),
     ]
 
@@ -50,6 +51,10 @@ enum SettingsTable {
         SettingKey("directory", .text, \.configuration.reportDirectory),
         SettingKey("language", .word, \.configuration.reportLanguage),
         SettingKey("url", .address, \.configuration.reportAddress),
+    ]
+
+    private static let decisions: [SettingKey<Draft>] = [
+        SettingKey("directory", .folder, \.configuration.decisionsDirectory)
     ]
 
     private static let retention: [SettingKey<Draft>] = [

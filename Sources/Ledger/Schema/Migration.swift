@@ -31,6 +31,8 @@ public struct Migration: Sendable, Hashable {
             number: 10, name: "snake_case", sql: String(decoding: PackageResources._010_snake_case_sql, as: UTF8.self)),
         Migration(
             number: 11, name: "notices", sql: String(decoding: PackageResources._011_notices_sql, as: UTF8.self)),
+        Migration(
+            number: 12, name: "statement", sql: String(decoding: PackageResources._012_statement_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

@@ -32,6 +32,10 @@ public struct ReportedCase: Hashable, Sendable {
     /// When it was first verified, and when last; `nil` where that is not known.
     public var firstVerifiedAt: Date?
     public var lastVerifiedAt: Date?
+    /// Of which case a decision on it is, and what it stands like now.
+    public var mark: CaseMark { CaseMark(key: key, standing: standing) }
+    /// As `iap.case_mark` gives it.
+    public var standing = ""
     /// When a run first made it a case.
     public var openedAt: Date
     /// Whether it was this report's run.
