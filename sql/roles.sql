@@ -80,6 +80,13 @@ GRANT EXECUTE ON FUNCTION
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;
+-- The statement of a month.
+GRANT SELECT ON
+    finance.closings, finance.journal, finance.proceeds, finance.purchases, finance.sold_against_seen
+    TO iap_job;
+GRANT EXECUTE ON FUNCTION
+    finance.closed, finance.statement, finance.statement_sales, finance.statement_differences
+    TO iap_job;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA audit TO iap_job;
 -- What Apple's sales reports say: a later report takes an earlier one's place, and nothing of either is changed.
 GRANT SELECT ON iap.sales_reports, iap.sales, iap.sold_against_seen TO iap_job;

@@ -47,7 +47,9 @@ SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_job' ORDER BY relation$$,
     $$VALUES
         ('audit.erasures', 'select'), ('audit.frontier', 'select'), ('audit.links', 'select'),
-        ('audit.trail', 'select'), ('finance.differences', 'select'), ('finance.unexplained', 'select'),
+        ('audit.trail', 'select'), ('finance.closings', 'select'),
+        ('finance.differences', 'select'), ('finance.journal', 'select'), ('finance.proceeds', 'select'),
+        ('finance.purchases', 'select'), ('finance.sold_against_seen', 'select'), ('finance.unexplained', 'select'),
         ('iap.account_tokens', 'select'), ('iap.black', 'select'), ('iap.books', 'select'),
         ('iap.cases', 'insert,select,update'), ('iap.claims', 'select'), ('iap.connections', 'insert,select'),
         ('iap.delivered_originals', 'insert,select'), ('iap.entitlements', 'select'),

@@ -558,6 +558,119 @@ $$;
 
 COMMENT ON FUNCTION finance.refunds_as_of(as_of date) IS 'finance.refunds as they were known at the end of a day that is closed: the same answer for ever.';
 
+CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle_id text, product_id text, currency text, opening bigint, opening_amount numeric, entered bigint, entered_amount numeric, delivered bigint, delivered_amount numeric, by_support bigint, refunded bigint, refunded_amount numeric, dropped bigint, dropped_amount numeric, closing bigint, closing_amount numeric, refunded_after bigint, refunded_after_amount numeric, reversed bigint, reversed_amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        bundle_id, product_id, currency,
+        coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (
+            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (
+            WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'refunded' AND transactions > 0 AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (
+            WHERE account = 'refunded' AND transactions >= 0 AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(-sum(transactions) FILTER (
+            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::bigint,
+        coalesce(-sum(amount) FILTER (
+            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::numeric(20, 3)
+    FROM finance.closed(through) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    CROSS JOIN LATERAL (SELECT booked_on < first AS is_before) AS span
+    GROUP BY bundle_id, product_id, currency
+    HAVING bool_or(NOT is_before) OR sum(transactions) FILTER (WHERE account = 'owed') <> 0
+        OR sum(amount) FILTER (WHERE account = 'owed') <> 0
+    ORDER BY bundle_id, product_id, currency
+$$;
+
+COMMENT ON FUNCTION finance.statement(first date, through date) IS 'What was booked from a first day through a last that is closed, by app, product and currency. Closing is opening and entered, less delivered, refunded and dropped. The same answer for ever.';
+
+CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS TABLE(difference text, day date, bundle_id text, product_id text, storefront text, transaction_id text, units bigint, currency text, amount numeric, purchased_at timestamp with time zone, first_seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    WITH compared AS MATERIALIZED (
+        SELECT day, bundle_id, product_id, storefront, difference
+        FROM finance.sold_against_seen
+        WHERE day BETWEEN first AND through AND difference <> 0
+    )
+    SELECT
+        'booked in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+    FROM finance.purchases
+    WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+        AND (first_seen_at < first::timestamp AT TIME ZONE 'UTC'
+            OR first_seen_at >= (through + 1)::timestamp AT TIME ZONE 'UTC')
+    UNION ALL
+    SELECT
+        'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+    FROM finance.purchases
+    WHERE first_seen_at >= first::timestamp AT TIME ZONE 'UTC'
+        AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
+        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
+    UNION ALL
+    SELECT
+        'sold and never seen', day, bundle_id, product_id, storefront, NULL, difference, NULL, NULL, NULL, NULL
+    FROM compared
+    WHERE difference > 0
+    UNION ALL
+    SELECT
+        'seen, and more than sold', more.day, bundle_id, product_id, bought.storefront, transaction_id, units,
+        bought.currency, amount, purchased_at, first_seen_at
+    FROM compared AS more
+    JOIN finance.purchases AS bought USING (bundle_id, product_id)
+    WHERE more.difference < 0
+        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
+        AND (more.storefront IS NULL OR more.storefront = bought.storefront)
+    ORDER BY 1, 2, 3, 4, 5, 6
+$$;
+
+COMMENT ON FUNCTION finance.statement_differences(first date, through date) IS 'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those that were bought in the span and entered outside of it; the other way round; units that Apple sold and nothing ever told of; and each purchase of a day, product and country of which the tables hold more than Apple sold.';
+
+CREATE FUNCTION finance.statement_sales(first date, through date) RETURNS TABLE(bundle_id text, product_id text, days bigint, units_sold bigint, units_seen bigint, difference bigint, refunds_sold bigint, refunds_seen bigint, refund_difference bigint, currency text, proceeds numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        compared.*, paid.currency, paid.proceeds
+    FROM (
+        SELECT
+            bundle_id, product_id, count(DISTINCT day), sum(units_sold)::bigint, sum(units_seen)::bigint,
+            sum(difference)::bigint, sum(refunds_sold)::bigint, sum(refunds_seen)::bigint,
+            sum(refund_difference)::bigint
+        FROM finance.sold_against_seen
+        WHERE day BETWEEN first AND through
+        GROUP BY bundle_id, product_id
+    ) AS compared
+    LEFT JOIN (
+        SELECT bundle_id, product_id, currency, sum(amount)::numeric(20, 3) AS proceeds
+        FROM finance.proceeds
+        WHERE day BETWEEN first AND through
+        GROUP BY bundle_id, product_id, currency
+    ) AS paid USING (bundle_id, product_id)
+    ORDER BY bundle_id, product_id, currency
+$$;
+
+COMMENT ON FUNCTION finance.statement_sales(first date, through date) IS 'What Apple''s reports say was sold from a first day of Pacific Time through a last, what the tables saw of it, and the proceeds: a row for each currency of theirs. Only days whose report was read.';
+
 CREATE FUNCTION finance.unclaimed_liability_as_of(as_of date) RETURNS TABLE(purchase_day date, bundle_id text, product_id text, currency text, price_source text, age_days integer, ageing text, transactions bigint, units bigint, amount numeric)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4069,6 +4182,138 @@ COMMENT ON COLUMN finance.misdeliveries.delivered_at IS 'When the goods were cre
 
 COMMENT ON COLUMN finance.misdeliveries.refunded_at IS 'When Apple refunded it; NULL if it did not.';
 
+CREATE TABLE iap.sales (
+    report_id bigint NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    storefront text NOT NULL,
+    price_milliunits bigint,
+    currency text,
+    proceeds_milliunits bigint,
+    proceeds_currency text,
+    units bigint NOT NULL,
+    is_refund boolean GENERATED ALWAYS AS ((units < 0)) STORED NOT NULL,
+    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
+    CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
+    CONSTRAINT sales_proceeds_currency_check CHECK ((proceeds_currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_proceeds_milliunits_check CHECK ((proceeds_milliunits >= 0)),
+    CONSTRAINT sales_storefront_check CHECK ((storefront ~ '^[A-Z]{3}$'::text))
+);
+
+COMMENT ON TABLE iap.sales IS 'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
+
+COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
+
+COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
+
+COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';
+
+COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
+
+COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
+
+CREATE TABLE iap.sales_reports (
+    report_id bigint NOT NULL,
+    day date NOT NULL,
+    developer text NOT NULL,
+    bundle_ids text[] NOT NULL COLLATE pg_catalog."C",
+    file text NOT NULL,
+    lines bigint NOT NULL,
+    refused bigint NOT NULL,
+    read_at timestamp with time zone DEFAULT now() NOT NULL,
+    read_by text DEFAULT SESSION_USER NOT NULL,
+    replaced_at timestamp with time zone,
+    CONSTRAINT sales_reports_developer_check CHECK ((octet_length(developer) <= 1000)),
+    CONSTRAINT sales_reports_lines_check CHECK ((lines >= 0)),
+    CONSTRAINT sales_reports_refused_check CHECK ((refused >= 0))
+);
+
+COMMENT ON TABLE iap.sales_reports IS 'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
+
+COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
+
+COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
+
+COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
+
+COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
+
+COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
+
+COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
+
+COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
+
+CREATE VIEW finance.proceeds AS
+ SELECT sales_reports.day,
+    sales.bundle_id,
+    sales.product_id,
+    sales.storefront,
+    sales.units,
+    sales.proceeds_currency AS currency,
+    ((((sales.units * sales.proceeds_milliunits))::numeric / 1000.0))::numeric(20,3) AS amount
+   FROM (iap.sales
+     JOIN iap.sales_reports USING (report_id))
+  WHERE (sales_reports.replaced_at IS NULL);
+
+COMMENT ON VIEW finance.proceeds IS 'What Apple''s sales reports say of units and of the developer''s part.';
+
+COMMENT ON COLUMN finance.proceeds.day IS 'A day of Pacific Time.';
+
+COMMENT ON COLUMN finance.proceeds.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.proceeds.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.proceeds.storefront IS 'The country.';
+
+COMMENT ON COLUMN finance.proceeds.units IS 'Negative for refunds.';
+
+COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';
+
+COMMENT ON COLUMN finance.proceeds.amount IS 'The developer''s part of all the units, negative for refunds; NULL where the report does not say.';
+
+CREATE VIEW finance.purchases AS
+ SELECT transactions.transaction_id,
+    transactions.bundle_id,
+    transactions.product_id,
+    transactions.quantity AS units,
+    transactions.booked_currency AS currency,
+    (((transactions.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    transactions.place,
+    COALESCE(transactions.reason, transactions.delivered_by) AS detail,
+    transactions.storefront,
+    transactions.purchased_at,
+    transactions.first_seen_at
+   FROM iap.transactions
+  WHERE (transactions.environment = 'Production'::text);
+
+COMMENT ON VIEW finance.purchases IS 'Each purchase that counts, where it is, when it was bought and when it entered.';
+
+COMMENT ON COLUMN finance.purchases.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.purchases.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.purchases.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.purchases.units IS 'The quantity.';
+
+COMMENT ON COLUMN finance.purchases.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.purchases.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.purchases.place IS 'white: owed; black: delivered; excluded: not owed.';
+
+COMMENT ON COLUMN finance.purchases.detail IS 'How it was delivered, or why it is excluded; else NULL.';
+
+COMMENT ON COLUMN finance.purchases.storefront IS 'The country; NULL where Apple did not tell.';
+
+COMMENT ON COLUMN finance.purchases.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger.';
+
 CREATE VIEW finance.refunds AS
  SELECT refund.refund_day,
     refund.bundle_id,
@@ -4246,71 +4491,6 @@ COMMENT ON COLUMN finance.refunds_before_delivery.refund_percent IS 'The share t
 
 COMMENT ON COLUMN finance.refunds_before_delivery.paid IS 'What was paid.';
 
-CREATE TABLE iap.sales (
-    report_id bigint NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    product_id text NOT NULL COLLATE pg_catalog."C",
-    type text NOT NULL,
-    storefront text NOT NULL,
-    price_milliunits bigint,
-    currency text,
-    proceeds_milliunits bigint,
-    proceeds_currency text,
-    units bigint NOT NULL,
-    is_refund boolean GENERATED ALWAYS AS ((units < 0)) STORED NOT NULL,
-    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
-    CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
-    CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
-    CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
-    CONSTRAINT sales_proceeds_currency_check CHECK ((proceeds_currency ~ '^[A-Z]{3}$'::text)),
-    CONSTRAINT sales_proceeds_milliunits_check CHECK ((proceeds_milliunits >= 0)),
-    CONSTRAINT sales_storefront_check CHECK ((storefront ~ '^[A-Z]{3}$'::text))
-);
-
-COMMENT ON TABLE iap.sales IS 'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
-
-COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
-
-COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
-
-COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';
-
-COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
-
-COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
-
-CREATE TABLE iap.sales_reports (
-    report_id bigint NOT NULL,
-    day date NOT NULL,
-    developer text NOT NULL,
-    bundle_ids text[] NOT NULL COLLATE pg_catalog."C",
-    file text NOT NULL,
-    lines bigint NOT NULL,
-    refused bigint NOT NULL,
-    read_at timestamp with time zone DEFAULT now() NOT NULL,
-    read_by text DEFAULT SESSION_USER NOT NULL,
-    replaced_at timestamp with time zone,
-    CONSTRAINT sales_reports_developer_check CHECK ((octet_length(developer) <= 1000)),
-    CONSTRAINT sales_reports_lines_check CHECK ((lines >= 0)),
-    CONSTRAINT sales_reports_refused_check CHECK ((refused >= 0))
-);
-
-COMMENT ON TABLE iap.sales_reports IS 'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
-
-COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
-
-COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
-
-COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
-
-COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
-
-COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
-
-COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
-
-COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
-
 CREATE VIEW iap.sold_against_seen AS
  WITH seen AS NOT MATERIALIZED (
          SELECT transactions.bundle_id,
@@ -4352,11 +4532,12 @@ CREATE VIEW iap.sold_against_seen AS
             seen.storefront,
             NULL::text,
             0,
-            seen.quantity,
+            sum(seen.quantity) AS sum,
             0,
             0,
             0
            FROM seen
+          GROUP BY (((seen.purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date), seen.bundle_id, seen.product_id, seen.storefront
         UNION ALL
          SELECT ((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
             seen.bundle_id,
@@ -4366,10 +4547,11 @@ CREATE VIEW iap.sold_against_seen AS
             0,
             0,
             0,
-            seen.quantity,
+            sum(seen.quantity) AS sum,
             0
            FROM seen
           WHERE (seen.refunded_at IS NOT NULL)
+          GROUP BY (((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date), seen.bundle_id, seen.product_id, seen.storefront
         ), placed AS (
          SELECT counted.day,
             counted.bundle_id,
@@ -4401,11 +4583,11 @@ CREATE VIEW iap.sold_against_seen AS
             ELSE NULL::text
         END AS storefront,
     (sum(placed.sold))::bigint AS units_sold,
-    sum(placed.seen) AS units_seen,
-    ((sum(placed.sold) - (sum(placed.seen))::numeric))::bigint AS difference,
+    (sum(placed.seen))::bigint AS units_seen,
+    ((sum(placed.sold) - sum(placed.seen)))::bigint AS difference,
     (sum(placed.refunds_sold))::bigint AS refunds_sold,
-    sum(placed.refunds_seen) AS refunds_seen,
-    ((sum(placed.refunds_sold) - (sum(placed.refunds_seen))::numeric))::bigint AS refund_difference,
+    (sum(placed.refunds_seen))::bigint AS refunds_seen,
+    ((sum(placed.refunds_sold) - sum(placed.refunds_seen)))::bigint AS refund_difference,
         CASE
             WHEN ((min(placed.currency) = max(placed.currency)) AND bool_and((placed.milliunits IS NOT NULL))) THEN min(placed.currency)
             ELSE NULL::text
@@ -5210,6 +5392,8 @@ CREATE INDEX transactions_by_delivery ON iap.transactions USING btree (delivered
 
 CREATE INDEX transactions_by_entry ON iap.transactions USING btree (entry_id);
 
+CREATE INDEX transactions_by_first_seen ON iap.transactions USING brin (first_seen_at);
+
 CREATE INDEX transactions_by_order ON iap.transactions USING btree (order_id, bundle_id) WHERE (order_id IS NOT NULL);
 
 CREATE INDEX transactions_by_original ON iap.transactions USING btree (original_transaction_id) WHERE (original_transaction_id <> transaction_id);
@@ -5261,6 +5445,12 @@ REVOKE ALL ON FUNCTION finance.closed(day date) FROM PUBLIC;
 REVOKE ALL ON FUNCTION finance.deliveries_as_of(as_of date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION finance.refunds_as_of(as_of date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.statement(first date, through date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.statement_differences(first date, through date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.statement_sales(first date, through date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION finance.unclaimed_liability_as_of(as_of date) FROM PUBLIC;
 
