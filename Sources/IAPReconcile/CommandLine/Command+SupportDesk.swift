@@ -28,10 +28,7 @@ extension Command {
         guard !resolution.isUnknownUser || resolution.userID != nil else {
             throw UsageError("--unknown-user goes with --user")
         }
-        resolution.bundleID = try options.text("app").map { text throws(UsageError) in
-            guard let bundleID = BundleID(text) else { throw UsageError("“\(text)” can't be a bundle id") }
-            return bundleID
-        }
+        resolution.bundleID = try options.bundleID("app")
         let environment: EnvironmentName? = try options.choice("environment")
         resolution.environment = environment?.environment
         return .resolve(resolution)

@@ -51,7 +51,7 @@ package enum CSV {
     }
 
     /// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
-    private static func cell(_ text: String) -> String {
+    static func cell(_ text: String) -> String {
         if isPlain(text) { return text }
         var text = withoutLiveControls(text)
         if let first = text.unicodeScalars.first, formulaBeginnings.contains(first) { text = "'" + text }
