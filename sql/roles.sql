@@ -76,7 +76,7 @@ GRANT EXECUTE ON FUNCTION
     iap.is_late_case, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable, iap.share_of,
     iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
-    iap.case_mark
+    iap.case_mark, iap.purge_orders, iap.count_unpaid_orders
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;

@@ -134,13 +134,13 @@ SELECT results_eq(
         ('iap_import', 'take_originals'),
         ('iap_import', 'type_of'), ('iap_import', 'withdraw_restored'),
         ('iap_job', 'amount_of'), ('iap_job', 'case_mark'), ('iap_job', 'close_books'), ('iap_job', 'connect'), ('iap_job', 'corrected'),
-        ('iap_job', 'count_purgeable'), ('iap_job', 'cover'), ('iap_job', 'cover_entitled'), ('iap_job', 'delivered'),
+        ('iap_job', 'count_purgeable'), ('iap_job', 'count_unpaid_orders'), ('iap_job', 'cover'), ('iap_job', 'cover_entitled'), ('iap_job', 'delivered'),
         ('iap_job', 'enter'), ('iap_job', 'enter_unlocked'), ('iap_job', 'excluded'), ('iap_job', 'follow_cases'),
         ('iap_job', 'hand_in'), ('iap_job', 'hear'), ('iap_job', 'hear_patiently'), ('iap_job', 'heard'), ('iap_job', 'is_beyond'), ('iap_job', 'is_covered'), ('iap_job', 'is_late_case'),
         ('iap_job', 'is_news'), ('iap_job', 'is_of_original'),
         ('iap_job', 'kind_of_move'), ('iap_job', 'log_moves'), ('iap_job', 'move'), ('iap_job', 'note'),
         ('iap_job', 'note_hearing'), ('iap_job', 'owed_again'), ('iap_job', 'position_of'), ('iap_job', 'purge_devices'),
-        ('iap_job', 'purge_payloads'), ('iap_job', 'record'), ('iap_job', 'refund_reversed'),
+        ('iap_job', 'purge_orders'), ('iap_job', 'purge_payloads'), ('iap_job', 'record'), ('iap_job', 'refund_reversed'),
         ('iap_job', 'refund_shares'), ('iap_job', 'refunded'), ('iap_job', 'share_of'),
         ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'submit_notification'), ('iap_job', 'take_notices'), ('iap_job', 'take_originals'), ('iap_job', 'type_of'),
         ('iap_job', 'white_totals'), ('iap_job', 'why_not_covered'), ('iap_job', 'why_not_delivered'),
@@ -255,7 +255,7 @@ SELECT set_eq(
     WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace) AND prosecdef$$,
     ARRAY[
         'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'decide', 'close_books', 'purge_payloads',
-        'purge_devices', 'count_purgeable', 'erase_user'],
+        'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

@@ -1145,6 +1145,15 @@ $$;
 
 COMMENT ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) IS 'How many payloads and devices a purge would take away.';
 
+CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT count(*), min(created_at) FROM iap.unpaid_orders WHERE created_at < before
+$$;
+
+COMMENT ON FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) IS 'How many orders a purge would take away, and when the oldest of them was opened.';
+
 CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -2445,6 +2454,37 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) IS 'The same for what clients said of their devices, which is then not taken again.';
+
+CREATE FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    purged bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM iap.orders
+        WHERE (bundle_id, order_id) IN (
+            SELECT bundle_id, order_id
+            FROM iap.unpaid_orders
+            WHERE created_at >= since AND created_at < before
+            LIMIT most)
+        RETURNING bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on
+    ), counted AS (
+        INSERT INTO iap.purged_orders AS known (opened_on, bundle_id, product_id, orders)
+        SELECT opened_on, bundle_id, product_id, count(*)
+        FROM gone
+        GROUP BY opened_on, bundle_id, product_id
+        ORDER BY bundle_id, product_id, opened_on
+        ON CONFLICT (bundle_id, product_id, opened_on) DO UPDATE SET orders = known.orders + EXCLUDED.orders
+    )
+    SELECT count(*) INTO purged FROM gone;
+    RETURN purged;
+END
+$$;
+
+COMMENT ON FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) IS 'Takes away orders that were opened from a moment until before another and never paid, so many at most, and counts them in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
 
 CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4846,6 +4886,189 @@ COMMENT ON COLUMN finance.unexplained.units IS 'How many units more.';
 
 COMMENT ON COLUMN finance.unexplained.amount IS 'How much more, in units of the currency.';
 
+CREATE TABLE iap.cases (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    likelihood text NOT NULL,
+    reasons text[] NOT NULL,
+    action text NOT NULL,
+    owner_user_ids text[] NOT NULL,
+    candidates jsonb DEFAULT '[]'::jsonb NOT NULL,
+    order_ids text[] DEFAULT '{}'::text[] NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    opened_run_id bigint NOT NULL,
+    assessed_at timestamp with time zone NOT NULL,
+    assessed_run_id bigint NOT NULL,
+    reopened_run_id bigint,
+    closed_at timestamp with time zone,
+    closed_as text,
+    closed_by text,
+    note text,
+    periods text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT cases_closed_as_check CHECK ((closed_as = ANY (ARRAY['delivered'::text, 'dismissed'::text, 'refunded'::text, 'withdrawn'::text]))),
+    CONSTRAINT cases_likelihood_check CHECK ((likelihood = ANY (ARRAY['high'::text, 'medium'::text, 'low'::text]))),
+    CONSTRAINT cases_reasons_check CHECK ((cardinality(reasons) > 0)),
+    CONSTRAINT cases_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text]))),
+    CONSTRAINT closed_when_and_how CHECK ((((state = 'closed'::text) = (closed_at IS NOT NULL)) AND ((closed_at IS NULL) = (closed_as IS NULL)) AND ((closed_as IS NULL) = (closed_by IS NULL)))),
+    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text)))
+);
+
+COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
+
+COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
+
+COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
+
+COMMENT ON COLUMN iap.cases.periods IS 'The paid periods of a subscription without access that the case tells of; empty where it is of one purchase.';
+
+CREATE TABLE iap.purged_orders (
+    opened_on date NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    orders bigint NOT NULL,
+    CONSTRAINT purged_orders_orders_check CHECK ((orders > 0))
+);
+
+COMMENT ON TABLE iap.purged_orders IS 'How many orders were opened, never paid and taken away, by the day on which they were opened.';
+
+COMMENT ON COLUMN iap.purged_orders.opened_on IS 'A day of UTC.';
+
+CREATE TABLE iap.receipts (
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text,
+    payload text,
+    payload_sha256 bytea NOT NULL,
+    order_id text,
+    transaction_id text,
+    device jsonb,
+    submitted_at timestamp with time zone DEFAULT now() NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now(),
+    last_attempt_at timestamp with time zone,
+    verified_at timestamp with time zone,
+    error_code text,
+    error_text text,
+    signature text,
+    made_at timestamp with time zone,
+    payload_purged_at timestamp with time zone,
+    device_purged_at timestamp with time zone,
+    is_erased boolean DEFAULT false NOT NULL,
+    seal bigint,
+    uploads_left_out integer DEFAULT 0 NOT NULL,
+    CONSTRAINT device_unless_purged CHECK (((device IS NULL) OR (device_purged_at IS NULL))),
+    CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
+    CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
+    CONSTRAINT error_was_met CHECK (((error_code IS NULL) OR (last_attempt_at IS NOT NULL))),
+    CONSTRAINT failed_attempts_have_error CHECK (((attempts = 0) OR (error_code IS NOT NULL))),
+    CONSTRAINT payload_chooses_bucket CHECK (((get_byte(payload_sha256, 0) & 63) = bucket)),
+    CONSTRAINT payload_unless_purged CHECK (((payload IS NULL) = (payload_purged_at IS NOT NULL))),
+    CONSTRAINT payload_while_open CHECK (((payload IS NOT NULL) OR (next_attempt_at IS NULL))),
+    CONSTRAINT receipt_id_names_bucket CHECK (((receipt_id & (63)::bigint) = bucket)),
+    CONSTRAINT receipts_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT receipts_bucket_check CHECK (((bucket >= 0) AND (bucket <= 63))),
+    CONSTRAINT receipts_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32)),
+    CONSTRAINT receipts_signature_check CHECK ((signature = ANY (ARRAY['valid'::text, 'invalid'::text, 'untrusted'::text, 'absent'::text]))),
+    CONSTRAINT receipts_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'watched'::text, 'settled'::text, 'unusable'::text]))),
+    CONSTRAINT settled_has_no_error CHECK (((state <> 'settled'::text) OR (error_code IS NULL) OR (error_code = 'transaction_missing'::text))),
+    CONSTRAINT unusable_has_reason CHECK (((state <> 'unusable'::text) OR (error_code IS NOT NULL))),
+    CONSTRAINT verified_when_it_says_so CHECK (((state <> ALL (ARRAY['watched'::text, 'settled'::text])) OR (verified_at IS NOT NULL)))
+);
+
+COMMENT ON TABLE iap.receipts IS 'The inbox: what clients uploaded as proof of purchase.';
+
+COMMENT ON COLUMN iap.receipts.bucket IS 'The slice of the inbox, by the payload''s hash; one worker owns a slice at a time.';
+
+COMMENT ON COLUMN iap.receipts.receipt_id IS 'A running number times 64, plus the bucket.';
+
+COMMENT ON COLUMN iap.receipts.user_id IS 'Who was logged in; NULL if nobody.';
+
+COMMENT ON COLUMN iap.receipts.payload IS 'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty; NULL when it was purged.';
+
+COMMENT ON COLUMN iap.receipts.transaction_id IS 'What it was first uploaded for, as the client said; see also iap.uploads.';
+
+COMMENT ON COLUMN iap.receipts.state IS 'waiting: not verified yet; watched: holds white transactions, asked again each night; settled: nothing open; unusable: can''t be verified, see error_code.';
+
+COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
+
+COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
+
+COMMENT ON COLUMN iap.receipts.payload_purged_at IS 'When the payload was taken away; see iap.purge_payloads.';
+
+COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken away; it is not taken again.';
+
+COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether its user was erased (iap.erase_user): its payload goes as soon as nothing is open on it.';
+
+COMMENT ON COLUMN iap.receipts.seal IS 'Of who handed in what and when, and whether it still waits: see audit.seal.';
+
+COMMENT ON COLUMN iap.receipts.uploads_left_out IS 'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
+
+CREATE VIEW iap.unpaid_orders AS
+ SELECT orders.bundle_id,
+    orders.order_id,
+    orders.user_id,
+    orders.product_id,
+    orders.created_at
+   FROM iap.orders
+  WHERE ((NOT (EXISTS ( SELECT
+           FROM iap.uploads
+          WHERE (uploads.order_id = orders.order_id)))) AND (NOT (EXISTS ( SELECT
+           FROM iap.claims
+          WHERE ((claims.order_id = orders.order_id) AND (claims.bundle_id = orders.bundle_id))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.transactions
+          WHERE ((transactions.order_id = orders.order_id) AND (transactions.bundle_id = orders.bundle_id))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.transactions
+          WHERE ((transactions.user_id = orders.user_id) AND (transactions.bundle_id = orders.bundle_id) AND (transactions.product_id = orders.product_id) AND ((transactions.purchased_at >= (orders.created_at - '30 days'::interval)) AND (transactions.purchased_at <= (orders.created_at + '30 days'::interval))))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.cases
+          WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.order_ids @> ARRAY[orders.order_id]))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.cases
+          WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.owner_user_ids @> ARRAY[orders.user_id]))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.receipts
+          WHERE ((receipts.user_id = orders.user_id) AND (receipts.bundle_id = orders.bundle_id) AND (receipts.next_attempt_at IS NOT NULL))))));
+
+COMMENT ON VIEW iap.unpaid_orders IS 'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user got none of the product within 30 days, and nothing of their user is open. Ask for a span of created_at.';
+
+CREATE VIEW finance.unpaid_orders AS
+ SELECT counted.day,
+    counted.bundle_id,
+    counted.product_id,
+    products.name AS product_name,
+    (sum(counted.orders))::bigint AS orders,
+    (sum(counted.purged))::bigint AS purged
+   FROM (( SELECT ((unpaid_orders.created_at AT TIME ZONE 'UTC'::text))::date AS day,
+            unpaid_orders.bundle_id,
+            unpaid_orders.product_id,
+            1 AS orders,
+            0 AS purged
+           FROM iap.unpaid_orders
+        UNION ALL
+         SELECT purged_orders.opened_on,
+            purged_orders.bundle_id,
+            purged_orders.product_id,
+            purged_orders.orders,
+            purged_orders.orders
+           FROM iap.purged_orders) counted
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+  GROUP BY counted.day, counted.bundle_id, counted.product_id, products.name;
+
+COMMENT ON VIEW finance.unpaid_orders IS 'Orders that were opened and never paid, by the day on which they were opened. Ask for a span of days.';
+
+COMMENT ON COLUMN finance.unpaid_orders.day IS 'The day on which they were opened.';
+
+COMMENT ON COLUMN finance.unpaid_orders.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.unpaid_orders.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.unpaid_orders.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.unpaid_orders.orders IS 'How many, whether they are still there or not.';
+
+COMMENT ON COLUMN finance.unpaid_orders.purged IS 'Of these: taken away after their time.';
+
 CREATE TABLE iap.account_tokens (
     app_account_token text NOT NULL,
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -4890,43 +5113,6 @@ CREATE VIEW iap.black AS
 COMMENT ON VIEW iap.black IS 'The black table: transactions whose goods were delivered, for ever. A view of iap.transactions.';
 
 COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
-
-CREATE TABLE iap.cases (
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL,
-    state text DEFAULT 'open'::text NOT NULL,
-    likelihood text NOT NULL,
-    reasons text[] NOT NULL,
-    action text NOT NULL,
-    owner_user_ids text[] NOT NULL,
-    candidates jsonb DEFAULT '[]'::jsonb NOT NULL,
-    order_ids text[] DEFAULT '{}'::text[] NOT NULL,
-    opened_at timestamp with time zone NOT NULL,
-    opened_run_id bigint NOT NULL,
-    assessed_at timestamp with time zone NOT NULL,
-    assessed_run_id bigint NOT NULL,
-    reopened_run_id bigint,
-    closed_at timestamp with time zone,
-    closed_as text,
-    closed_by text,
-    note text,
-    periods text[] DEFAULT '{}'::text[] NOT NULL,
-    CONSTRAINT cases_closed_as_check CHECK ((closed_as = ANY (ARRAY['delivered'::text, 'dismissed'::text, 'refunded'::text, 'withdrawn'::text]))),
-    CONSTRAINT cases_likelihood_check CHECK ((likelihood = ANY (ARRAY['high'::text, 'medium'::text, 'low'::text]))),
-    CONSTRAINT cases_reasons_check CHECK ((cardinality(reasons) > 0)),
-    CONSTRAINT cases_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text]))),
-    CONSTRAINT closed_when_and_how CHECK ((((state = 'closed'::text) = (closed_at IS NOT NULL)) AND ((closed_at IS NULL) = (closed_as IS NULL)) AND ((closed_as IS NULL) = (closed_by IS NULL)))),
-    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text)))
-);
-
-COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
-
-COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
-
-COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
-
-COMMENT ON COLUMN iap.cases.periods IS 'The paid periods of a subscription without access that the case tells of; empty where it is of one purchase.';
 
 ALTER TABLE iap.claims ALTER COLUMN claim_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME iap.claims_claim_id_seq
@@ -5081,78 +5267,6 @@ COMMENT ON COLUMN iap.notices.last_result IS 'Apple''s word on the last attempt,
 
 COMMENT ON COLUMN iap.notices.consumption_reason IS 'Why Apple asks whether it was delivered, in a CONSUMPTION_REQUEST: FULFILLMENT_ISSUE …';
 
-CREATE TABLE iap.receipts (
-    bucket smallint NOT NULL,
-    receipt_id bigint NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    user_id text,
-    payload text,
-    payload_sha256 bytea NOT NULL,
-    order_id text,
-    transaction_id text,
-    device jsonb,
-    submitted_at timestamp with time zone DEFAULT now() NOT NULL,
-    state text DEFAULT 'waiting'::text NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    next_attempt_at timestamp with time zone DEFAULT now(),
-    last_attempt_at timestamp with time zone,
-    verified_at timestamp with time zone,
-    error_code text,
-    error_text text,
-    signature text,
-    made_at timestamp with time zone,
-    payload_purged_at timestamp with time zone,
-    device_purged_at timestamp with time zone,
-    is_erased boolean DEFAULT false NOT NULL,
-    seal bigint,
-    uploads_left_out integer DEFAULT 0 NOT NULL,
-    CONSTRAINT device_unless_purged CHECK (((device IS NULL) OR (device_purged_at IS NULL))),
-    CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
-    CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
-    CONSTRAINT error_was_met CHECK (((error_code IS NULL) OR (last_attempt_at IS NOT NULL))),
-    CONSTRAINT failed_attempts_have_error CHECK (((attempts = 0) OR (error_code IS NOT NULL))),
-    CONSTRAINT payload_chooses_bucket CHECK (((get_byte(payload_sha256, 0) & 63) = bucket)),
-    CONSTRAINT payload_unless_purged CHECK (((payload IS NULL) = (payload_purged_at IS NOT NULL))),
-    CONSTRAINT payload_while_open CHECK (((payload IS NOT NULL) OR (next_attempt_at IS NULL))),
-    CONSTRAINT receipt_id_names_bucket CHECK (((receipt_id & (63)::bigint) = bucket)),
-    CONSTRAINT receipts_attempts_check CHECK ((attempts >= 0)),
-    CONSTRAINT receipts_bucket_check CHECK (((bucket >= 0) AND (bucket <= 63))),
-    CONSTRAINT receipts_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32)),
-    CONSTRAINT receipts_signature_check CHECK ((signature = ANY (ARRAY['valid'::text, 'invalid'::text, 'untrusted'::text, 'absent'::text]))),
-    CONSTRAINT receipts_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'watched'::text, 'settled'::text, 'unusable'::text]))),
-    CONSTRAINT settled_has_no_error CHECK (((state <> 'settled'::text) OR (error_code IS NULL) OR (error_code = 'transaction_missing'::text))),
-    CONSTRAINT unusable_has_reason CHECK (((state <> 'unusable'::text) OR (error_code IS NOT NULL))),
-    CONSTRAINT verified_when_it_says_so CHECK (((state <> ALL (ARRAY['watched'::text, 'settled'::text])) OR (verified_at IS NOT NULL)))
-);
-
-COMMENT ON TABLE iap.receipts IS 'The inbox: what clients uploaded as proof of purchase.';
-
-COMMENT ON COLUMN iap.receipts.bucket IS 'The slice of the inbox, by the payload''s hash; one worker owns a slice at a time.';
-
-COMMENT ON COLUMN iap.receipts.receipt_id IS 'A running number times 64, plus the bucket.';
-
-COMMENT ON COLUMN iap.receipts.user_id IS 'Who was logged in; NULL if nobody.';
-
-COMMENT ON COLUMN iap.receipts.payload IS 'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty; NULL when it was purged.';
-
-COMMENT ON COLUMN iap.receipts.transaction_id IS 'What it was first uploaded for, as the client said; see also iap.uploads.';
-
-COMMENT ON COLUMN iap.receipts.state IS 'waiting: not verified yet; watched: holds white transactions, asked again each night; settled: nothing open; unusable: can''t be verified, see error_code.';
-
-COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
-
-COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
-
-COMMENT ON COLUMN iap.receipts.payload_purged_at IS 'When the payload was taken away; see iap.purge_payloads.';
-
-COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken away; it is not taken again.';
-
-COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether its user was erased (iap.erase_user): its payload goes as soon as nothing is open on it.';
-
-COMMENT ON COLUMN iap.receipts.seal IS 'Of who handed in what and when, and whether it still waits: see audit.seal.';
-
-COMMENT ON COLUMN iap.receipts.uploads_left_out IS 'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
-
 CREATE VIEW iap.purgeable AS
  SELECT receipts.bucket,
     receipts.receipt_id,
@@ -5306,6 +5420,9 @@ ALTER TABLE ONLY iap.orders
 ALTER TABLE ONLY iap.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (bundle_id, product_id);
 
+ALTER TABLE ONLY iap.purged_orders
+    ADD CONSTRAINT purged_orders_pkey PRIMARY KEY (bundle_id, product_id, opened_on);
+
 ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT receipts_pkey PRIMARY KEY (bucket, receipt_id);
 
@@ -5363,6 +5480,8 @@ CREATE INDEX handed_notices_waiting ON iap.handed_notices USING btree (submitted
 CREATE INDEX moves_by_number ON iap.moves USING btree (move_id);
 
 CREATE INDEX notices_by_moment ON iap.notices USING brin (signed_at);
+
+CREATE INDEX orders_by_age ON iap.orders USING brin (created_at);
 
 CREATE INDEX orders_by_token ON iap.orders USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
 
@@ -5474,6 +5593,8 @@ REVOKE ALL ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) FROM PU
 
 REVOKE ALL ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
@@ -5557,6 +5678,8 @@ REVOKE ALL ON FUNCTION iap.position_of(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.present() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
 

@@ -132,7 +132,7 @@ SELECT test.refused('runs', $$opening_white = '{0,0,0}'$$, 'books_are_whole');
 CREATE VIEW test.on_coordinator AS
 SELECT unnest(ARRAY[
     'migrations', 'runs', 'cases', 'events', 'books', 'sales_reports', 'sales', 'lock_space', 'connections',
-    'sources', 'source_files', 'refused_rows', 'rehearsal', 'hearings', 'handed_notices']) AS relation;
+    'sources', 'source_files', 'refused_rows', 'rehearsal', 'hearings', 'handed_notices', 'purged_orders']) AS relation;
 SELECT set_eq(
     $$SELECT relation FROM test.distribution UNION ALL SELECT relation FROM test.on_coordinator$$,
     $$SELECT relname::text FROM pg_class WHERE relnamespace = 'iap'::regnamespace AND relkind = 'r'$$,

@@ -60,6 +60,7 @@ enum SettingsTable {
     private static let retention: [SettingKey<Draft>] = [
         SettingKey("payloads", .keeping, \.configuration.settings.retention.payloads),
         SettingKey("devices", .keeping, \.configuration.settings.retention.devices),
+        SettingKey("orders", .keeping, \.configuration.settings.retention.orders),
     ]
 
     private static let webhook: [SettingKey<Draft>] = [

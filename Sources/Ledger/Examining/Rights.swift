@@ -64,7 +64,7 @@ extension LedgerSession {
                         AND proname IN (
                             'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
                             'purge_payloads', 'purge_devices', 'connect', 'cover_entitled', 'take_notices', 'hand_in',
-                            'note_hearing', 'case_mark'))
+                            'note_hearing', 'case_mark', 'purge_orders'))
                     OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal')))
             ORDER BY 1
             """
