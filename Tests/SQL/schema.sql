@@ -824,13 +824,7 @@ COMMENT ON FUNCTION iap.bounded(device jsonb) IS 'What a client said of its devi
 
 CREATE FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) RETURNS text
     LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-    SELECT left(encode(sha256(convert_to(opened.text, 'UTF8')), 'hex'), 8)
-        || '-' || left(encode(sha256(convert_to(opened.text || standing.text, 'UTF8')), 'hex'), 8)
-    FROM (SELECT jsonb_build_array($1, extract(epoch FROM $2))::text) AS opened (text)
-    CROSS JOIN (SELECT jsonb_build_array($3, $4, $5, $6, $7)::text) AS standing (text)
-$_$;
+    RETURN (("left"(encode(sha256(convert_to((jsonb_build_array(opened_run_id, EXTRACT(epoch FROM opened_at)))::text, 'UTF8'::name)), 'hex'::text), 8) || '-'::text) || "left"(encode(sha256(convert_to((jsonb_build_array(opened_run_id, EXTRACT(epoch FROM opened_at), move_id, product_id, quantity, owner_user_ids, periods))::text, 'UTF8'::name)), 'hex'::text), 8));
 
 COMMENT ON FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) IS 'A short mark of a case as a report shows it: of its opening, and of what a decision rests on, which is its transaction''s latest move, what was bought, its owners and its periods.';
 
