@@ -81,9 +81,17 @@ GRANT EXECUTE ON FUNCTION
     iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable, iap.share_of,
     iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
     iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,
-    iap.note_customers, iap.asked_after_expiry, iap.note_prices
+    iap.note_customers, iap.asked_after_expiry, iap.note_prices,
+    iap.case_mark, iap.purge_orders, iap.count_unpaid_orders
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
+    TO iap_job;
+-- The statement of a month.
+GRANT SELECT ON
+    finance.closings, finance.journal, finance.proceeds, finance.purchases, finance.sold_against_seen
+    TO iap_job;
+GRANT EXECUTE ON FUNCTION
+    finance.closed, finance.statement, finance.statement_sales, finance.statement_differences
     TO iap_job;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA audit TO iap_job;
 -- What Apple's sales reports say: a later report takes an earlier one's place, and nothing of either is changed.
@@ -109,7 +117,7 @@ GRANT SELECT (
     attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, payload_purged_at,
     device_purged_at, is_erased)
     ON iap.receipts TO iap_support;
-GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen TO iap_support;
+GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen, iap.decide TO iap_support;
 
 -- The import of a company's own history. It adds, and fills in what was not known; what it finds delivered moves to
 -- black. It never reads a payload.

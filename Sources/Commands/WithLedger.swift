@@ -24,13 +24,14 @@ func withLedger<Value>(
 
 /// As the other, for a command that reads files besides, whose errors go on as they are.
 func withLedger<Value>(
-    readingFiles settings: LedgerSettings, _ body: (LedgerSession) async throws -> Value
+    readingFiles settings: LedgerSettings, explained: (LedgerError) -> JobError = { JobError($0) },
+    _ body: (LedgerSession) async throws -> Value
 ) async throws -> Value {
     do {
         let session = try await LedgerSession.connectToCurrentSchema(settings)
         defer { session.close() }
         return try await body(session)
     } catch let error as LedgerError {
-        throw JobError(error)
+        throw explained(error)
     }
 }

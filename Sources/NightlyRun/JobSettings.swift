@@ -12,6 +12,8 @@ public struct JobSettings: Sendable {
     public var apps: [AppSettings]
     /// What the night pulls from a company's own databases and files.
     public var sources: [SourceSettings] = []
+    /// Where files of decisions lie that the night takes; `nil` for nowhere.
+    public var decisions: DecisionFolder?
     public var apple: AppleSettings
     public var workers: Workers
     /// Database connections that own buckets at the same time.

@@ -61,10 +61,19 @@ public struct NightlyJob: Sendable {
             checkpoint(.nightTaken)
             try await services.checkAccess()
             let stopwatch = Stopwatch()
+            await takeDecisions(options, present, stop: stop)
             try await pullSources(options, present, stop: stop, stopwatch: stopwatch)
             return try await Run.begin(
                 self, options, present, session: session, services: services, stop: stop, stopwatch: stopwatch)
         }
+    }
+
+    /// First of all, so that what was decided is no case of this night. A dry run leaves the files where they are.
+    private func takeDecisions(_ options: RunOptions, _ present: Present, stop: StopSignal) async {
+        guard !options.isDryRun, let folder = settings.decisions else { return }
+        await DecisionFolderTaking(
+            folder: folder, settings: settings, stop: stop, present: present.moment, log: log
+        ).take()
     }
 
     /// A dry run leaves no trace, and so takes nothing over: it goes by what was pulled before.

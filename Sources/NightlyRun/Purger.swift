@@ -21,8 +21,49 @@ package struct Purger {
     /// A night takes away no more, of each kind: the first purge of years must not make it long. A few seconds' work.
     static let mostInANight = 50_000
 
-    /// Purges until nothing is left that may go, the limit is reached, or the stop is asked for.
-    package func purge(most: Int = .max) async throws(LedgerError) -> Purged {
+    /// A night looks at the orders whose time was over within so many days: to look at all that were ever paid would take
+    /// ever longer.
+    private static let daysOfOrders = 14
+    private static let day: TimeInterval = 86_400
+
+    /// Purges until nothing is left that may go, or the stop is asked for.
+    package func purge() async throws(LedgerError) -> Purged {
+        var purged = try await purgeReceipts(most: .max)
+        if let oldest = try await session.oldestPurgeableOrder(retention, now: now) {
+            purged.orders = try await purgeOrders(from: oldest, most: .max)
+        }
+        return purged
+    }
+
+    /// Purges what a night's time is enough for.
+    func purgeOfANight() async throws(LedgerError) -> Purged {
+        var purged = try await purgeReceipts(most: Self.mostInANight)
+        if let kept = retention.orders {
+            let first = now - kept - Double(Self.daysOfOrders) * Self.day
+            purged.orders = try await purgeOrders(from: first, most: Self.mostInANight)
+        }
+        return purged
+    }
+
+    /// Day by day, the oldest first.
+    private func purgeOrders(from first: Date, most: Int) async throws(LedgerError) -> Int {
+        guard let kept = retention.orders else { return 0 }
+        var purged = 0
+        var begin = first
+        while begin < now - kept, !stop.isRequested {
+            let (from, until) = (begin, min(begin + Self.day, now - kept))
+            let room = min(Self.batch, most - purged)
+            guard room > 0 else { break }
+            let last = try await retryingConflicts { () async throws(LedgerError) in
+                try await session.purgeOrders(from: from, until: until, most: room)
+            }
+            purged += last
+            if last < room { begin = until }
+        }
+        return purged
+    }
+
+    private func purgeReceipts(most: Int) async throws(LedgerError) -> Purged {
         var purged = Purged()
         for bucket in LedgerSession.buckets {
             var last = Purged(payloads: Self.batch)
@@ -46,7 +87,7 @@ extension Run {
         let purger = Purger(
             session: session, retention: job.settings.retention, now: night.now, stop: night.stop)
         do throws(LedgerError) {
-            let purged = try await purger.purge(most: Purger.mostInANight)
+            let purged = try await purger.purgeOfANight()
             if purged.total > 0 { try await session.notePurge(purged, runID: night.runID, now: night.now) }
             return purged
         } catch {

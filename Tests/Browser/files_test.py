@@ -86,6 +86,26 @@ class Sheets(unittest.TestCase):
         return [{headings[column]: value for column, value in row.items()} for row in rows[1:]]
 
 
+class Decisions(Sheets):
+    """The columns in which a person decides, for iap-reconcile resolve --file."""
+
+    def test_they_are_empty_and_offer_their_words(self):
+        headings = {}
+        for cell in self.sheet("Cases").find("s:sheetData/s:row", self.NAMES).findall("s:c", self.NAMES):
+            headings["".join(cell.itertext())] = cell.get("r").rstrip("0123456789")
+        validations = self.sheet("Cases").findall("s:dataValidations/s:dataValidation", self.NAMES)
+        self.assertEqual([validation.get("type") for validation in validations], ["list"])
+        self.assertEqual(
+            validations[0].findtext("s:formula1", namespaces=self.NAMES), '"delivered,dismissed,refunded"')
+        column, first = validations[0].get("sqref").split(":")[0][:-1], validations[0].get("sqref").split(":")[0][-1]
+        self.assertEqual((column, first), (headings["Decision"], "2"))
+        rows = [row for row in self.rows("Cases") if "Transaction" in row]
+        self.assertEqual([row for row in rows if "Decision" in row or "Note" in row], [])
+        for row in rows:
+            self.assertTrue(
+                row["Case"].startswith(f"{row['App']} {row['Environment']} {row['Transaction']} "), row["Case"])
+
+
 class Customers(Sheets):
     sample = "customers"
 

@@ -50,6 +50,7 @@ import Testing
               --by WHO           who decides
               --note TEXT        why
               --app BUNDLE       in this app, --environment production or sandbox, where several know ID
+              --file FILE        or carry out all that a report's spreadsheet decides, .xlsx or .csv: --result FILE, --dry-run
           verify                 look at what must always hold of the tables, the trail's chain included
               --since END        and that the chain continues an end that was kept
               --json             as JSON
@@ -72,6 +73,11 @@ import Testing
           sales FILE...          read Apple's daily sales reports (Summary Sales, TSV, gzipped or not), and compare what
                                  was sold with what the tables saw; - is standard input
               --refused FILE     write the lines that are not taken, with the reasons, as CSV
+          statement MONTH        print what was owed, came, was delivered, refunded and is owed in a month such as 2026-10,
+                                 with what Apple sold beside it, and by which purchases they differ
+              --app BUNDLE       of this app alone
+              --format FORMAT    csv, xlsx or json
+              --as-of DAY        through this day of the month, as it was known then
           products --suggest     print the rows that iap.products lacks a price for, to be filled in and imported
           doctor                 check configuration, database, grants, Apple and report directory
               --tell             send a test by mail and webhook as well

@@ -26,7 +26,7 @@ enum Sample {
     }
 
     static func lostOrder(id: String = "120000123456789012", user: String = "user-1") -> ReportedCase {
-        ReportedCase(
+        var found = ReportedCase(
             key: TransactionKey(
                 id: TransactionID(id)!, bundleID: BundleID("com.example.game")!, environment: .production),
             assessment: Assessment(
@@ -43,6 +43,8 @@ enum Sample {
                     uploadedAt: now.addingTimeInterval(-80_000))
             ],
             claims: [], openedAt: now, isNew: true)
+        found.standing = "01234567-89abcdef"
+        return found
     }
 
     /// The cases with what their customers' come to, as the ledger tells it.

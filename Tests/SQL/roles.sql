@@ -47,7 +47,9 @@ SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_job' ORDER BY relation$$,
     $$VALUES
         ('audit.erasures', 'select'), ('audit.frontier', 'select'), ('audit.links', 'select'),
-        ('audit.trail', 'select'), ('finance.differences', 'select'), ('finance.unexplained', 'select'),
+        ('audit.trail', 'select'), ('finance.closings', 'select'),
+        ('finance.differences', 'select'), ('finance.journal', 'select'), ('finance.proceeds', 'select'),
+        ('finance.purchases', 'select'), ('finance.sold_against_seen', 'select'), ('finance.unexplained', 'select'),
         ('iap.account_tokens', 'select'), ('iap.black', 'select'), ('iap.books', 'select'),
         ('iap.cases', 'insert,select,update'), ('iap.claims', 'select'), ('iap.connections', 'insert,select'),
         ('iap.customers', 'delete,insert,select,update'),
@@ -134,22 +136,25 @@ SELECT results_eq(
         ('iap_import', 'revoke_entitlement'),
         ('iap_import', 'take_originals'),
         ('iap_import', 'type_of'), ('iap_import', 'withdraw_restored'),
-        ('iap_job', 'amount_of'), ('iap_job', 'asked_after_expiry'), ('iap_job', 'close_books'), ('iap_job', 'connect'), ('iap_job', 'corrected'),
-        ('iap_job', 'count_purgeable'), ('iap_job', 'cover'), ('iap_job', 'cover_entitled'), ('iap_job', 'delivered'),
-        ('iap_job', 'enter'), ('iap_job', 'enter_unlocked'), ('iap_job', 'excluded'), ('iap_job', 'follow_cases'),
-        ('iap_job', 'hand_in'), ('iap_job', 'hear'), ('iap_job', 'hear_patiently'), ('iap_job', 'heard'), ('iap_job', 'is_beyond'), ('iap_job', 'is_covered'), ('iap_job', 'is_late_case'),
-        ('iap_job', 'is_news'), ('iap_job', 'is_of_original'),
-        ('iap_job', 'kind_of_move'), ('iap_job', 'known_of_heard'), ('iap_job', 'log_moves'), ('iap_job', 'move'),
-        ('iap_job', 'note'), ('iap_job', 'note_answers'), ('iap_job', 'note_checks'), ('iap_job', 'note_customers'),
-        ('iap_job', 'note_entered'), ('iap_job', 'note_hearing'), ('iap_job', 'note_prices'), ('iap_job', 'owed_again'),
-        ('iap_job', 'owners_by_token'), ('iap_job', 'position_of'), ('iap_job', 'purge_devices'),
-        ('iap_job', 'purge_payloads'), ('iap_job', 'record'), ('iap_job', 'refund_reversed'),
+        ('iap_job', 'amount_of'), ('iap_job', 'asked_after_expiry'), ('iap_job', 'case_mark'),
+        ('iap_job', 'close_books'), ('iap_job', 'connect'), ('iap_job', 'corrected'), ('iap_job', 'count_purgeable'),
+        ('iap_job', 'count_unpaid_orders'), ('iap_job', 'cover'), ('iap_job', 'cover_entitled'),
+        ('iap_job', 'delivered'), ('iap_job', 'enter'), ('iap_job', 'enter_unlocked'), ('iap_job', 'excluded'),
+        ('iap_job', 'follow_cases'), ('iap_job', 'hand_in'), ('iap_job', 'hear'), ('iap_job', 'hear_patiently'),
+        ('iap_job', 'heard'), ('iap_job', 'is_beyond'), ('iap_job', 'is_covered'), ('iap_job', 'is_late_case'),
+        ('iap_job', 'is_news'), ('iap_job', 'is_of_original'), ('iap_job', 'kind_of_move'),
+        ('iap_job', 'known_of_heard'), ('iap_job', 'log_moves'), ('iap_job', 'move'), ('iap_job', 'note'),
+        ('iap_job', 'note_answers'), ('iap_job', 'note_checks'), ('iap_job', 'note_customers'),
+        ('iap_job', 'note_entered'), ('iap_job', 'note_hearing'), ('iap_job', 'note_prices'),
+        ('iap_job', 'owed_again'), ('iap_job', 'owners_by_token'), ('iap_job', 'position_of'),
+        ('iap_job', 'purge_devices'), ('iap_job', 'purge_orders'), ('iap_job', 'purge_payloads'),
+        ('iap_job', 'record'), ('iap_job', 'refund_reversed'),
         ('iap_job', 'refund_shares'), ('iap_job', 'refunded'), ('iap_job', 'share_of'),
         ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'submit_notification'),
         ('iap_job', 'take_answers'), ('iap_job', 'take_notices'), ('iap_job', 'take_originals'), ('iap_job', 'type_of'),
         ('iap_job', 'white_totals'), ('iap_job', 'why_not_covered'), ('iap_job', 'why_not_delivered'),
         ('iap_privacy', 'erase_user'),
-        ('iap_support', 'is_of_original'), ('iap_support', 'reopen'), ('iap_support', 'resolve')$$,
+        ('iap_support', 'decide'), ('iap_support', 'is_of_original'), ('iap_support', 'reopen'), ('iap_support', 'resolve')$$,
     'the functions that are granted');
 SELECT results_eq(
     $$SELECT grantee::regrole::text, proname::text COLLATE "default", count(*)
@@ -223,6 +228,8 @@ FROM (
 SELECT test.is_denied('iap_job', $$SELECT iap.claim('com.example.a', '1', 'me')$$);
 SELECT test.is_denied('iap_job', $$SELECT iap.resolve('1', 'delivered', 'me', 'mine')$$);
 SELECT test.is_denied('iap_job', $$SELECT iap.reopen('1', 'me', 'mine')$$);
+SELECT test.is_denied('iap_job', $$SELECT iap.decide('1', 'a', 'Production', 'm', 'delivered', 'me', 'mine')$$);
+SELECT test.is_denied('iap_app', $$SELECT iap.decide('1', 'a', 'Production', 'm', 'delivered', 'me', 'mine')$$);
 SELECT test.is_denied('iap_job', 'SELECT * FROM finance.deliveries');
 SELECT test.is_denied('iap_support', 'SELECT * FROM audit.links');
 SELECT test.is_denied('iap_app', 'SELECT audit.broken_links()');
@@ -256,8 +263,8 @@ SELECT set_eq(
     $$SELECT proname::text FROM pg_proc
     WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace) AND prosecdef$$,
     ARRAY[
-        'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'close_books', 'purge_payloads',
-        'purge_devices', 'count_purgeable', 'erase_user'],
+        'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'decide', 'close_books', 'purge_payloads',
+        'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

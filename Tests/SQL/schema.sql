@@ -558,6 +558,119 @@ $$;
 
 COMMENT ON FUNCTION finance.refunds_as_of(as_of date) IS 'finance.refunds as they were known at the end of a day that is closed: the same answer for ever.';
 
+CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle_id text, product_id text, currency text, opening bigint, opening_amount numeric, entered bigint, entered_amount numeric, delivered bigint, delivered_amount numeric, by_support bigint, refunded bigint, refunded_amount numeric, dropped bigint, dropped_amount numeric, closing bigint, closing_amount numeric, refunded_after bigint, refunded_after_amount numeric, reversed bigint, reversed_amount numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        bundle_id, product_id, currency,
+        coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (
+            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (
+            WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'refunded' AND transactions > 0 AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (
+            WHERE account = 'refunded' AND transactions >= 0 AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(-sum(transactions) FILTER (
+            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::bigint,
+        coalesce(-sum(amount) FILTER (
+            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::numeric(20, 3)
+    FROM finance.closed(through) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    CROSS JOIN LATERAL (SELECT booked_on < first AS is_before) AS span
+    GROUP BY bundle_id, product_id, currency
+    HAVING bool_or(NOT is_before) OR sum(transactions) FILTER (WHERE account = 'owed') <> 0
+        OR sum(amount) FILTER (WHERE account = 'owed') <> 0
+    ORDER BY bundle_id, product_id, currency
+$$;
+
+COMMENT ON FUNCTION finance.statement(first date, through date) IS 'What was booked from a first day through a last that is closed, by app, product and currency. Closing is opening and entered, less delivered, refunded and dropped. The same answer for ever.';
+
+CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS TABLE(difference text, day date, bundle_id text, product_id text, storefront text, transaction_id text, units bigint, currency text, amount numeric, purchased_at timestamp with time zone, first_seen_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    WITH compared AS MATERIALIZED (
+        SELECT day, bundle_id, product_id, storefront, difference
+        FROM finance.sold_against_seen
+        WHERE day BETWEEN first AND through AND difference <> 0
+    )
+    SELECT
+        'booked in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+    FROM finance.purchases
+    WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+        AND (first_seen_at < first::timestamp AT TIME ZONE 'UTC'
+            OR first_seen_at >= (through + 1)::timestamp AT TIME ZONE 'UTC')
+    UNION ALL
+    SELECT
+        'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+    FROM finance.purchases
+    WHERE first_seen_at >= first::timestamp AT TIME ZONE 'UTC'
+        AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
+        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
+    UNION ALL
+    SELECT
+        'sold and never seen', day, bundle_id, product_id, storefront, NULL, difference, NULL, NULL, NULL, NULL
+    FROM compared
+    WHERE difference > 0
+    UNION ALL
+    SELECT
+        'seen, and more than sold', more.day, bundle_id, product_id, bought.storefront, transaction_id, units,
+        bought.currency, amount, purchased_at, first_seen_at
+    FROM compared AS more
+    JOIN finance.purchases AS bought USING (bundle_id, product_id)
+    WHERE more.difference < 0
+        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
+        AND (more.storefront IS NULL OR more.storefront = bought.storefront)
+    ORDER BY 1, 2, 3, 4, 5, 6
+$$;
+
+COMMENT ON FUNCTION finance.statement_differences(first date, through date) IS 'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those that were bought in the span and entered outside of it; the other way round; units that Apple sold and nothing ever told of; and each purchase of a day, product and country of which the tables hold more than Apple sold.';
+
+CREATE FUNCTION finance.statement_sales(first date, through date) RETURNS TABLE(bundle_id text, product_id text, days bigint, units_sold bigint, units_seen bigint, difference bigint, refunds_sold bigint, refunds_seen bigint, refund_difference bigint, currency text, proceeds numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT
+        compared.*, paid.currency, paid.proceeds
+    FROM (
+        SELECT
+            bundle_id, product_id, count(DISTINCT day), sum(units_sold)::bigint, sum(units_seen)::bigint,
+            sum(difference)::bigint, sum(refunds_sold)::bigint, sum(refunds_seen)::bigint,
+            sum(refund_difference)::bigint
+        FROM finance.sold_against_seen
+        WHERE day BETWEEN first AND through
+        GROUP BY bundle_id, product_id
+    ) AS compared
+    LEFT JOIN (
+        SELECT bundle_id, product_id, currency, sum(amount)::numeric(20, 3) AS proceeds
+        FROM finance.proceeds
+        WHERE day BETWEEN first AND through
+        GROUP BY bundle_id, product_id, currency
+    ) AS paid USING (bundle_id, product_id)
+    ORDER BY bundle_id, product_id, currency
+$$;
+
+COMMENT ON FUNCTION finance.statement_sales(first date, through date) IS 'What Apple''s reports say was sold from a first day of Pacific Time through a last, what the tables saw of it, and the proceeds: a row for each currency of theirs. Only days whose report was read.';
+
 CREATE FUNCTION finance.unclaimed_liability_as_of(as_of date) RETURNS TABLE(purchase_day date, bundle_id text, product_id text, currency text, price_source text, age_days integer, ageing text, transactions bigint, units bigint, amount numeric)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -714,6 +827,12 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.bounded(device jsonb) IS 'What a client said of its device, of at most 16 KiB: of more the short fields, and a mark.';
+
+CREATE FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) RETURNS text
+    LANGUAGE sql STABLE
+    RETURN (("left"(encode(sha256(convert_to((jsonb_build_array(opened_run_id, EXTRACT(epoch FROM opened_at)))::text, 'UTF8'::name)), 'hex'::text), 8) || '-'::text) || "left"(encode(sha256(convert_to((jsonb_build_array(opened_run_id, EXTRACT(epoch FROM opened_at), move_id, product_id, quantity, owner_user_ids, periods))::text, 'UTF8'::name)), 'hex'::text), 8));
+
+COMMENT ON FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) IS 'A short mark of a case as a report shows it: of its opening, and of what a decision rests on, which is its transaction''s latest move, what was bought, its owners and its periods.';
 
 CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1026,6 +1145,15 @@ $$;
 
 COMMENT ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) IS 'How many payloads and devices a purge would take away.';
 
+CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) RETURNS record
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT count(*), min(created_at) FROM iap.unpaid_orders WHERE created_at < before
+$$;
+
+COMMENT ON FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) IS 'How many orders a purge would take away, and when the oldest of them was opened.';
+
 CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -1079,6 +1207,69 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from white to black that an entitlement covers, and says how many. What another session has locked is left for the next time.';
+
+CREATE FUNCTION iap.decide(transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t       iap.transactions;
+    found   iap.cases;
+    present text;
+    outcome text;
+    period  text;
+BEGIN
+    PERFORM iap.require_id('transaction_id', decide.transaction_id, 64);
+    PERFORM iap.require_id('bundle_id', decide.bundle_id, 255);
+    PERFORM iap.require_text('who', decide.who, 1000);
+    PERFORM iap.require_text('note', decide.note, 10000);
+    IF decide.how IS NULL OR decide.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
+        RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    t := iap.locked(decide.bundle_id, decide.environment, decide.transaction_id);
+    outcome := iap.standing(t);
+    IF outcome <> 'white' THEN
+        RETURN CASE
+            WHEN t.transaction_id IS NULL THEN 'another_report'
+            WHEN decide.how = 'delivered' AND t.delivered_by = 'resolved' THEN 'already'
+            WHEN decide.how = 'refunded' AND t.reason = 'refunded' THEN 'already'
+            WHEN decide.how = 'dismissed' AND t.reason = 'dismissed' THEN 'already'
+            ELSE outcome
+        END;
+    END IF;
+
+    SELECT * INTO found
+    FROM iap.cases
+    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment;
+    IF found.transaction_id IS NULL THEN
+        RETURN 'another_report';
+    END IF;
+    present := iap.case_mark(
+        found.opened_run_id, found.opened_at, t.move_id, t.product_id, t.quantity, found.owner_user_ids, found.periods);
+    IF split_part(present, '-', 1) IS DISTINCT FROM split_part(decide.mark, '-', 1) THEN
+        RETURN 'another_report';
+    ELSIF found.state <> 'open' OR present <> decide.mark THEN
+        RETURN 'changed_since';
+    END IF;
+
+    outcome := iap.resolve(
+        t.transaction_id, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
+    IF outcome = decide.how THEN
+        -- A subscription's case ends with all the periods that it tells of.
+        FOREACH period IN ARRAY found.periods LOOP
+            IF period <> t.transaction_id THEN
+                PERFORM iap.resolve(period, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
+            END IF;
+        END LOOP;
+    END IF;
+    RETURN outcome;
+END
+$$;
+
+COMMENT ON FUNCTION iap.decide(transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text) IS 'Ends a case on a decision that was taken before a report, if the case is still as the report''s mark says: how, delivered, dismissed or refunded. Where the desk has ended it so already: already. Otherwise it changes nothing and says why: another_report, where the mark is of no case here; changed_since, where other evidence came since; already_delivered, excluded, and what else iap.resolve refuses.';
 
 CREATE FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -2492,6 +2683,37 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) IS 'The same for what clients said of their devices, which is then not taken again.';
+
+CREATE FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    purged bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM iap.orders
+        WHERE (bundle_id, order_id) IN (
+            SELECT bundle_id, order_id
+            FROM iap.unpaid_orders
+            WHERE created_at >= since AND created_at < before
+            LIMIT most)
+        RETURNING bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on
+    ), counted AS (
+        INSERT INTO iap.purged_orders AS known (opened_on, bundle_id, product_id, orders)
+        SELECT opened_on, bundle_id, product_id, count(*)
+        FROM gone
+        GROUP BY opened_on, bundle_id, product_id
+        ORDER BY bundle_id, product_id, opened_on
+        ON CONFLICT (bundle_id, product_id, opened_on) DO UPDATE SET orders = known.orders + EXCLUDED.orders
+    )
+    SELECT count(*) INTO purged FROM gone;
+    RETURN purged;
+END
+$$;
+
+COMMENT ON FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) IS 'Takes away orders that were opened from a moment until before another and never paid, so many at most, and counts them in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
 
 CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4396,6 +4618,138 @@ COMMENT ON COLUMN finance.misdeliveries.delivered_at IS 'When the goods were cre
 
 COMMENT ON COLUMN finance.misdeliveries.refunded_at IS 'When Apple refunded it; NULL if it did not.';
 
+CREATE TABLE iap.sales (
+    report_id bigint NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    type text NOT NULL,
+    storefront text NOT NULL,
+    price_milliunits bigint,
+    currency text,
+    proceeds_milliunits bigint,
+    proceeds_currency text,
+    units bigint NOT NULL,
+    is_refund boolean GENERATED ALWAYS AS ((units < 0)) STORED NOT NULL,
+    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
+    CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
+    CONSTRAINT sales_proceeds_currency_check CHECK ((proceeds_currency ~ '^[A-Z]{3}$'::text)),
+    CONSTRAINT sales_proceeds_milliunits_check CHECK ((proceeds_milliunits >= 0)),
+    CONSTRAINT sales_storefront_check CHECK ((storefront ~ '^[A-Z]{3}$'::text))
+);
+
+COMMENT ON TABLE iap.sales IS 'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
+
+COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
+
+COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
+
+COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';
+
+COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
+
+COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
+
+CREATE TABLE iap.sales_reports (
+    report_id bigint NOT NULL,
+    day date NOT NULL,
+    developer text NOT NULL,
+    bundle_ids text[] NOT NULL COLLATE pg_catalog."C",
+    file text NOT NULL,
+    lines bigint NOT NULL,
+    refused bigint NOT NULL,
+    read_at timestamp with time zone DEFAULT now() NOT NULL,
+    read_by text DEFAULT SESSION_USER NOT NULL,
+    replaced_at timestamp with time zone,
+    CONSTRAINT sales_reports_developer_check CHECK ((octet_length(developer) <= 1000)),
+    CONSTRAINT sales_reports_lines_check CHECK ((lines >= 0)),
+    CONSTRAINT sales_reports_refused_check CHECK ((refused >= 0))
+);
+
+COMMENT ON TABLE iap.sales_reports IS 'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
+
+COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
+
+COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
+
+COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
+
+COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
+
+COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
+
+COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
+
+COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
+
+CREATE VIEW finance.proceeds AS
+ SELECT sales_reports.day,
+    sales.bundle_id,
+    sales.product_id,
+    sales.storefront,
+    sales.units,
+    sales.proceeds_currency AS currency,
+    ((((sales.units * sales.proceeds_milliunits))::numeric / 1000.0))::numeric(20,3) AS amount
+   FROM (iap.sales
+     JOIN iap.sales_reports USING (report_id))
+  WHERE (sales_reports.replaced_at IS NULL);
+
+COMMENT ON VIEW finance.proceeds IS 'What Apple''s sales reports say of units and of the developer''s part.';
+
+COMMENT ON COLUMN finance.proceeds.day IS 'A day of Pacific Time.';
+
+COMMENT ON COLUMN finance.proceeds.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.proceeds.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.proceeds.storefront IS 'The country.';
+
+COMMENT ON COLUMN finance.proceeds.units IS 'Negative for refunds.';
+
+COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';
+
+COMMENT ON COLUMN finance.proceeds.amount IS 'The developer''s part of all the units, negative for refunds; NULL where the report does not say.';
+
+CREATE VIEW finance.purchases AS
+ SELECT transactions.transaction_id,
+    transactions.bundle_id,
+    transactions.product_id,
+    transactions.quantity AS units,
+    transactions.booked_currency AS currency,
+    (((transactions.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    transactions.place,
+    COALESCE(transactions.reason, transactions.delivered_by) AS detail,
+    transactions.storefront,
+    transactions.purchased_at,
+    transactions.first_seen_at
+   FROM iap.transactions
+  WHERE (transactions.environment = 'Production'::text);
+
+COMMENT ON VIEW finance.purchases IS 'Each purchase that counts, where it is, when it was bought and when it entered.';
+
+COMMENT ON COLUMN finance.purchases.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.purchases.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.purchases.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.purchases.units IS 'The quantity.';
+
+COMMENT ON COLUMN finance.purchases.currency IS 'Of the amount; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.purchases.amount IS 'In units of the currency; NULL where no price is known.';
+
+COMMENT ON COLUMN finance.purchases.place IS 'white: owed; black: delivered; excluded: not owed.';
+
+COMMENT ON COLUMN finance.purchases.detail IS 'How it was delivered, or why it is excluded; else NULL.';
+
+COMMENT ON COLUMN finance.purchases.storefront IS 'The country; NULL where Apple did not tell.';
+
+COMMENT ON COLUMN finance.purchases.purchased_at IS 'When it was bought.';
+
+COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger.';
+
 CREATE VIEW finance.refunds AS
  SELECT refund.refund_day,
     refund.bundle_id,
@@ -4573,71 +4927,6 @@ COMMENT ON COLUMN finance.refunds_before_delivery.refund_percent IS 'The share t
 
 COMMENT ON COLUMN finance.refunds_before_delivery.paid IS 'What was paid.';
 
-CREATE TABLE iap.sales (
-    report_id bigint NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    product_id text NOT NULL COLLATE pg_catalog."C",
-    type text NOT NULL,
-    storefront text NOT NULL,
-    price_milliunits bigint,
-    currency text,
-    proceeds_milliunits bigint,
-    proceeds_currency text,
-    units bigint NOT NULL,
-    is_refund boolean GENERATED ALWAYS AS ((units < 0)) STORED NOT NULL,
-    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
-    CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
-    CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
-    CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
-    CONSTRAINT sales_proceeds_currency_check CHECK ((proceeds_currency ~ '^[A-Z]{3}$'::text)),
-    CONSTRAINT sales_proceeds_milliunits_check CHECK ((proceeds_milliunits >= 0)),
-    CONSTRAINT sales_storefront_check CHECK ((storefront ~ '^[A-Z]{3}$'::text))
-);
-
-COMMENT ON TABLE iap.sales IS 'Units of in-app purchases by day, product, country and price, as Apple''s reports tell them.';
-
-COMMENT ON COLUMN iap.sales.type IS 'Apple''s Product Type Identifier, such as IA1 or IAY.';
-
-COMMENT ON COLUMN iap.sales.storefront IS 'The country by its code of three letters, as transactions have it.';
-
-COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one unit; NULL if the report does not say.';
-
-COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
-
-COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
-
-CREATE TABLE iap.sales_reports (
-    report_id bigint NOT NULL,
-    day date NOT NULL,
-    developer text NOT NULL,
-    bundle_ids text[] NOT NULL COLLATE pg_catalog."C",
-    file text NOT NULL,
-    lines bigint NOT NULL,
-    refused bigint NOT NULL,
-    read_at timestamp with time zone DEFAULT now() NOT NULL,
-    read_by text DEFAULT SESSION_USER NOT NULL,
-    replaced_at timestamp with time zone,
-    CONSTRAINT sales_reports_developer_check CHECK ((octet_length(developer) <= 1000)),
-    CONSTRAINT sales_reports_lines_check CHECK ((lines >= 0)),
-    CONSTRAINT sales_reports_refused_check CHECK ((refused >= 0))
-);
-
-COMMENT ON TABLE iap.sales_reports IS 'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
-
-COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
-
-COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
-
-COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
-
-COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
-
-COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
-
-COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
-
-COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
-
 CREATE VIEW iap.sold_against_seen AS
  WITH seen AS NOT MATERIALIZED (
          SELECT transactions.bundle_id,
@@ -4679,11 +4968,12 @@ CREATE VIEW iap.sold_against_seen AS
             seen.storefront,
             NULL::text,
             0,
-            seen.quantity,
+            sum(seen.quantity) AS sum,
             0,
             0,
             0
            FROM seen
+          GROUP BY (((seen.purchased_at AT TIME ZONE 'America/Los_Angeles'::text))::date), seen.bundle_id, seen.product_id, seen.storefront
         UNION ALL
          SELECT ((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date AS timezone,
             seen.bundle_id,
@@ -4693,10 +4983,11 @@ CREATE VIEW iap.sold_against_seen AS
             0,
             0,
             0,
-            seen.quantity,
+            sum(seen.quantity) AS sum,
             0
            FROM seen
           WHERE (seen.refunded_at IS NOT NULL)
+          GROUP BY (((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date), seen.bundle_id, seen.product_id, seen.storefront
         ), placed AS (
          SELECT counted.day,
             counted.bundle_id,
@@ -4728,11 +5019,11 @@ CREATE VIEW iap.sold_against_seen AS
             ELSE NULL::text
         END AS storefront,
     (sum(placed.sold))::bigint AS units_sold,
-    sum(placed.seen) AS units_seen,
-    ((sum(placed.sold) - (sum(placed.seen))::numeric))::bigint AS difference,
+    (sum(placed.seen))::bigint AS units_seen,
+    ((sum(placed.sold) - sum(placed.seen)))::bigint AS difference,
     (sum(placed.refunds_sold))::bigint AS refunds_sold,
-    sum(placed.refunds_seen) AS refunds_seen,
-    ((sum(placed.refunds_sold) - (sum(placed.refunds_seen))::numeric))::bigint AS refund_difference,
+    (sum(placed.refunds_seen))::bigint AS refunds_seen,
+    ((sum(placed.refunds_sold) - sum(placed.refunds_seen)))::bigint AS refund_difference,
         CASE
             WHEN ((min(placed.currency) = max(placed.currency)) AND bool_and((placed.milliunits IS NOT NULL))) THEN min(placed.currency)
             ELSE NULL::text
@@ -4991,6 +5282,189 @@ COMMENT ON COLUMN finance.unexplained.units IS 'How many units more.';
 
 COMMENT ON COLUMN finance.unexplained.amount IS 'How much more, in units of the currency.';
 
+CREATE TABLE iap.cases (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    state text DEFAULT 'open'::text NOT NULL,
+    likelihood text NOT NULL,
+    reasons text[] NOT NULL,
+    action text NOT NULL,
+    owner_user_ids text[] NOT NULL,
+    candidates jsonb DEFAULT '[]'::jsonb NOT NULL,
+    order_ids text[] DEFAULT '{}'::text[] NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    opened_run_id bigint NOT NULL,
+    assessed_at timestamp with time zone NOT NULL,
+    assessed_run_id bigint NOT NULL,
+    reopened_run_id bigint,
+    closed_at timestamp with time zone,
+    closed_as text,
+    closed_by text,
+    note text,
+    periods text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT cases_closed_as_check CHECK ((closed_as = ANY (ARRAY['delivered'::text, 'dismissed'::text, 'refunded'::text, 'withdrawn'::text]))),
+    CONSTRAINT cases_likelihood_check CHECK ((likelihood = ANY (ARRAY['high'::text, 'medium'::text, 'low'::text]))),
+    CONSTRAINT cases_reasons_check CHECK ((cardinality(reasons) > 0)),
+    CONSTRAINT cases_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text]))),
+    CONSTRAINT closed_when_and_how CHECK ((((state = 'closed'::text) = (closed_at IS NOT NULL)) AND ((closed_at IS NULL) = (closed_as IS NULL)) AND ((closed_as IS NULL) = (closed_by IS NULL)))),
+    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text)))
+);
+
+COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
+
+COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
+
+COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
+
+COMMENT ON COLUMN iap.cases.periods IS 'The paid periods of a subscription without access that the case tells of; empty where it is of one purchase.';
+
+CREATE TABLE iap.purged_orders (
+    opened_on date NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    orders bigint NOT NULL,
+    CONSTRAINT purged_orders_orders_check CHECK ((orders > 0))
+);
+
+COMMENT ON TABLE iap.purged_orders IS 'How many orders were opened, never paid and taken away, by the day on which they were opened.';
+
+COMMENT ON COLUMN iap.purged_orders.opened_on IS 'A day of UTC.';
+
+CREATE TABLE iap.receipts (
+    bucket smallint NOT NULL,
+    receipt_id bigint NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text,
+    payload text,
+    payload_sha256 bytea NOT NULL,
+    order_id text,
+    transaction_id text,
+    device jsonb,
+    submitted_at timestamp with time zone DEFAULT now() NOT NULL,
+    state text DEFAULT 'waiting'::text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now(),
+    last_attempt_at timestamp with time zone,
+    verified_at timestamp with time zone,
+    error_code text,
+    error_text text,
+    signature text,
+    made_at timestamp with time zone,
+    payload_purged_at timestamp with time zone,
+    device_purged_at timestamp with time zone,
+    is_erased boolean DEFAULT false NOT NULL,
+    seal bigint,
+    uploads_left_out integer DEFAULT 0 NOT NULL,
+    CONSTRAINT device_unless_purged CHECK (((device IS NULL) OR (device_purged_at IS NULL))),
+    CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
+    CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
+    CONSTRAINT error_was_met CHECK (((error_code IS NULL) OR (last_attempt_at IS NOT NULL))),
+    CONSTRAINT failed_attempts_have_error CHECK (((attempts = 0) OR (error_code IS NOT NULL))),
+    CONSTRAINT payload_chooses_bucket CHECK (((get_byte(payload_sha256, 0) & 63) = bucket)),
+    CONSTRAINT payload_unless_purged CHECK (((payload IS NULL) = (payload_purged_at IS NOT NULL))),
+    CONSTRAINT payload_while_open CHECK (((payload IS NOT NULL) OR (next_attempt_at IS NULL))),
+    CONSTRAINT receipt_id_names_bucket CHECK (((receipt_id & (63)::bigint) = bucket)),
+    CONSTRAINT receipts_attempts_check CHECK ((attempts >= 0)),
+    CONSTRAINT receipts_bucket_check CHECK (((bucket >= 0) AND (bucket <= 63))),
+    CONSTRAINT receipts_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32)),
+    CONSTRAINT receipts_signature_check CHECK ((signature = ANY (ARRAY['valid'::text, 'invalid'::text, 'untrusted'::text, 'absent'::text]))),
+    CONSTRAINT receipts_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'watched'::text, 'settled'::text, 'unusable'::text]))),
+    CONSTRAINT settled_has_no_error CHECK (((state <> 'settled'::text) OR (error_code IS NULL) OR (error_code = 'transaction_missing'::text))),
+    CONSTRAINT unusable_has_reason CHECK (((state <> 'unusable'::text) OR (error_code IS NOT NULL))),
+    CONSTRAINT verified_when_it_says_so CHECK (((state <> ALL (ARRAY['watched'::text, 'settled'::text])) OR (verified_at IS NOT NULL)))
+);
+
+COMMENT ON TABLE iap.receipts IS 'The inbox: what clients uploaded as proof of purchase.';
+
+COMMENT ON COLUMN iap.receipts.bucket IS 'The slice of the inbox, by the payload''s hash; one worker owns a slice at a time.';
+
+COMMENT ON COLUMN iap.receipts.receipt_id IS 'A running number times 64, plus the bucket.';
+
+COMMENT ON COLUMN iap.receipts.user_id IS 'Who was logged in; NULL if nobody.';
+
+COMMENT ON COLUMN iap.receipts.payload IS 'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty; NULL when it was purged.';
+
+COMMENT ON COLUMN iap.receipts.transaction_id IS 'What it was first uploaded for, as the client said; see also iap.uploads.';
+
+COMMENT ON COLUMN iap.receipts.state IS 'waiting: not verified yet; watched: holds white transactions, asked again each night; settled: nothing open; unusable: can''t be verified, see error_code.';
+
+COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
+
+COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
+
+COMMENT ON COLUMN iap.receipts.payload_purged_at IS 'When the payload was taken away; see iap.purge_payloads.';
+
+COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken away; it is not taken again.';
+
+COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether its user was erased (iap.erase_user): its payload goes as soon as nothing is open on it.';
+
+COMMENT ON COLUMN iap.receipts.seal IS 'Of who handed in what and when, and whether it still waits: see audit.seal.';
+
+COMMENT ON COLUMN iap.receipts.uploads_left_out IS 'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
+
+CREATE VIEW iap.unpaid_orders AS
+ SELECT orders.bundle_id,
+    orders.order_id,
+    orders.user_id,
+    orders.product_id,
+    orders.created_at
+   FROM iap.orders
+  WHERE ((NOT (EXISTS ( SELECT
+           FROM iap.uploads
+          WHERE (uploads.order_id = orders.order_id)))) AND (NOT (EXISTS ( SELECT
+           FROM iap.claims
+          WHERE ((claims.order_id = orders.order_id) AND (claims.bundle_id = orders.bundle_id))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.transactions
+          WHERE ((transactions.order_id = orders.order_id) AND (transactions.bundle_id = orders.bundle_id))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.transactions
+          WHERE ((transactions.user_id = orders.user_id) AND (transactions.bundle_id = orders.bundle_id) AND (transactions.product_id = orders.product_id) AND ((transactions.purchased_at >= (orders.created_at - '30 days'::interval)) AND (transactions.purchased_at <= (orders.created_at + '30 days'::interval))))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.cases
+          WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.order_ids @> ARRAY[orders.order_id]))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.cases
+          WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.owner_user_ids @> ARRAY[orders.user_id]))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.receipts
+          WHERE ((receipts.user_id = orders.user_id) AND (receipts.bundle_id = orders.bundle_id) AND (receipts.next_attempt_at IS NOT NULL))))));
+
+COMMENT ON VIEW iap.unpaid_orders IS 'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user got none of the product within 30 days, and nothing of their user is open. Ask for a span of created_at.';
+
+CREATE VIEW finance.unpaid_orders AS
+ SELECT counted.day,
+    counted.bundle_id,
+    counted.product_id,
+    products.name AS product_name,
+    (sum(counted.orders))::bigint AS orders,
+    (sum(counted.purged))::bigint AS purged
+   FROM (( SELECT ((unpaid_orders.created_at AT TIME ZONE 'UTC'::text))::date AS day,
+            unpaid_orders.bundle_id,
+            unpaid_orders.product_id,
+            1 AS orders,
+            0 AS purged
+           FROM iap.unpaid_orders
+        UNION ALL
+         SELECT purged_orders.opened_on,
+            purged_orders.bundle_id,
+            purged_orders.product_id,
+            purged_orders.orders,
+            purged_orders.orders
+           FROM iap.purged_orders) counted
+     LEFT JOIN iap.products USING (bundle_id, product_id))
+  GROUP BY counted.day, counted.bundle_id, counted.product_id, products.name;
+
+COMMENT ON VIEW finance.unpaid_orders IS 'Orders that were opened and never paid, by the day on which they were opened. Ask for a span of days.';
+
+COMMENT ON COLUMN finance.unpaid_orders.day IS 'The day on which they were opened.';
+
+COMMENT ON COLUMN finance.unpaid_orders.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.unpaid_orders.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.unpaid_orders.product_name IS 'Its name; NULL if the products do not list it.';
+
+COMMENT ON COLUMN finance.unpaid_orders.orders IS 'How many, whether they are still there or not.';
+
+COMMENT ON COLUMN finance.unpaid_orders.purged IS 'Of these: taken away after their time.';
+
 CREATE TABLE iap.account_tokens (
     app_account_token text NOT NULL,
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -5035,43 +5509,6 @@ CREATE VIEW iap.black AS
 COMMENT ON VIEW iap.black IS 'The black table: transactions whose goods were delivered, for ever. A view of iap.transactions.';
 
 COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
-
-CREATE TABLE iap.cases (
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL,
-    state text DEFAULT 'open'::text NOT NULL,
-    likelihood text NOT NULL,
-    reasons text[] NOT NULL,
-    action text NOT NULL,
-    owner_user_ids text[] NOT NULL,
-    candidates jsonb DEFAULT '[]'::jsonb NOT NULL,
-    order_ids text[] DEFAULT '{}'::text[] NOT NULL,
-    opened_at timestamp with time zone NOT NULL,
-    opened_run_id bigint NOT NULL,
-    assessed_at timestamp with time zone NOT NULL,
-    assessed_run_id bigint NOT NULL,
-    reopened_run_id bigint,
-    closed_at timestamp with time zone,
-    closed_as text,
-    closed_by text,
-    note text,
-    periods text[] DEFAULT '{}'::text[] NOT NULL,
-    CONSTRAINT cases_closed_as_check CHECK ((closed_as = ANY (ARRAY['delivered'::text, 'dismissed'::text, 'refunded'::text, 'withdrawn'::text]))),
-    CONSTRAINT cases_likelihood_check CHECK ((likelihood = ANY (ARRAY['high'::text, 'medium'::text, 'low'::text]))),
-    CONSTRAINT cases_reasons_check CHECK ((cardinality(reasons) > 0)),
-    CONSTRAINT cases_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text]))),
-    CONSTRAINT closed_when_and_how CHECK ((((state = 'closed'::text) = (closed_at IS NOT NULL)) AND ((closed_at IS NULL) = (closed_as IS NULL)) AND ((closed_as IS NULL) = (closed_by IS NULL)))),
-    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text)))
-);
-
-COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
-
-COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
-
-COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
-
-COMMENT ON COLUMN iap.cases.periods IS 'The paid periods of a subscription without access that the case tells of; empty where it is of one purchase.';
 
 ALTER TABLE iap.claims ALTER COLUMN claim_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME iap.claims_claim_id_seq
@@ -5284,78 +5721,6 @@ CREATE VIEW iap.priced AS
 
 COMMENT ON VIEW iap.priced IS 'What was paid for one unit, of purchases whose price should be the usual one.';
 
-CREATE TABLE iap.receipts (
-    bucket smallint NOT NULL,
-    receipt_id bigint NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    user_id text,
-    payload text,
-    payload_sha256 bytea NOT NULL,
-    order_id text,
-    transaction_id text,
-    device jsonb,
-    submitted_at timestamp with time zone DEFAULT now() NOT NULL,
-    state text DEFAULT 'waiting'::text NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    next_attempt_at timestamp with time zone DEFAULT now(),
-    last_attempt_at timestamp with time zone,
-    verified_at timestamp with time zone,
-    error_code text,
-    error_text text,
-    signature text,
-    made_at timestamp with time zone,
-    payload_purged_at timestamp with time zone,
-    device_purged_at timestamp with time zone,
-    is_erased boolean DEFAULT false NOT NULL,
-    seal bigint,
-    uploads_left_out integer DEFAULT 0 NOT NULL,
-    CONSTRAINT device_unless_purged CHECK (((device IS NULL) OR (device_purged_at IS NULL))),
-    CONSTRAINT due_while_open CHECK (((next_attempt_at IS NOT NULL) = (state = ANY (ARRAY['waiting'::text, 'watched'::text])))),
-    CONSTRAINT error_has_text CHECK (((error_code IS NULL) = (error_text IS NULL))),
-    CONSTRAINT error_was_met CHECK (((error_code IS NULL) OR (last_attempt_at IS NOT NULL))),
-    CONSTRAINT failed_attempts_have_error CHECK (((attempts = 0) OR (error_code IS NOT NULL))),
-    CONSTRAINT payload_chooses_bucket CHECK (((get_byte(payload_sha256, 0) & 63) = bucket)),
-    CONSTRAINT payload_unless_purged CHECK (((payload IS NULL) = (payload_purged_at IS NOT NULL))),
-    CONSTRAINT payload_while_open CHECK (((payload IS NOT NULL) OR (next_attempt_at IS NULL))),
-    CONSTRAINT receipt_id_names_bucket CHECK (((receipt_id & (63)::bigint) = bucket)),
-    CONSTRAINT receipts_attempts_check CHECK ((attempts >= 0)),
-    CONSTRAINT receipts_bucket_check CHECK (((bucket >= 0) AND (bucket <= 63))),
-    CONSTRAINT receipts_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32)),
-    CONSTRAINT receipts_signature_check CHECK ((signature = ANY (ARRAY['valid'::text, 'invalid'::text, 'untrusted'::text, 'absent'::text]))),
-    CONSTRAINT receipts_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'watched'::text, 'settled'::text, 'unusable'::text]))),
-    CONSTRAINT settled_has_no_error CHECK (((state <> 'settled'::text) OR (error_code IS NULL) OR (error_code = 'transaction_missing'::text))),
-    CONSTRAINT unusable_has_reason CHECK (((state <> 'unusable'::text) OR (error_code IS NOT NULL))),
-    CONSTRAINT verified_when_it_says_so CHECK (((state <> ALL (ARRAY['watched'::text, 'settled'::text])) OR (verified_at IS NOT NULL)))
-);
-
-COMMENT ON TABLE iap.receipts IS 'The inbox: what clients uploaded as proof of purchase.';
-
-COMMENT ON COLUMN iap.receipts.bucket IS 'The slice of the inbox, by the payload''s hash; one worker owns a slice at a time.';
-
-COMMENT ON COLUMN iap.receipts.receipt_id IS 'A running number times 64, plus the bucket.';
-
-COMMENT ON COLUMN iap.receipts.user_id IS 'Who was logged in; NULL if nobody.';
-
-COMMENT ON COLUMN iap.receipts.payload IS 'App receipt (base64), signed transaction (JWS) or iOS 6 receipt; may be empty; NULL when it was purged.';
-
-COMMENT ON COLUMN iap.receipts.transaction_id IS 'What it was first uploaded for, as the client said; see also iap.uploads.';
-
-COMMENT ON COLUMN iap.receipts.state IS 'waiting: not verified yet; watched: holds white transactions, asked again each night; settled: nothing open; unusable: can''t be verified, see error_code.';
-
-COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
-
-COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
-
-COMMENT ON COLUMN iap.receipts.payload_purged_at IS 'When the payload was taken away; see iap.purge_payloads.';
-
-COMMENT ON COLUMN iap.receipts.device_purged_at IS 'When the device was taken away; it is not taken again.';
-
-COMMENT ON COLUMN iap.receipts.is_erased IS 'Whether its user was erased (iap.erase_user): its payload goes as soon as nothing is open on it.';
-
-COMMENT ON COLUMN iap.receipts.seal IS 'Of who handed in what and when, and whether it still waits: see audit.seal.';
-
-COMMENT ON COLUMN iap.receipts.uploads_left_out IS 'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
-
 CREATE VIEW iap.purgeable AS
  SELECT receipts.bucket,
     receipts.receipt_id,
@@ -5530,6 +5895,9 @@ ALTER TABLE ONLY iap.paid_prices
 ALTER TABLE ONLY iap.products
     ADD CONSTRAINT products_pkey PRIMARY KEY (bundle_id, product_id);
 
+ALTER TABLE ONLY iap.purged_orders
+    ADD CONSTRAINT purged_orders_pkey PRIMARY KEY (bundle_id, product_id, opened_on);
+
 ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT receipts_pkey PRIMARY KEY (bucket, receipt_id);
 
@@ -5595,6 +5963,8 @@ CREATE INDEX moves_to_other_products ON iap.moves USING btree (moved_at) WHERE (
 
 CREATE INDEX notices_by_moment ON iap.notices USING brin (signed_at);
 
+CREATE INDEX orders_by_age ON iap.orders USING brin (created_at);
+
 CREATE INDEX orders_by_token ON iap.orders USING btree (app_account_token) WHERE (app_account_token IS NOT NULL);
 
 CREATE INDEX orders_by_user ON iap.orders USING btree (user_id, bundle_id, product_id, created_at);
@@ -5624,6 +5994,8 @@ CREATE INDEX transactions_by_account ON iap.transactions USING btree (app_transa
 CREATE INDEX transactions_by_delivery ON iap.transactions USING btree (delivered_at) WHERE (place = 'black'::text);
 
 CREATE INDEX transactions_by_entry ON iap.transactions USING btree (entry_id);
+
+CREATE INDEX transactions_by_first_seen ON iap.transactions USING brin (first_seen_at);
 
 CREATE INDEX transactions_by_order ON iap.transactions USING btree (order_id, bundle_id) WHERE (order_id IS NOT NULL);
 
@@ -5683,6 +6055,12 @@ REVOKE ALL ON FUNCTION finance.deliveries_as_of(as_of date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION finance.refunds_as_of(as_of date) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION finance.statement(first date, through date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.statement_differences(first date, through date) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION finance.statement_sales(first date, through date) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION finance.unclaimed_liability_as_of(as_of date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) FROM PUBLIC;
@@ -5692,6 +6070,8 @@ REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_
 REVOKE ALL ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.bounded(device jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) FROM PUBLIC;
 
@@ -5705,9 +6085,13 @@ REVOKE ALL ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) FROM PU
 
 REVOKE ALL ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.decide(transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) FROM PUBLIC;
 
@@ -5800,6 +6184,8 @@ REVOKE ALL ON FUNCTION iap.position_of(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.present() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
 

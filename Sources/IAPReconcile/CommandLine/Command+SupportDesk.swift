@@ -1,3 +1,4 @@
+import Commands
 import Reconciliation
 
 extension Command {
@@ -9,6 +10,8 @@ extension Command {
     }
 
     static func resolve(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
+        if let file = try options.text("file") { return try resolveFile(file, operands, options) }
+        for name in ["result", "dry-run"] where options.has(name) { throw UsageError("--\(name) goes with --file") }
         guard let text = operands.first, operands.count == 1 else {
             throw UsageError("resolve needs one transaction id")
         }
@@ -25,13 +28,27 @@ extension Command {
         guard !resolution.isUnknownUser || resolution.userID != nil else {
             throw UsageError("--unknown-user goes with --user")
         }
-        resolution.bundleID = try options.text("app").map { text throws(UsageError) in
-            guard let bundleID = BundleID(text) else { throw UsageError("“\(text)” can't be a bundle id") }
-            return bundleID
-        }
+        resolution.bundleID = try options.bundleID("app")
         let environment: EnvironmentName? = try options.choice("environment")
         resolution.environment = environment?.environment
         return .resolve(resolution)
+    }
+
+    private static func resolveFile(
+        _ file: String, _ operands: [String], _ options: OptionValues
+    ) throws(UsageError) -> Command {
+        if let id = operands.first { throw UsageError("resolve takes “\(id)” or --file, and not both") }
+        let ofOneCase = [
+            "delivered", "user", "order", "unknown-user", "dismissed", "refunded", "reopen", "note", "app",
+            "environment",
+        ]
+        if let stray = ofOneCase.first(where: { options.has($0) }) {
+            throw UsageError("--\(stray) goes with one id: with --file, each line of the file says it")
+        }
+        return .resolveFile(
+            DecisionOptions(
+                file: file, by: try options.needed(CommandTable.whoDecides),
+                resultFile: try options.text("result") ?? file + ".result.csv", isDryRun: options.has("dry-run")))
     }
 
     private static func decision(_ options: OptionValues) throws(UsageError) -> Resolution.Decision {

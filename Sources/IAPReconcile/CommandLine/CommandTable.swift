@@ -1,13 +1,11 @@
-import Importing
 import NightlyRun
 import Reconciliation
 
 /// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.
 enum CommandTable {
     static let commands: [CommandForm] = [
-        run, report, check, resolve, verify, purge, erase, migrate, importFile, notices, sales, products, doctor,
-        inspect,
-        completion,
+        run, report, check, resolve, verify, purge, erase, migrate, importFile, notices, sales, statement, products,
+        doctor, inspect, completion,
     ]
 
     /// The options of every command.
@@ -76,6 +74,12 @@ enum CommandTable {
             OptionForm(
                 "environment", .word("NAME", of: EnvironmentName.self), help: "in this environment",
                 place: .withAnother),
+            OptionForm(
+                "file", .file("FILE"),
+                help: "or carry out all that a report's spreadsheet decides, .xlsx or .csv: --result FILE, --dry-run"),
+            OptionForm(
+                "result", .file("FILE"), help: "say in FILE what became of each line", place: .withAnother),
+            OptionForm("dry-run", help: "do everything and roll it back", place: .withAnother),
         ], understand: Command.resolve)
 
     private static let verify = CommandForm(
@@ -118,7 +122,7 @@ enum CommandTable {
             """,
         options: [
             OptionForm(
-                "format", .word("FORMAT", of: ImportFormat.self),
+                "format", .word("FORMAT", of: FileFormat.self),
                 help: "csv or jsonl, where neither the file's name nor its first byte tells"),
             refused,
             OptionForm("dry-run", help: "do everything and roll it back"),
@@ -139,6 +143,18 @@ enum CommandTable {
             was sold with what the tables saw; - is standard input
             """,
         options: [refused], understand: Command.sales)
+
+    private static let statement = CommandForm(
+        "statement", .text("MONTH"),
+        help: """
+            print what was owed, came, was delivered, refunded and is owed in a month such as 2026-10,
+            with what Apple sold beside it, and by which purchases they differ
+            """,
+        options: [
+            OptionForm("app", .text("BUNDLE"), help: "of this app alone"),
+            OptionForm("format", .word("FORMAT", of: FileFormat.self), help: "csv, xlsx or json"),
+            OptionForm("as-of", .text("DAY"), help: "through this day of the month, as it was known then"),
+        ], understand: Command.statement)
 
     private static let products = CommandForm(
         "products", help: "print the rows that iap.products lacks a price for, to be filled in and imported",
@@ -165,4 +181,9 @@ enum CommandTable {
         "completion", .word("SHELL", of: Shell.self),
         help: "print what makes bash, zsh or fish complete commands and options; needs no configuration",
         understand: Command.completion)
+}
+
+/// Every format that some command reads or writes; each says which it takes.
+private enum FileFormat: String, CaseIterable {
+    case csv, jsonl, json, xlsx
 }

@@ -25,9 +25,11 @@ enum Command: Sendable {
     case notices(files: [String])
     /// With a test message by mail and webhook, where it is telling.
     case doctor(isNotifying: Bool, asJSON: Bool)
+    case statement(StatementOptions)
     case suggestProducts
     case check(String, asJSON: Bool)
     case resolve(Resolution)
+    case resolveFile(DecisionOptions)
     case verify(asJSON: Bool, since: String?)
     case purge(isDryRun: Bool)
     case erase(Erasure)

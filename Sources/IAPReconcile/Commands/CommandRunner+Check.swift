@@ -29,10 +29,13 @@ extension CommandRunner {
         return .done
     }
 
-    private var supportDesk: SupportDesk {
+    private var supportDesk: SupportDesk { SupportDesk(settings: supportSettings) }
+
+    /// As the support desk reaches the database.
+    var supportSettings: JobSettings {
         var settings = configuration.settings
         settings.database = configuration.supportDatabase ?? settings.database
-        return SupportDesk(settings: settings)
+        return settings
     }
 
     private static func result(_ decision: Resolution.Decision) -> String {

@@ -46,7 +46,8 @@ extension CommandRunner {
 enum RetentionText {
     static func text(_ purged: Purged, isDryRun: Bool) -> String {
         let done = isDryRun ? "would be purged" : "purged"
-        return "payloads \(done): \(purged.payloads)\ndevices \(done): \(purged.devices)\n"
+        let text = "payloads \(done): \(purged.payloads)\ndevices \(done): \(purged.devices)\n"
+        return purged.orders == 0 ? text : text + "orders \(done): \(purged.orders)\n"
     }
 
     /// - Parameter pseudonym: Nothing where it was only tried.

@@ -30,8 +30,12 @@ extension CommandRunner {
         try requireApps()
         var writer = try reportWriter(reportDirectory)
         defer { telling?.note(writer) }
+        var settings = configuration.settings
+        settings.decisions = configuration.decisionsDirectory.map {
+            DecisionFolder(path: $0, database: configuration.supportDatabase, form: .ofReports)
+        }
         let job = NightlyJob(
-            settings: configuration.settings, programVersion: Help.version,
+            settings: settings, programVersion: Help.version,
             log: { [console] entry in
                 telling?.note(entry)
                 console.log(entry)

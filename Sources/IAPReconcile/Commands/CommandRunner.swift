@@ -17,8 +17,8 @@ struct CommandRunner {
     private static func secrets(for command: Command) -> Secrets {
         switch command {
         case .run, .doctor, .notices: .ofThisProcess
-        case .suggestProducts, .check, .resolve, .verify, .purge, .erase, .report, .migrate, .importFile, .sales,
-            .inspect, .completion, .help, .version:
+        case .suggestProducts, .statement, .check, .resolve, .resolveFile, .verify, .purge, .erase, .report, .migrate,
+            .importFile, .sales, .inspect, .completion, .help, .version:
             .leftAlone
         }
     }
@@ -33,9 +33,11 @@ struct CommandRunner {
         case .notices(let files): try await takeNotices(files)
         case .sales(let files, let refused): try await readSales(files, refusedFile: refused)
         case .doctor(let isNotifying, let asJSON): await doctor(isNotifying: isNotifying, asJSON: asJSON)
+        case .statement(let options): try await statement(options)
         case .suggestProducts: try await suggestProducts()
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)
+        case .resolveFile(let options): try await resolveFile(options)
         case .verify(let asJSON, let end): try await verify(asJSON: asJSON, since: end)
         case .purge(let isDryRun): try await purge(isDryRun: isDryRun)
         case .erase(let erasure): try await erase(erasure)

@@ -17,6 +17,8 @@ struct Configuration {
     var reportLanguage = ReportLanguage.english
     /// Where browsers find the report directory; `nil` where they don't.
     var reportAddress: String?
+    /// Where files of decisions lie that the night takes; `nil` for nowhere.
+    var decisionsDirectory: String?
     /// Who is told of a run.
     var telling = NotificationSettings()
 }

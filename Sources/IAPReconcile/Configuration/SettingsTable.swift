@@ -8,7 +8,8 @@ import Notifications
 enum SettingsTable {
     /// The sections that may stand once.
     static let sections: [(name: String, keys: [SettingKey<Draft>])] = [
-        ("database", database), ("apple", apple), ("run", run), ("report", report), ("retention", retention),
+        ("database", database), ("apple", apple), ("run", run), ("report", report), ("decisions", decisions),
+        ("retention", retention),
         ("webhook", webhook), ("mail", mail), ("ping", ping), ("metrics", metrics),
     ]
 
@@ -53,9 +54,14 @@ enum SettingsTable {
         SettingKey("url", .address, \.configuration.reportAddress),
     ]
 
+    private static let decisions: [SettingKey<Draft>] = [
+        SettingKey("directory", .folder, \.configuration.decisionsDirectory)
+    ]
+
     private static let retention: [SettingKey<Draft>] = [
         SettingKey("payloads", .keeping, \.configuration.settings.retention.payloads),
         SettingKey("devices", .keeping, \.configuration.settings.retention.devices),
+        SettingKey("orders", .keeping, \.configuration.settings.retention.orders),
     ]
 
     private static let webhook: [SettingKey<Draft>] = [

@@ -17,7 +17,12 @@ final class CSVRecordReader {
     /// libcsv grows its buffer by so many bytes at a time, 128 if left alone: too few for a receipt of megabytes.
     private static let blockSize = 1 << 16
 
-    init() { begin() }
+    private let separator: UInt8
+
+    init(separator: UInt8 = UInt8(ascii: ",")) {
+        self.separator = separator
+        begin()
+    }
 
     deinit {
         csv_free(parser)
@@ -26,6 +31,7 @@ final class CSVRecordReader {
 
     private func begin() {
         csv_init(parser, UInt8(CSV_STRICT | CSV_STRICT_FINI))
+        csv_set_delim(parser, separator)
         csv_set_space_func(parser) { _ in 0 }
         csv_set_blk_size(parser, Self.blockSize)
     }

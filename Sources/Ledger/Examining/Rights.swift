@@ -66,7 +66,8 @@ extension LedgerSession {
                         AND proname IN (
                             'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
                             'purge_payloads', 'purge_devices', 'connect', 'cover_entitled', 'take_notices', 'hand_in',
-                            'note_hearing', 'take_answers', 'note_answers', 'note_checks', 'note_entered'))
+                            'note_hearing', 'take_answers', 'note_answers', 'note_checks', 'note_entered',
+                            'case_mark', 'purge_orders'))
                     OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal')))
             ORDER BY 1
             """
@@ -106,7 +107,7 @@ extension LedgerSession {
                 UNION ALL
                 SELECT 'EXECUTE on ' || pronamespace::regnamespace || '.' || proname
                 FROM pg_proc
-                WHERE pronamespace = 'iap'::regnamespace AND proname IN ('resolve', 'reopen')
+                WHERE pronamespace = 'iap'::regnamespace AND proname IN ('resolve', 'reopen', 'decide')
                     AND NOT has_function_privilege(oid, 'EXECUTE')
                 ORDER BY 1
                 """

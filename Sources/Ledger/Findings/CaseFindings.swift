@@ -168,6 +168,7 @@ extension ReportedCase {
             isNew: try row.decode("opened_run_id", as: Int64.self) == runID,
             firstVerifiedAt: try row.decode("first_seen_at"),
             lastVerifiedAt: try row.decode("last_confirmed_at", as: Date?.self))
+        standing = try row.decode("standing")
         isReopened = try row.decode("reopened_run_id", as: Int64?.self) == runID
         customer = try CustomerCases(row)
         if !periods.isEmpty {

@@ -49,11 +49,20 @@ enum OpenCases {
                 ELSE products.currency
             END AS currency,
             coalesce(subscription.milliunits, white.price_milliunits) IS NULL AS is_list_price,
+            iap.case_mark(
+                cases.opened_run_id, cases.opened_at, latest.move_id, white.product_id, white.quantity,
+                cases.owner_user_ids, cases.periods) AS standing,
             cases.periods, subscription.paid_until,
             nullif(entitlements.entitled_until, 'infinity') AS entitled_until,
             \(SightingColumns.select)
         FROM cases
         JOIN white USING (transaction_id, bundle_id, environment)
+        CROSS JOIN LATERAL (
+            SELECT move_id
+            FROM transactions
+            WHERE transaction_id = cases.transaction_id AND bundle_id = cases.bundle_id
+                AND environment = cases.environment
+        ) AS latest
         CROSS JOIN LATERAL (
             -- Sorted by bytes, which takes a third of the time.
             SELECT

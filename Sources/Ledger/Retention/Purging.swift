@@ -23,13 +23,33 @@ extension LedgerSession {
         }
     }
 
+    /// Takes away orders that were opened in a span of time and never paid, so many at most, and gives how many.
+    public func purgeOrders(from first: Date, until end: Date, most: Int) async throws(LedgerError) -> Int {
+        try await translating {
+            try await connection.only("SELECT purge_orders(\(first), \(end), \(Int32(most))) AS purged").decode(
+                "purged")
+        }
+    }
+
+    /// When the oldest order was opened that was never paid and need not be kept; `nil` where there is none.
+    public func oldestPurgeableOrder(_ retention: Retention, now: Date) async throws(LedgerError) -> Date? {
+        try await translating { try await purgeableOrders(retention, now).decode("oldest", as: Date?.self) }
+    }
+
+    private func purgeableOrders(_ retention: Retention, _ now: Date) async throws -> Row {
+        try await connection.only(
+            "SELECT orders, oldest FROM count_unpaid_orders(\(retention.orders.map { now - $0 }))")
+    }
+
     /// How much a purge of the whole inbox would take away.
     public func countPurgeable(_ retention: Retention, now: Date) async throws(LedgerError) -> Purged {
         try await translating {
             let before = retention.moments(before: now)
             let row = try await connection.only(
                 "SELECT payloads, devices FROM count_purgeable(\(before.payloads), \(before.devices))")
-            return Purged(payloads: try row.decode("payloads"), devices: try row.decode("devices"))
+            return Purged(
+                payloads: try row.decode("payloads"), devices: try row.decode("devices"),
+                orders: try await purgeableOrders(retention, now).decode("orders"))
         }
     }
 
@@ -38,7 +58,10 @@ extension LedgerSession {
         try await translating {
             try await note(
                 "purged", runID: runID, at: now,
-                details: ["payloads": String(purged.payloads), "devices": String(purged.devices)])
+                details: [
+                    "payloads": String(purged.payloads), "devices": String(purged.devices),
+                    "orders": String(purged.orders),
+                ])
         }
     }
 }

@@ -33,6 +33,8 @@ public struct Migration: Sendable, Hashable {
             number: 11, name: "notices", sql: String(decoding: PackageResources._011_notices_sql, as: UTF8.self)),
         Migration(
             number: 12, name: "questions", sql: String(decoding: PackageResources._012_questions_sql, as: UTF8.self)),
+        Migration(
+            number: 13, name: "statement", sql: String(decoding: PackageResources._013_statement_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

@@ -34,6 +34,10 @@ public struct ReportedCase: Hashable, Sendable {
     public var lastVerifiedAt: Date?
     /// By when the app's server must answer Apple, which asks whether it was delivered; `nil` where Apple does not.
     public var answerAppleBy: Date?
+    /// Of which case a decision on it is, and what it stands like now.
+    public var mark: CaseMark { CaseMark(key: key, standing: standing) }
+    /// As `iap.case_mark` gives it.
+    public var standing = ""
     /// When a run first made it a case.
     public var openedAt: Date
     /// Whether it was this report's run.

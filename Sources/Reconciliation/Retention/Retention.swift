@@ -1,14 +1,20 @@
 public import Foundation
 
-/// How long what receipts hold is kept once nothing is open on them; `nil` for ever. The ledger's rows stay anyway.
+/// How long what receipts hold is kept once nothing is open on them, and an order that was never paid; `nil` for ever.
+/// The ledger's rows stay anyway.
 public struct Retention: Hashable, Sendable {
     /// Seconds since the receipt was last tried.
     public var payloads: TimeInterval?
     public var devices: TimeInterval?
+    /// Seconds since the order was opened.
+    public var orders: TimeInterval?
 
-    public init(payloads: TimeInterval? = 180 * 86_400, devices: TimeInterval? = 90 * 86_400) {
+    public init(
+        payloads: TimeInterval? = 180 * 86_400, devices: TimeInterval? = 90 * 86_400, orders: TimeInterval? = nil
+    ) {
         self.payloads = payloads
         self.devices = devices
+        self.orders = orders
     }
 }
 
@@ -16,16 +22,19 @@ public struct Retention: Hashable, Sendable {
 public struct Purged: Hashable, Sendable {
     public var payloads: Int
     public var devices: Int
+    public var orders: Int
 
-    public init(payloads: Int = 0, devices: Int = 0) {
+    public init(payloads: Int = 0, devices: Int = 0, orders: Int = 0) {
         self.payloads = payloads
         self.devices = devices
+        self.orders = orders
     }
 
-    public var total: Int { payloads + devices }
+    public var total: Int { payloads + devices + orders }
 
     public static func += (a: inout Purged, b: Purged) {
         a.payloads += b.payloads
         a.devices += b.devices
+        a.orders += b.orders
     }
 }

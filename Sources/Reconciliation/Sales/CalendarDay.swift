@@ -38,6 +38,11 @@ public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertib
         (a.year, a.month, a.day) < (b.year, b.month, b.day)
     }
 
+    /// The last day of its month.
+    public var lastOfMonth: CalendarDay {
+        CalendarDay(year: year, month: month, day: Self.length(ofMonth: month, year)) ?? self
+    }
+
     private static func length(ofMonth month: Int, _ year: Int) -> Int {
         switch month {
         case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28

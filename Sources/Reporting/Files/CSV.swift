@@ -10,9 +10,15 @@ package enum CSV {
             "likelihood", "user", "transaction_id", "original_transaction_id", "app", "environment", "product_id",
             "product", "quantity", "price", "currency", "price_is_list_price", "purchased_utc",
             "purchased \(formats.zoneName)", "age", "reasons", "suggested_action", "order_ids", "device",
-            "verified_by", "new", "paid_until_utc", "entitled_until_utc",
+            "verified_by", "new", "paid_until_utc", "entitled_until_utc", "case",
+            "decision", "note",
         ])
     }
+
+    /// The columns by which a decision is read back, the last two of which are empty.
+    static let decisionColumns: [(String, DecisionVocabulary.Column)] = [
+        ("transaction_id", .transaction), ("case", .mark), ("decision", .decision), ("note", .note),
+    ]
 
     static func row(_ found: ReportedCase, _ formats: Formats, _ words: any Wording, now: Date) -> String {
         line([
@@ -29,7 +35,7 @@ package enum CSV {
             found.orderIDs.joined(separator: " | "), Device.text(found.device), found.source.rawValue,
             found.isNew ? "yes" : "no",
             found.subscription?.paidUntil.map(Formats.utc) ?? "",
-            found.subscription?.entitledUntil.map(Formats.utc) ?? "",
+            found.subscription?.entitledUntil.map(Formats.utc) ?? "", found.mark.text, "", "",
         ])
     }
 
@@ -45,7 +51,7 @@ package enum CSV {
     }
 
     /// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").
-    private static func cell(_ text: String) -> String {
+    static func cell(_ text: String) -> String {
         if isPlain(text) { return text }
         var text = withoutLiveControls(text)
         if let first = text.unicodeScalars.first, formulaBeginnings.contains(first) { text = "'" + text }

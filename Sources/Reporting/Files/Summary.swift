@@ -132,7 +132,10 @@ struct Summary {
     private var purged: [String] {
         let purged = run.purged
         guard purged.total > 0 else { return [] }
-        return [row("purged", "\(purged.payloads) payloads, \(purged.devices) devices of receipts long settled")]
+        let orders = purged.orders == 0 ? "" : "; \(purged.orders) orders that were never paid"
+        return [
+            row("purged", "\(purged.payloads) payloads, \(purged.devices) devices of receipts long settled" + orders)
+        ]
     }
 
     /// What became of the cases since the run before.

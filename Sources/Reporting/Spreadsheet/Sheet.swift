@@ -27,6 +27,10 @@ final class Sheet {
     struct Column {
         let title: String
         let width: Double
+        /// What may be written into the cells below, from a drop-down; empty where anything may.
+        var choices: [String] = []
+        /// What to say to somebody who writes anything else.
+        var hint = ""
     }
 
     /// Excel's own limit, the headings among them.
@@ -58,7 +62,7 @@ final class Sheet {
 
     func add(_ cells: [Cell], as standing: Standing = .alone) throws(ReportError) {
         if row >= Self.mostRows {
-            finish()
+            try finish()
             number += 1
             sheet = try workbook.sheet("\(name) \(number)")
             try begin()
@@ -100,9 +104,27 @@ final class Sheet {
         }
     }
 
-    /// Lays the filters over all rows.
-    func finish() {
+    /// Lays the filters, and the drop-downs, over all rows.
+    func finish() throws(ReportError) {
+        for (index, column) in columns.enumerated() where !column.choices.isEmpty && row > 1 {
+            try offerChoices(of: column, in: lxw_col_t(index))
+        }
         worksheet_autofilter(sheet, 0, 0, max(1, row) - 1, lxw_col_t(columns.count - 1))
+    }
+
+    private func offerChoices(of column: Column, in place: lxw_col_t) throws(ReportError) {
+        var choices = column.choices.map { strdup($0) }
+        let hint = strdup(column.hint)
+        defer { for text in choices + [hint] { free(text) } }
+        choices.append(nil)
+        let failure = choices.withUnsafeMutableBufferPointer { list in
+            var validation = lxw_data_validation()
+            validation.validate = UInt8(LXW_VALIDATION_TYPE_LIST.rawValue)
+            validation.value_list = list.baseAddress
+            validation.error_message = hint
+            return worksheet_data_validation_range(sheet, 1, place, row - 1, place, &validation)
+        }
+        try workbook.check(failure)
     }
 
     private func begin() throws(ReportError) {

@@ -1,4 +1,5 @@
 import Foundation
+import Reconciliation
 
 /// The headings and widths of the spreadsheet's columns.
 struct SpreadsheetColumns {
@@ -12,10 +13,19 @@ struct SpreadsheetColumns {
             column(.productName, 20), column(.quantity, 9), column(.price, 12), column(.currency, 9),
             column(.isListPrice, 10), column(.purchasedUTC, 19),
             Sheet.Column(title: words(.purchasedLocal, ["zone": zone.identifier]), width: 24),
-            column(.ageInDays, 12), column(.reasons, 44), column(.whatToDo, 44), column(.orders, 20),
+            column(.ageInDays, 12), column(.reasons, 44), column(.whatToDo, 44), decision, column(.decisionNote, 30),
+            column(.orders, 20),
             column(.device, 24), column(.verifiedBy, 24), column(.newInRun, 14), column(.paidUntilUTC, 19),
-            column(.entitledUntilUTC, 19), column(.pattern, 9),
+            column(.entitledUntilUTC, 19), column(.pattern, 9), column(.caseMark, 44),
         ]
+    }
+
+    /// Empty: somebody chooses, and `iap-reconcile resolve --file` reads it back.
+    private var decision: Sheet.Column {
+        let choices = DeskDecision.allCases.map(words.name)
+        return Sheet.Column(
+            title: words(.decision), width: 14, choices: choices,
+            hint: words(.decisionHint, ["words": choices.joined(separator: ", ")]))
     }
 
     var patterns: [Sheet.Column] {

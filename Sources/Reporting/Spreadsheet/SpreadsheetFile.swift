@@ -72,11 +72,11 @@ final class SpreadsheetFile: ReportPart {
             .moment(found.purchasedAt, Self.utc), .moment(found.purchasedAt, context.run.timeZone),
             .number(Int(max(0, age) / 86_400)),
             .text(found.assessment.reasons.map(words.sentence).joined(separator: " ")),
-            .text(words.action(found.assessment, orderIDs: found.orderIDs)),
+            .text(words.action(found.assessment, orderIDs: found.orderIDs)), .text(""), .text(""),
             .text(found.orderIDs.joined(separator: " | ")), .text(Device.text(found.device)),
             .text(words.name(of: found.source)), .text(words(found.isNew ? .yes : .no)),
             .moment(found.subscription?.paidUntil, Self.utc), .moment(found.subscription?.entitledUntil, Self.utc),
-            .text(found.patterns.map { String($0 + 1) }.joined(separator: " | ")),
+            .text(found.patterns.map { String($0 + 1) }.joined(separator: " | ")), .text(found.mark.text),
         ]
     }
 
@@ -113,7 +113,7 @@ final class SpreadsheetFile: ReportPart {
     func finish() throws {
         try addPatterns()
         try addTotals()
-        for sheet in [cases, patterns, unusable, unverified, suspicious, sales, totals] { sheet?.finish() }
+        for sheet in [cases, patterns, unusable, unverified, suspicious, sales, totals] { try sheet?.finish() }
         try workbook.close()
     }
 

@@ -132,6 +132,14 @@ struct English: Wording {
         }
     }
 
+    func name(of decision: DeskDecision) -> String {
+        switch decision {
+        case .delivered: "delivered"
+        case .dismissed: "dismissed"
+        case .refunded: "refunded"
+        }
+    }
+
     func text(of phrase: Phrase) -> String {
         switch phrase {
         case .title: "Lost orders, {day}"
@@ -395,6 +403,10 @@ struct English: Wording {
         case .firstSeen: "First seen (UTC)"
         case .reasons: "Reasons"
         case .isListPrice: "List price"
+        case .caseMark: "Case"
+        case .decision: "Decision"
+        case .decisionNote: "Note"
+        case .decisionHint: "Choose one of the list, or leave it empty: {words}"
         }
     }
 }

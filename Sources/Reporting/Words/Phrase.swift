@@ -58,4 +58,6 @@ enum Phrase: String, CaseIterable {
     case sheetPatterns, customers, delivered, fromUTC, untilUTC
     case customersCases, paidUntilUTC, entitledUntilUTC
     case currency, purchasedUTC, purchasedLocal, ageInDays, yes, no, detail, firstSeen, reasons, isListPrice
+    // What a person decides in it
+    case caseMark, decision, decisionNote, decisionHint
 }

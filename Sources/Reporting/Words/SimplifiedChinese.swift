@@ -133,6 +133,14 @@ struct SimplifiedChinese: Wording {
         }
     }
 
+    func name(of decision: DeskDecision) -> String {
+        switch decision {
+        case .delivered: "已发货"
+        case .dismissed: "无需处理"
+        case .refunded: "已退款"
+        }
+    }
+
     func text(of phrase: Phrase) -> String {
         switch phrase {
         case .title: "{day} 漏单报告"
@@ -388,6 +396,10 @@ struct SimplifiedChinese: Wording {
         case .firstSeen: "首次出现（UTC）"
         case .reasons: "原因"
         case .isListPrice: "标价"
+        case .caseMark: "漏单编号"
+        case .decision: "处理结果"
+        case .decisionNote: "备注"
+        case .decisionHint: "请从列表中选择，或留空：{words}"
         }
     }
 }

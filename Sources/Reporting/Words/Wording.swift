@@ -18,6 +18,7 @@ protocol Wording: Sendable {
     func name(of source: Source) -> String
     func name(of outcome: ClaimOutcome) -> String
     func name(of bracket: AgeBracket) -> String
+    func name(of decision: DeskDecision) -> String
 }
 
 extension Wording {

@@ -1,0 +1,44 @@
+import Ledger
+public import NightlyRun
+public import Reconciliation
+
+/// Finance's statement of a month.
+public struct StatementDesk: Sendable {
+    private let settings: JobSettings
+
+    public init(settings: JobSettings) {
+        self.settings = settings
+    }
+
+    /// What was booked from the first day of a month through its last, or through an earlier day as it was known then.
+    ///
+    /// - Parameters:
+    ///   - first: the first day of the month.
+    ///   - asOf: the last day that is told of, if it lies in the month.
+    ///   - app: of this app alone.
+    /// - Throws: `JobError.notFound` where that day is not closed yet.
+    public func statement(
+        of first: CalendarDay, asOf: CalendarDay?, app: BundleID?
+    ) async throws(JobError) -> Statement {
+        let last = min(asOf ?? first.lastOfMonth, first.lastOfMonth)
+        guard last >= first else { throw .notFound("\(last) lies before the month begins.") }
+        let found = try await withLedger(settings.ledger) { session async throws(LedgerError) -> Found in
+            let closed = try await session.closedThrough()
+            guard let closed, last <= closed else { return .notClosed(since: closed) }
+            return .statement(try await session.statement(from: first, through: last, app: app))
+        }
+        switch found {
+        case .statement(let statement): return statement
+        case .notClosed(nil): throw .notFound("No run has closed its books yet; run “iap-reconcile run” first.")
+        case .notClosed(let closed?):
+            throw .notFound(
+                "\(last) is not closed yet: a day is closed by the first run after it. The last that is closed is \(closed); "
+                    + "name it, or an earlier one, with --as-of.")
+        }
+    }
+
+    private enum Found {
+        case statement(Statement)
+        case notClosed(since: CalendarDay?)
+    }
+}

@@ -1,0 +1,36 @@
+import Commands
+import Foundation
+import NightlyRun
+import Reconciliation
+import Reporting
+
+extension CommandRunner {
+    /// Reads back what was decided in a report's spreadsheet. Ends with 65 where a line was refused.
+    func resolveFile(_ options: DecisionOptions) async throws -> ExitCode {
+        let stop = StopSignal()
+        let signals = Signals(stop)
+        defer { withExtendedLifetime(signals) {} }
+        let tally = try await DecisionJob(settings: supportSettings, form: .ofReports).run(options, stop: stop)
+        StandardOutput.write(Self.text(tally, of: options))
+        guard tally.isComplete else {
+            console.log(LogEntry(.warning, "stopped before the file's end; read it again to take the rest"))
+            return .tryLater
+        }
+        return tally.refusedCount == 0 ? .done : .dataError
+    }
+
+    private static func text(_ tally: DecisionTally, of options: DecisionOptions) -> String {
+        var text = "\(options.isDryRun ? "would be done" : "done") \(tally.done), so already \(tally.already), "
+        text += "refused \(tally.refusedCount)\n"
+        for reason in DecisionRefusal.allCases {
+            if let count = tally.refused[reason] { text += "  \(reason.rawValue) \(count)\n" }
+        }
+        return text + "each line is in \(options.resultFile)\n"
+    }
+}
+
+extension DecisionForm {
+    /// As the reports of this program have them.
+    static let ofReports = DecisionForm(
+        vocabulary: ReportLanguage.decisionVocabulary, line: { CSV.line($0) })
+}

@@ -1,0 +1,40 @@
+import Commands
+import Foundation
+import NightlyRun
+import Reconciliation
+import Reporting
+
+extension CommandRunner {
+    /// Prints finance's statement of a month.
+    func statement(_ options: StatementOptions) async throws -> ExitCode {
+        let statement = try await StatementDesk(settings: configuration.settings).statement(
+            of: options.first, asOf: options.asOf, app: options.app)
+        switch options.format {
+        case .csv: StandardOutput.write(StatementText.csv(statement))
+        case .json: StandardOutput.write(try StatementText.json(statement))
+        case .xlsx: try printSpreadsheet(of: statement)
+        }
+        return .done
+    }
+
+    /// By a file of its own, for a spreadsheet is written back and forth.
+    private func printSpreadsheet(of statement: Statement) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "iap-reconcile-\(UUID().uuidString).xlsx")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try StatementText.writeSpreadsheet(statement, to: file.path(percentEncoded: false))
+        try? FileHandle.standardOutput.write(contentsOf: Data(contentsOf: file))
+    }
+}
+
+/// Of which month a statement is printed, and how.
+struct StatementOptions: Sendable {
+    /// The first day of the month.
+    var first: CalendarDay
+    var asOf: CalendarDay?
+    var app: BundleID?
+    var format: StatementFormat
+}
+
+enum StatementFormat: String, Sendable, CaseIterable {
+    case csv, xlsx, json
+}

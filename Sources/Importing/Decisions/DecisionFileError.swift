@@ -1,0 +1,37 @@
+public import Reconciliation
+
+/// Why no decision can be read from a file. Nothing of it was carried out.
+public enum DecisionFileError: ForeseenError, Sendable {
+    case unreadable(file: String, why: String)
+    /// The program that reads spreadsheets is not installed.
+    case converterMissing(file: String)
+    case notAReport(file: String, lacking: [DecisionVocabulary.Column])
+}
+
+extension DecisionFileError {
+    public var exitCode: ExitCode { .dataError }
+
+    public var description: String {
+        switch self {
+        case .unreadable(let file, let why): "\(file) can't be read: \(why)"
+        case .converterMissing(let file):
+            "\(file) is a spreadsheet, and reading it needs xlsx2csv: install Debian's package xlsx2csv, or save it as CSV "
+                + "UTF-8"
+        case .notAReport(let file, let lacking):
+            "\(file) is no report's list of cases: its first line, or its first sheet's, lacks the column "
+                + lacking.map(\.name).joined(separator: " and ")
+        }
+    }
+}
+
+extension DecisionVocabulary.Column {
+    /// As the CSV file calls it.
+    fileprivate var name: String {
+        switch self {
+        case .mark: "“case”"
+        case .decision: "“decision”"
+        case .note: "“note”"
+        case .transaction: "“transaction_id”"
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Reconciliation
+
+/// Understands the lines of a report's list, by its headings.
+struct DecisionLineParser {
+    /// What stands in a cell.
+    private enum Cell {
+        case text(String)
+        /// Not UTF-8, or with a NUL.
+        case noText
+    }
+
+    /// As spreadsheets separate cells, by the country.
+    private static let separators = [",", ";", "\t"].map { UInt8(ascii: $0) }
+    private static let longestNote = 10_000
+
+    private let vocabulary: DecisionVocabulary
+    private let reader: CSVRecordReader
+    private let places: [DecisionVocabulary.Column: Int]
+
+    /// Understands the headings, by the separator that gives the most of them.
+    init(header: UnsafeRawBufferPointer, _ vocabulary: DecisionVocabulary, file: String) throws(DecisionFileError) {
+        self.vocabulary = vocabulary
+        let readings = Self.separators.map { separator in
+            let reader = CSVRecordReader(separator: separator)
+            let headings = reader.fields(of: header) ?? []
+            return (reader: reader, headings: headings, places: Self.places(of: headings, vocabulary))
+        }
+        guard let best = readings.max(by: { $0.places.count < $1.places.count }) else { preconditionFailure() }
+        let lacking = [DecisionVocabulary.Column.mark, .decision].filter { best.places[$0] == nil }
+        guard lacking.isEmpty else {
+            if readings.contains(where: { $0.headings.contains(nil) }) {
+                throw .unreadable(
+                    file: file, why: "its headings are not UTF-8, but perhaps GBK; save it as CSV UTF-8, or as .xlsx")
+            }
+            throw .notAReport(file: file, lacking: lacking)
+        }
+        reader = best.reader
+        places = best.places
+    }
+
+    private static func places(
+        of headings: [String?], _ vocabulary: DecisionVocabulary
+    ) -> [DecisionVocabulary.Column: Int] {
+        let known = headings.enumerated().compactMap { place, heading in
+            heading.flatMap { vocabulary.column(trimmed($0)) }.map { ($0, place) }
+        }
+        return Dictionary(known, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// `nil` where the bytes are no record of CSV.
+    func cells(of record: UnsafeRawBufferPointer) -> [String?]? { reader.fields(of: record) }
+
+    /// What a line decides; `nil` where nothing stands on it that was not there before.
+    func line(_ number: Int, _ cells: [String?]) -> DecisionSheet.Line? {
+        let (mark, decision, note) = (cell(.mark, cells), cell(.decision, cells), cell(.note, cells))
+        if case .text("") = decision, case .text("") = note { return nil }
+        var id: String?
+        do throws(Refusal) {
+            guard case .text(let mark) = mark, case .text(let word) = decision, case .text(let note) = note else {
+                throw Refusal(.notText)
+            }
+            guard ![mark, word, note].contains(where: { $0.hasPrefix("=") }) else { throw Refusal(.formula) }
+            guard let mark = CaseMark(mark) else { throw Refusal(.noCase) }
+            id = mark.key.id.text
+            if case .text(let told) = cell(.transaction, cells), places[.transaction] != nil, told != id {
+                throw Refusal(.otherTransaction)
+            }
+            guard !word.isEmpty else { throw Refusal(.noDecision) }
+            guard let decision = vocabulary.decision(word) else { throw Refusal(.unknownWord) }
+            guard note.utf8.count <= Self.longestNote else { throw Refusal(.tooLong) }
+            return .decided(DecidedLine(number: number, mark: mark, decision: decision, note: note))
+        } catch {
+            return .refused(RefusedDecision(number, error.reason, id: id))
+        }
+    }
+
+    private struct Refusal: Error {
+        let reason: DecisionRefusal
+
+        init(_ reason: DecisionRefusal) {
+            self.reason = reason
+        }
+    }
+
+    /// A cell that is not there is empty.
+    private func cell(_ column: DecisionVocabulary.Column, _ cells: [String?]) -> Cell {
+        guard let place = places[column], cells.indices.contains(place) else { return .text("") }
+        return cells[place].map { .text(Self.trimmed($0)) } ?? .noText
+    }
+
+    /// Without the spaces around it, and without the apostrophe that keeps an id a text.
+    private static func trimmed(_ text: String) -> String {
+        let bare = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        return bare.hasPrefix("'") ? String(bare.dropFirst()) : bare
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+public import Reconciliation
+
+/// What the lines of a report's spreadsheet decide, read back whole: decisions on the same case are compared before any is
+/// carried out.
+public struct DecisionSheet: Sendable {
+    /// A line on which something stands in the columns of decision or note.
+    public enum Line: Hashable, Sendable {
+        case decided(DecidedLine)
+        case refused(RefusedDecision)
+    }
+
+    public let lines: [Line]
+
+    /// The largest file that is read, in bytes: a report of some hundred thousand cases.
+    static let largestFile = 64 << 20
+    private static let longestRecord = 1 << 20
+
+    /// Reads a file: .xlsx, or CSV as spreadsheets save it.
+    ///
+    /// - Parameter isStopped: whether the reading was asked to stop.
+    /// - Throws: `DecisionFileError`, `CancellationError`.
+    public static func read(
+        _ file: String, _ vocabulary: DecisionVocabulary, isStopped: @escaping @Sendable () -> Bool
+    ) async throws -> DecisionSheet {
+        switch try kind(of: file) {
+        case .csv: return try read(csv: file, named: file, vocabulary, isStopped)
+        case .spreadsheet:
+            let converted = try await SpreadsheetConversion(file: file).run()
+            defer { unlink(converted) }
+            return try read(csv: converted, named: file, vocabulary, isStopped)
+        }
+    }
+
+    private enum Kind {
+        case csv, spreadsheet
+    }
+
+    /// By its first bytes: names are changed by hand.
+    private static func kind(of file: String) throws(DecisionFileError) -> Kind {
+        var status = stat()
+        guard stat(file, &status) == 0 else { throw .unreadable(file: file, why: String(cString: strerror(errno))) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .unreadable(file: file, why: "it is no regular file") }
+        guard status.st_size <= largestFile else {
+            let sizes = (of: status.st_size >> 20, most: largestFile >> 20)
+            throw .unreadable(file: file, why: "it has \(sizes.of) MiB, and at most \(sizes.most) are read")
+        }
+        guard let handle = FileHandle(forReadingAtPath: file) else {
+            throw .unreadable(file: file, why: String(cString: strerror(errno)))
+        }
+        let head = [UInt8]((try? handle.read(upToCount: 4)) ?? Data())
+        if head.starts(with: [0x50, 0x4B, 0x03, 0x04]) { return .spreadsheet }
+        if head.starts(with: [0xD0, 0xCF, 0x11, 0xE0]) {
+            let why = "it is an old .xls file, or has a password; save it as .xlsx or as CSV UTF-8"
+            throw .unreadable(file: file, why: why)
+        }
+        if head.starts(with: [0xFF, 0xFE]) || head.starts(with: [0xFE, 0xFF]) {
+            throw .unreadable(file: file, why: "it is UTF-16; save it as CSV UTF-8")
+        }
+        return .csv
+    }
+
+    private static func read(
+        csv path: String, named file: String, _ vocabulary: DecisionVocabulary,
+        _ isStopped: @escaping @Sendable () -> Bool
+    ) throws -> DecisionSheet {
+        do {
+            let source = try FileSource(path, isStopped: isStopped)
+            return try read(source, named: file, vocabulary)
+        } catch let error as ImportError {
+            throw DecisionFileError.unreadable(file: file, why: error.description)
+        }
+    }
+
+    /// Reads what is CSV already.
+    package static func read(
+        _ source: some ByteSource, named file: String, _ vocabulary: DecisionVocabulary
+    ) throws -> DecisionSheet {
+        var framer = RecordFramer(source, limit: longestRecord)
+        framer.isQuoted = true
+        _ = try framer.firstByte()
+        guard let header = try framer.next(), case .bytes(let range) = header.content else {
+            throw DecisionFileError.notAReport(file: file, lacking: [.mark, .decision])
+        }
+        let parser = try framer.withBytes(range) { bytes in
+            Result { () throws(DecisionFileError) in try DecisionLineParser(header: bytes, vocabulary, file: file) }
+        }.get()
+        var lines: [Line] = []
+        while let record = try framer.next() {
+            switch record.content {
+            case .tooLong: lines.append(.refused(RefusedDecision(record.line, .tooLong)))
+            case .unclosedQuote: lines.append(.refused(RefusedDecision(record.line, .malformed)))
+            case .bytes(let range):
+                guard let cells = framer.withBytes(range, { parser.cells(of: $0) }) else {
+                    framer.giveUpAllButFirstLine(of: record)
+                    lines.append(.refused(RefusedDecision(record.line, .malformed)))
+                    continue
+                }
+                if let line = parser.line(record.line, cells) { lines.append(line) }
+            }
+        }
+        return DecisionSheet(lines: withoutContradictions(lines))
+    }
+
+    /// Who decided twice on a case, and not the same, is asked what was meant.
+    private static func withoutContradictions(_ lines: [Line]) -> [Line] {
+        var decisions: [TransactionKey: Set<DeskDecision>] = [:]
+        for case .decided(let line) in lines { decisions[line.mark.key, default: []].insert(line.decision) }
+        return lines.map { line in
+            guard case .decided(let decided) = line, decisions[decided.mark.key]?.count ?? 0 > 1 else { return line }
+            return .refused(RefusedDecision(decided.number, .contradiction, id: decided.mark.key.id.text))
+        }
+    }
+}
+
+/// A line whose decision can't be carried out, for what stands on it.
+public struct RefusedDecision: Hashable, Sendable {
+    public let number: Int
+    public let reason: DecisionRefusal
+    /// The transaction; `nil` where the line doesn't say.
+    public let id: String?
+
+    init(_ number: Int, _ reason: DecisionRefusal, id: String? = nil) {
+        self.number = number
+        self.reason = reason
+        self.id = id
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import Reconciliation
+
+/// Turns the first sheet of an .xlsx file into CSV, by Debian's xlsx2csv: a row a line. It runs as a process of its own, with
+/// limits of time, memory and what it may write, so that a file made to exhaust them ends in a refusal.
+struct SpreadsheetConversion {
+    /// Of xlsx2csv's output, in bytes.
+    private static let mostOutput = 256 << 20
+    private static let mostMemory = 2 << 30
+    private static let timeLimit = 60
+    private static let longestCell = 1 << 20
+
+    let file: String
+
+    /// Where the CSV is; the caller takes it away.
+    func run() async throws -> String {
+        guard let converter = Self.found("xlsx2csv"), let python = Self.found("python3") else {
+            throw DecisionFileError.converterMissing(file: file)
+        }
+        let output = try TemporaryOutput(file)
+        let errors = try TemporaryOutput(file)
+        defer { unlink(errors.path) }
+        do {
+            let process = Process()
+            process.executableURL = URL(filePath: python)
+            process.arguments = ["-I", "-B", "-X", "utf8", "-c", Self.program, converter, file]
+            process.environment = ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"]
+            process.standardInput = FileHandle.nullDevice
+            process.standardOutput = output.handle
+            process.standardError = errors.handle
+            try process.run()
+            guard await Self.ends(process) else {
+                throw unreadable("it took xlsx2csv more than \(Self.timeLimit) s, and was given up")
+            }
+            guard process.terminationReason == .exit, process.terminationStatus == 0 else {
+                throw unreadable("xlsx2csv failed: \(errors.lastLine)")
+            }
+            return output.path
+        } catch {
+            unlink(output.path)
+            throw error as? DecisionFileError ?? (error is CancellationError ? error : unreadable("\(error)"))
+        }
+    }
+
+    private func unreadable(_ why: String) -> DecisionFileError { .unreadable(file: file, why: why) }
+
+    private static func ends(_ process: Process) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(timeLimit)
+        while process.isRunning {
+            guard ContinuousClock.now < deadline, !Task.isCancelled else {
+                kill(process.processIdentifier, SIGKILL)
+                process.waitUntilExit()
+                return false
+            }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return true
+    }
+
+    /// Debian's own places first: a login's PATH may begin with another Python.
+    private static func found(_ program: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        return (["/usr/bin"] + path.split(separator: ":").map(String.init))
+            .map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
+    }
+
+    /// xlsx2csv gives of a formula what it last came to; here it gives `=` instead, so that it is seen to be one. Of a long
+    /// text it gives the end; here all of it. A line break within a cell becomes a space, so that a line's number is its
+    /// row's.
+    private static let program = """
+        import importlib.machinery, importlib.util, resource, sys
+        for limit, most in (
+            (resource.RLIMIT_AS, \(mostMemory)), (resource.RLIMIT_CPU, \(timeLimit)),
+            (resource.RLIMIT_FSIZE, \(mostOutput)),
+        ):
+            resource.setrlimit(limit, (most, most))
+        loader = importlib.machinery.SourceFileLoader("xlsx2csv", sys.argv[1])
+        xlsx2csv = importlib.util.module_from_spec(importlib.util.spec_from_loader("xlsx2csv", loader))
+        loader.exec_module(xlsx2csv)
+        begin, end = xlsx2csv.Sheet.handleStartElement, xlsx2csv.Sheet.handleEndElement
+        characters = xlsx2csv.Sheet.handleCharData
+
+        def begins(sheet, name, attributes):
+            begin(sheet, name, attributes)
+            kind = name.rpartition(":")[2]
+            if kind == "c":
+                sheet.is_formula = False
+            elif kind == "f" and sheet.in_cell:
+                sheet.is_formula = True
+
+        def hears(sheet, data):
+            characters(sheet, data)
+            if sheet.in_cell_value and sheet.colType in ("str", "inlineStr"):
+                sheet.data = sheet.collected_string
+            if sheet.in_cell_value and len(sheet.collected_string) > \(longestCell):
+                sys.exit("a cell holds more than \(longestCell >> 20) MiB")
+
+        def ends(sheet, name):
+            if sheet.in_cell and name.rpartition(":")[2] == "c":
+                sheet.data = "=" if sheet.is_formula else " ".join(sheet.data.splitlines())
+            end(sheet, name)
+
+        xlsx2csv.Sheet.handleStartElement, xlsx2csv.Sheet.handleEndElement = begins, ends
+        xlsx2csv.Sheet.handleCharData = hears
+        try:
+            if xlsx2csv.Xlsx2csv(sys.argv[2]).convert(sys.stdout, 1):
+                sys.exit("it has no first sheet")
+        except MemoryError:
+            sys.exit("it takes more than \(mostMemory >> 30) GiB of memory")
+        except Exception as error:
+            sys.exit(f"{type(error).__name__}: {error}")
+        """
+}
+
+/// A file for what a process writes.
+private struct TemporaryOutput {
+    let path: String
+    let handle: FileHandle
+
+    init(_ file: String) throws(DecisionFileError) {
+        var template = Array((NSTemporaryDirectory() + "/iap-reconcile-XXXXXX").utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else {
+            throw .unreadable(file: file, why: "no temporary file can be made: \(String(cString: strerror(errno)))")
+        }
+        path = template.withUnsafeBufferPointer { $0.baseAddress.map(String.init(cString:)) ?? "" }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
+    var lastLine: String {
+        let end = FileManager.default.contents(atPath: path)?.suffix(1_000) ?? Data()
+        let line = String(decoding: end, as: UTF8.self).split(separator: "\n").last.map(String.init) ?? ""
+        return line.isEmpty ? "it said nothing" : String(line.prefix(300))
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Importing
+import Ledger
+import Reconciliation
+
+/// Takes the files of decisions that lie in a folder, before a night begins, and moves each to `done/` with what became
+/// of its lines. What can't be read, or is still being written, stays where it is, and the night goes on.
+struct DecisionFolderTaking {
+    let folder: DecisionFolder
+    let settings: JobSettings
+    let stop: StopSignal
+    let present: Date
+    let log: @Sendable (LogEntry) -> Void
+
+    /// Seconds for which a file must have been left alone.
+    private static let quiet: TimeInterval = 60
+
+    func take() async {
+        do {
+            let files = try Self.files(in: folder.path)
+            guard !files.isEmpty else { return }
+            try makeFolder()
+            let session = try await LedgerSession.connect(ledger, waiting: settings.patience)
+            defer { session.close() }
+            for file in files where !stop.isRequested { await take(file, session) }
+        } catch {
+            warn("no decisions could be taken: \(error)")
+        }
+    }
+
+    private var ledger: LedgerSettings {
+        LedgerSettings(
+            database: folder.database ?? settings.database, statementTimeout: settings.statementTimeout,
+            present: present)
+    }
+
+    private func take(_ name: String, _ session: LedgerSession) async {
+        let path = "\(folder.path)/\(name)"
+        do {
+            guard let before = FileStanding(path), before.age > Self.quiet, !Self.isOpen(name, in: folder.path) else {
+                return warn("it is still being written; the next night takes it", of: name)
+            }
+            let sheet = try await DecisionSheet.read(path, folder.form.vocabulary) { stop.isRequested }
+            let place = donePlace(of: name)
+            let results = try DecisionResults("\(place).result.csv", of: path, folder.form)
+            let tally = try await DecisionTaking(session, stop: stop).take(
+                sheet, by: "\(before.owner), by \(name)", from: name, results: results)
+            tell(tally, of: name)
+            guard tally.isComplete else { return }
+            guard FileStanding(path) == before, rename(path, place) == 0 else {
+                return warn("it was changed meanwhile and stays; the next night takes it again", of: name)
+            }
+        } catch {
+            warn("it could not be taken: \(error)", of: name)
+        }
+    }
+
+    private func tell(_ tally: DecisionTally, of name: String) {
+        let fields = [
+            "file": name, "done": String(tally.done), "already": String(tally.already),
+            "refused": String(tally.refusedCount),
+        ]
+        log(LogEntry(tally.refusedCount == 0 ? .info : .warning, "decisions were taken", fields: fields))
+    }
+
+    private func warn(_ text: String, of file: String? = nil) {
+        log(LogEntry(.warning, text, fields: ["decisions": file ?? folder.path]))
+    }
+
+    private func makeFolder() throws {
+        try FileManager.default.createDirectory(
+            atPath: "\(folder.path)/done", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o750])
+    }
+
+    /// A name that no earlier file has.
+    private func donePlace(of name: String) -> String {
+        let stamp = Date().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+        let place = "\(folder.path)/done/\(stamp)-"
+        let numbered = sequence(first: 2) { $0 + 1 }.lazy.map { "\(place)\($0)-\(name)" }
+        let isFree = { !FileManager.default.fileExists(atPath: $0) && access("\($0).result.csv", F_OK) != 0 }
+        return isFree(place + name) ? place + name : numbered.first(where: isFree) ?? place + name
+    }
+
+    /// Spreadsheets and CSV files, by their names.
+    private static func files(in folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder).filter { name in
+            !name.hasPrefix(".") && !name.hasPrefix("~$")
+                && [".csv", ".xlsx"].contains { name.lowercased().hasSuffix($0) }
+        }.sorted()
+    }
+
+    /// Whether LibreOffice or Excel has it open.
+    private static func isOpen(_ name: String, in folder: String) -> Bool {
+        [".~lock.\(name)#", "~$\(name)"].contains { access("\(folder)/\($0)", F_OK) == 0 }
+    }
+}
+
+/// By what a change of a file is noticed, and whose it is.
+private struct FileStanding: Equatable {
+    let owner: String
+    private let size: Int64
+    private let modified: [Int]
+    private let number: UInt64
+
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        size = Int64(status.st_size)
+        modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+        number = UInt64(status.st_ino)
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        owner = attributes?[.ownerAccountName] as? String ?? "user \(status.st_uid)"
+    }
+
+    /// Seconds since it was last written.
+    var age: TimeInterval { Date().timeIntervalSince1970 - Double(modified[0]) }
+}

@@ -1,0 +1,48 @@
+public import Reconciliation
+
+/// How decisions are written in a report's spreadsheet, and what became of them in a file beside it.
+public struct DecisionForm: Sendable {
+    package let vocabulary: DecisionVocabulary
+    /// Makes a line of CSV of cells.
+    let line: @Sendable ([String]) -> String
+
+    public init(vocabulary: DecisionVocabulary, line: @escaping @Sendable ([String]) -> String) {
+        self.vocabulary = vocabulary
+        self.line = line
+    }
+}
+
+/// The folder whose files a night takes.
+public struct DecisionFolder: Sendable {
+    public var path: String
+    /// The database as the support desk reaches it; `nil` where it is the job's own way.
+    public var database: String?
+    public var form: DecisionForm
+
+    public init(path: String, database: String?, form: DecisionForm) {
+        self.path = path
+        self.database = database
+        self.form = form
+    }
+}
+
+/// What became of a file's decisions.
+public struct DecisionTally: Hashable, Sendable {
+    public fileprivate(set) var done = 0
+    public fileprivate(set) var already = 0
+    public fileprivate(set) var refused: [DecisionRefusal: Int] = [:]
+    /// Whether all lines were tried.
+    public package(set) var isComplete = false
+
+    public var refusedCount: Int { refused.values.reduce(0, +) }
+
+    package init() {}
+
+    mutating func count(_ outcome: DecisionOutcome) {
+        switch outcome {
+        case .done: done += 1
+        case .already: already += 1
+        case .refused(let reason): refused[reason, default: 0] += 1
+        }
+    }
+}

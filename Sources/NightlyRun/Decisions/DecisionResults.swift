@@ -1,0 +1,83 @@
+import Foundation
+public import Reconciliation
+
+/// The file that says of each decided line what became of it. A line is written once its decision is committed.
+package struct DecisionResults {
+    private let form: DecisionForm
+    private let path: String
+    private let handle: FileHandle
+
+    /// Begins the file anew.
+    ///
+    /// - Parameter input: what the decisions are read from, which it may not be.
+    /// - Throws: `DecisionResultError`.
+    package init(_ path: String, of input: String, _ form: DecisionForm) throws(DecisionResultError) {
+        var (ours, theirs) = (stat(), stat())
+        if stat(path, &ours) == 0, stat(input, &theirs) == 0, ours.st_dev == theirs.st_dev, ours.st_ino == theirs.st_ino
+        {
+            throw DecisionResultError(path, "it is what is read; name another")
+        }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o640)
+        guard descriptor >= 0 else { throw DecisionResultError(path, String(cString: strerror(errno))) }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        self.form = form
+        self.path = path
+        try write(["line", "transaction_id", "decision", "result", "reason", "what"])
+    }
+
+    func add(
+        line: Int, id: String?, decision: DeskDecision?, _ outcome: DecisionOutcome
+    ) throws(DecisionResultError) {
+        let (result, reason, what) =
+            switch outcome {
+            case .done: ("done", "", "")
+            case .already: ("already", "", "it was decided so before")
+            case .refused(let refusal): ("refused", refusal.rawValue, Self.text(refusal))
+            }
+        try write([String(line), id ?? "", decision?.rawValue ?? "", result, reason, what])
+    }
+
+    private func write(_ cells: [String]) throws(DecisionResultError) {
+        do {
+            try handle.write(contentsOf: Data(form.line(cells).utf8))
+        } catch {
+            throw DecisionResultError(path, error.localizedDescription)
+        }
+    }
+
+    /// What is wrong, and what to do.
+    private static func text(_ refusal: DecisionRefusal) -> String {
+        switch refusal {
+        case .anotherReport:
+            "no case here is the one that the line shows: it is of another database, or was opened at another time"
+        case .changedSince:
+            "other evidence came since that report, or an earlier decision was taken back: decide by the latest report"
+        case .alreadyDelivered:
+            "it was delivered since, and not by the support desk: who has delivered it by hand, too, delivered twice"
+        case .excluded: "nothing is owed any more; iap-reconcile check says why"
+        case .severalOwners: "evidence speaks for several users; say to whom with iap-reconcile resolve --user"
+        case .busy: "another session held the case; read the file again"
+        case .malformed: "the line is no CSV"
+        case .notText: "the line is not UTF-8, but perhaps GBK; save the file as CSV UTF-8, or as .xlsx"
+        case .formula: "a cell is a formula; write the word itself"
+        case .noCase: "the column “case” holds no case; leave it as the report has it"
+        case .otherTransaction:
+            "the line's transaction is not that of its case; perhaps columns were sorted apart from each other"
+        case .unknownWord:
+            "that is no decision; the words are \(DeskDecision.allCases.map(\.rawValue).joined(separator: ", "))"
+        case .noDecision: "there is a note, and no decision"
+        case .tooLong: "the note is too long"
+        case .contradiction: "another line of the file decides otherwise on the same case"
+        }
+    }
+}
+
+/// A result file that can't be written.
+public struct DecisionResultError: ForeseenError {
+    public let description: String
+    public let exitCode = ExitCode.noPermission
+
+    init(_ file: String, _ why: String) {
+        description = "\(file) can't be written: \(why)"
+    }
+}

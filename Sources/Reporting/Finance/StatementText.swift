@@ -1,0 +1,88 @@
+import Foundation
+public import Reconciliation
+
+/// Finance's statement of a month, in the forms in which it is printed.
+public enum StatementText {
+    /// The three tables as CSV, an empty line between them.
+    public static func csv(_ statement: Statement) -> String {
+        [statement.liability, statement.sales, statement.differences].map { table in
+            CSV.line(table.columns) + table.rows.map(CSV.line).joined()
+        }.joined(separator: "\r\n")
+    }
+
+    /// An object on one line, with a list of objects for each table.
+    public static func json(_ statement: Statement) throws -> String {
+        try String(
+            json: JSONStatement(
+                first: statement.first.description, through: statement.through.description,
+                liability: objects(statement.liability), sales: objects(statement.sales),
+                differences: objects(statement.differences))) + "\n"
+    }
+
+    private struct JSONStatement: Encodable {
+        let first, through: String
+        let liability, sales, differences: [[String: StatementValue]]
+    }
+
+    private static func objects(_ table: StatementTable) -> [[String: StatementValue]] {
+        table.rows.map { row in
+            Dictionary(uniqueKeysWithValues: zip(table.columns, row).filter { $0.1 != .nothing })
+        }
+    }
+
+    /// Writes a spreadsheet with a sheet for each table.
+    ///
+    /// - Throws: `ReportError`.
+    public static func writeSpreadsheet(_ statement: Statement, to path: String) throws {
+        let workbook = try Workbook(
+            path: path, folder: NSTemporaryDirectory(), title: "\(statement.first) – \(statement.through)",
+            created: Date(timeIntervalSince1970: 0))
+        let tables = [
+            ("Statement", statement.liability), ("Sold against seen", statement.sales),
+            ("Differences", statement.differences),
+        ]
+        let sheets = try tables.map { name, table in
+            try Sheet(name, table.columns.map { Sheet.Column(title: $0, width: 16) }, about: 3, in: workbook)
+        }
+        for (sheet, table) in zip(sheets, tables.map(\.1)) {
+            for row in table.rows { try sheet.add(row.map(\.cell)) }
+            try sheet.finish()
+        }
+        try workbook.close()
+    }
+}
+
+extension CSV {
+    /// A line of figures and texts: a figure below zero is no formula.
+    fileprivate static func line(_ values: [StatementValue]) -> String {
+        values.map { value in
+            switch value {
+            case .text(let text): cell(text)
+            case .whole(let number): String(number)
+            case .amount(let amount): amount.description
+            case .nothing: ""
+            }
+        }.joined(separator: ",") + "\r\n"
+    }
+}
+
+extension StatementValue: Encodable {
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .text(let text): try container.encode(text)
+        case .whole(let number): try container.encode(number)
+        case .amount(let amount): try container.encode(amount)
+        case .nothing: try container.encodeNil()
+        }
+    }
+
+    fileprivate var cell: Sheet.Cell {
+        switch self {
+        case .text(let text): .text(text)
+        case .whole(let number): .number(number)
+        case .amount(let amount): .decimal(NSDecimalNumber(decimal: amount).doubleValue)
+        case .nothing: .text("")
+        }
+    }
+}

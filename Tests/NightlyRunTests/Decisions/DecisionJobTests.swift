@@ -1,0 +1,130 @@
+import AppStoreSimulator
+import Commands
+import Foundation
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import Testing
+
+/// Decisions that are read back from a report, with the nights around them.
+@Suite struct DecisionJobTests {
+    /// A night with three cases, and the lines that decide on them.
+    private func withCases(_ body: (Play, [ReportedCase], URL) async throws -> Void) async throws {
+        try await withPlay { play in
+            for number in 1...3 {
+                let gems = play.buy("100000000\(number)")
+                try await play.upload(play.receipt([gems]), for: gems)
+            }
+            let cases = try await play.night(1).findings.cases.sorted { $0.key < $1.key }
+            try #require(cases.count == 3)
+            try await withFolder { try await body(play, cases, $0) }
+        }
+    }
+
+    private func write(_ decisions: [(ReportedCase, String)], to file: URL) throws {
+        let lines = decisions.map { "\($0.0.mark.text),\($0.1),\n" }
+        try Data(("case,decision,note\n" + lines.joined()).utf8).write(to: file)
+    }
+
+    private func read(_ play: Play, _ file: URL, isDryRun: Bool = false) async throws -> (DecisionTally, [String]) {
+        let path = file.path(percentEncoded: false)
+        let tally = try await DecisionJob(settings: play.deskSettings, form: DecisionFiles.form).run(
+            DecisionOptions(file: path, by: "sue", resultFile: path + ".result.csv", isDryRun: isDryRun),
+            stop: StopSignal())
+        let results = try String(contentsOfFile: path + ".result.csv", encoding: .utf8)
+        let rows = results.split(separator: "\n").dropFirst().map { row in
+            row.split(separator: ",", omittingEmptySubsequences: false).dropFirst().prefix(4).joined(separator: " ")
+                .trimmingCharacters(in: .whitespaces)
+        }
+        return (tally, rows)
+    }
+
+    @Test func linesAreCarriedOutOnce() async throws {
+        try await withCases { play, cases, folder in
+            let file = folder.appending(path: "list.csv")
+            try write([(cases[0], "delivered"), (cases[1], "dismissed"), (cases[2], "")], to: file)
+
+            let (tried, _) = try await read(play, file, isDryRun: true)
+            #expect(tried.done == 2 && tried.refusedCount == 0)
+            #expect(try await play.count("iap.cases WHERE state = 'open'") == 3)
+
+            let (tally, rows) = try await read(play, file)
+            #expect(tally.done == 2 && tally.isComplete)
+            #expect(rows == ["1000000001 delivered done", "1000000002 dismissed done"])
+            #expect(try await play.count("iap.cases WHERE closed_by = 'sue' AND note LIKE 'list.csv, line _'") == 2)
+
+            let (again, repeated) = try await read(play, file)
+            #expect(again.done == 0 && again.already == 2 && again.refusedCount == 0)
+            #expect(repeated == ["1000000001 delivered already", "1000000002 dismissed already"])
+            #expect(try await play.night(2).report.cases.total == 1)
+        }
+    }
+
+    @Test func whatIsNotAsTheReportShowedItIsRefused() async throws {
+        try await withCases { play, cases, folder in
+            let file = folder.appending(path: "list.csv")
+            var foreign = cases[1]
+            foreign.standing = "00000000-00000000"
+            try write([(cases[0], "delivered"), (foreign, "delivered"), (cases[2], "delivered")], to: file)
+            try await play.administer(
+                "SELECT iap.claim(\(Play.bundleID), \(cases[0].key.id.text), 'anna', NULL)")
+            try await play.administer(
+                "UPDATE iap.cases SET owner_user_ids = '{bob}' WHERE transaction_id = \(cases[2].key.id.text)")
+            let (tally, rows) = try await read(play, file)
+            #expect(tally.done == 0 && tally.refusedCount == 3)
+            #expect(
+                rows == [
+                    "1000000001 delivered refused already_delivered", "1000000002 delivered refused another_report",
+                    "1000000003 delivered refused changed_since",
+                ])
+            #expect(try await play.count("iap.moves WHERE kind = 'resolved'") == 0)
+        }
+    }
+
+    @Test func theJobsOwnRoleMayNot() async throws {
+        try await withCases { play, cases, folder in
+            let file = folder.appending(path: "list.csv")
+            try write([(cases[0], "delivered")], to: file)
+            let job = DecisionJob(settings: play.settings, form: DecisionFiles.form)
+            let path = file.path(percentEncoded: false)
+            await #expect(throws: JobError.self) {
+                try await job.run(
+                    DecisionOptions(file: path, by: "sue", resultFile: path + ".r", isDryRun: false), stop: StopSignal()
+                )
+            }
+        }
+    }
+
+    @Test func aNightTakesWhatLiesInTheFolder() async throws {
+        try await withCases { play, cases, folder in
+            let files = ["a.csv", "new.csv", "broken.xlsx", ".hidden.csv"].map { folder.appending(path: $0) }
+            try write([(cases[0], "delivered"), (cases[1], "deliverd")], to: files[0])
+            try write([(cases[2], "delivered")], to: files[1])
+            try Data("PK\u{3}\u{4}".utf8).write(to: files[2])
+            try Data("case,decision\n".utf8).write(to: files[3])
+            let earlier = Date().addingTimeInterval(-3600)
+            for file in [files[0], files[2], files[3]] {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: earlier], ofItemAtPath: file.path(percentEncoded: false))
+            }
+            var play = play
+            play.settings.decisions = DecisionFolder(
+                path: folder.path(percentEncoded: false), database: play.deskSettings.database,
+                form: DecisionFiles.form)
+            #expect(try await play.night(2).report.cases.total == 2)
+
+            let manager = FileManager.default
+            let left = try manager.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).sorted()
+            #expect(left == [".hidden.csv", "broken.xlsx", "done", "new.csv"])
+            let done = try manager.contentsOfDirectory(
+                atPath: folder.appending(path: "done").path(percentEncoded: false)
+            ).sorted()
+            #expect(done.map { String($0.drop { $0 != "-" }) } == ["-a.csv", "-a.csv.result.csv"])
+            let result = try String(
+                contentsOf: folder.appending(path: "done/\(done.last ?? "")"), encoding: .utf8)
+            #expect(result.contains("2,1000000001,delivered,done"))
+            #expect(result.contains("3,1000000002,,refused,unknown_word"))
+            #expect(try await play.count("iap.cases WHERE closed_by LIKE '%, by a.csv'") == 1)
+        }
+    }
+}

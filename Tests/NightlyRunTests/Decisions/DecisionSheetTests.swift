@@ -1,0 +1,98 @@
+import Foundation
+import Reconciliation
+import TestSupport
+import Testing
+
+@testable import Importing
+
+/// What is read from a report's list, as spreadsheets save it.
+@Suite struct DecisionSheetTests {
+    private let mark = DecisionFiles.mark()
+    private let other = DecisionFiles.mark("1000000002")
+
+    @Test(arguments: [",", ";", "\t"], ["", "\u{FEFF}"])
+    func aListIsReadAsCountriesSaveIt(separator: String, byteOrderMark: String) throws {
+        let lines = [
+            ["transaction_id", "case", "decision", "note"],
+            ["'1000000001", mark, "delivered", "\"by mail, twice; yes\""],
+            ["1000000002", other, " Dismissed ", ""], ["1000000003", DecisionFiles.mark("1000000003"), "", ""],
+        ]
+        let text = byteOrderMark + lines.map { $0.joined(separator: separator) }.joined(separator: "\r\n")
+        #expect(
+            try DecisionFiles.read(text.utf8) == [
+                "2 1000000001 delivered by mail, twice; yes", "3 1000000002 dismissed",
+            ])
+    }
+
+    @Test func chineseHeadingsAndWordsAreKnown() throws {
+        let text = "交易,漏单编号,处理结果,备注\n1000000001,\(mark),已发货,客服手工补发\n1000000002,\(other),已退款,\n"
+        #expect(
+            try DecisionFiles.read(text.utf8) == [
+                "2 1000000001 delivered 客服手工补发", "3 1000000002 refunded",
+            ])
+    }
+
+    @Test(arguments: [
+        ("=\"delivered\"", "", "formula"), ("delivered", "=HYPERLINK(\"\"x\"\")", "formula"),
+        ("deliver it", "", "unknown_word"), ("", "who was that?", "no_decision"),
+        ("delivered", String(repeating: "x", count: 10_001), "too_long"),
+    ])
+    func aLineIsRefused(decision: String, note: String, why: String) throws {
+        let quoted = [mark, decision.replacing("\"", with: "\"\""), note].map { "\"\($0)\"" }.joined(separator: ",")
+        let text = "case,decision,note\n\(quoted)\n\(other),refunded,\n"
+        #expect(try DecisionFiles.read(text.utf8) == ["2 \(why)", "3 1000000002 refunded"])
+    }
+
+    @Test func aLineOfNoCaseIsRefused() throws {
+        let lines = [
+            "", "a case", mark + " ", "com.example.game Production 1", "com.example.game Test 1 01234567-89abcdef",
+        ]
+        let text = "case,decision\n" + lines.map { "\($0),delivered\n" }.joined()
+        #expect(
+            try DecisionFiles.read(text.utf8) == [
+                "2 no_case", "3 no_case", "4 1000000001 delivered", "5 no_case", "6 no_case",
+            ])
+    }
+
+    @Test func columnsThatWereSortedApartAreNoticed() throws {
+        let text = "transaction_id,case,decision\n1000000002,\(mark),delivered\n1.00E+09,\(other),delivered\n"
+        #expect(try DecisionFiles.read(text.utf8) == ["2 other_transaction", "3 other_transaction"])
+    }
+
+    @Test func linesThatContradictEachOtherAreAllRefused() throws {
+        let text = """
+            case,decision
+            \(mark),delivered
+            \(other),dismissed
+            \(mark),refunded
+            \(other),dismissed
+            """
+        #expect(
+            try DecisionFiles.read(text.utf8) == [
+                "2 contradiction", "3 1000000002 dismissed", "4 contradiction", "5 1000000002 dismissed",
+            ])
+    }
+
+    @Test func brokenLinesCostOnlyThemselves() throws {
+        let long = String(repeating: "x", count: 2 << 20)
+        let text = "case,decision,note\n\(mark),delivered,\"open\n\(other),refunded,\n\(mark),delivered,\(long)\n"
+        #expect(try DecisionFiles.read(text.utf8) == ["2 malformed", "3 1000000002 refunded", "4 too_long"])
+    }
+
+    @Test func gbkIsRefusedClearly() throws {
+        // “已发货” as GBK writes it.
+        let word: [UInt8] = [0xD2, 0xD1, 0xB7, 0xA2, 0xBB, 0xF5]
+        let body = Array("case,decision\n\(mark),".utf8) + word + Array("\n\(other),refunded\n".utf8)
+        #expect(try DecisionFiles.read(body) == ["2 not_text", "3 1000000002 refunded"])
+        let error = #expect(throws: DecisionFileError.self) {
+            try DecisionFiles.read(word + Array(",\(mark)\n".utf8))
+        }
+        #expect(error?.description.contains("GBK") == true)
+    }
+
+    @Test(arguments: ["", "a,b\n1,2\n", "case\nx\n", "decision,note\ndelivered,\n"])
+    func whatIsNoReportIsSaid(text: String) throws {
+        let error = #expect(throws: DecisionFileError.self) { try DecisionFiles.read(text.utf8) }
+        #expect(error?.description.hasPrefix("list.csv is no report's list of cases") == true)
+    }
+}

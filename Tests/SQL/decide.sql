@@ -1,0 +1,73 @@
+-- iap.decide: a decision that was taken before a report ends its case only while the case is as the report showed it.
+BEGIN;
+SELECT no_plan();
+
+SELECT test.admit(id, user_id => NULL)
+FROM (VALUES ('1'), ('2'), ('3'), ('4'), ('5'), ('6'), ('7'), ('8'), ('9')) AS ids (id);
+SELECT test.open_case('1', '{ann}'), test.open_case('2', '{ann,bob}'), test.open_case('3', '{ann}'),
+    test.open_case('4', '{}'), test.open_case('5', '{ann}'), test.open_case('6', '{ann}'), test.open_case('8', '{ann}');
+UPDATE iap.cases SET periods = '{8,9}' WHERE transaction_id = '8';
+
+CREATE FUNCTION pg_temp.mark(id text) RETURNS text LANGUAGE sql AS $$
+    SELECT iap.case_mark(
+        opened_run_id, opened_at, move_id, product_id, quantity, owner_user_ids, periods)
+    FROM iap.cases JOIN iap.transactions USING (transaction_id, bundle_id, environment)
+    WHERE transaction_id = id
+$$;
+CREATE FUNCTION pg_temp.decide(id text, how text, mark text) RETURNS text LANGUAGE sql AS $$
+    SELECT test.run_as('iap_support', format(
+        'SELECT iap.decide(%L, %L, %L, %L, %L, %L, %L)', id, 'com.example.a', 'Production', mark, how, 'sue', 'seen'))
+$$;
+CREATE TEMPORARY TABLE shown AS
+SELECT transaction_id AS id, pg_temp.mark(transaction_id) AS mark FROM iap.cases;
+CREATE FUNCTION pg_temp.decide(id text, how text) RETURNS text LANGUAGE sql AS $$
+    SELECT pg_temp.decide($1, $2, mark) FROM shown WHERE shown.id = $1
+$$;
+
+SELECT matches(mark, '^[0-9a-f]{8}-[0-9a-f]{8}$', 'a mark is short') FROM shown WHERE id = '1';
+SELECT is(count(DISTINCT split_part(mark, '-', 1)), 1::bigint, 'cases of one night share its first half') FROM shown;
+
+SELECT is(pg_temp.decide('1', 'delivered'), 'delivered', 'what is as it was shown is ended');
+SELECT is(pg_temp.decide('1', 'delivered'), 'already', 'and the same again is so already');
+SELECT is(pg_temp.decide('1', 'dismissed'), 'already_delivered', 'and another decision comes too late');
+SELECT results_eq(
+    $$SELECT actor, details ->> 'note' FROM iap.moves WHERE transaction_id = '1' AND kind = 'resolved'$$,
+    $$VALUES ('sue', 'seen')$$, 'who and why is kept');
+SELECT is(pg_temp.decide('3', 'dismissed'), 'dismissed', 'nothing is owed');
+SELECT is(pg_temp.decide('3', 'dismissed'), 'already', 'once');
+SELECT is(pg_temp.decide('3', 'refunded'), 'excluded', 'and not for another reason');
+SELECT is(pg_temp.decide('4', 'refunded'), 'refunded', 'the money went back');
+SELECT is(pg_temp.decide('4', 'refunded'), 'already', 'once');
+
+SELECT is(pg_temp.decide('2', 'delivered'), 'several_owners', 'of two owners a line names none');
+SELECT is(pg_temp.decide('2', 'dismissed'), 'dismissed', 'which matters to nobody where nothing is owed');
+
+-- What came since.
+SELECT is(test.claim('5'), 'delivered', 'the customer came for it');
+SELECT is(pg_temp.decide('5', 'delivered'), 'already_delivered', 'so that it was not the desk that delivered');
+UPDATE iap.cases SET owner_user_ids = '{bob}' WHERE transaction_id = '6';
+SELECT is(pg_temp.decide('6', 'delivered'), 'changed_since', 'another owner is another case');
+SELECT is(place, 'white', 'and nothing was changed') FROM iap.transactions WHERE transaction_id = '6';
+UPDATE iap.cases SET owner_user_ids = '{ann}' WHERE transaction_id = '6';
+SELECT is(pg_temp.decide('6', 'delivered'), 'delivered', 'and as it was it is the same');
+SELECT is(test.reopen('6'), 'reopened', 'that was wrong');
+SELECT is(pg_temp.decide('6', 'delivered'), 'changed_since', 'and the old report does not do it again');
+
+-- Another report's.
+SELECT is(pg_temp.decide('7', 'delivered', '00000000-00000000'), 'another_report', 'what is no case');
+SELECT is(pg_temp.decide('99', 'delivered', '00000000-00000000'), 'another_report', 'what nobody knows');
+SELECT is(pg_temp.decide('6', 'delivered', '00000000-00000000'), 'another_report', 'and a case of another opening');
+SELECT is(pg_temp.decide('6', 'delivered', NULL), 'another_report', 'or without a mark');
+
+-- A subscription's case ends with all its periods.
+SELECT is(pg_temp.decide('8', 'delivered'), 'delivered', 'a subscription was made up for');
+SELECT results_eq(
+    $$SELECT transaction_id FROM iap.black WHERE transaction_id IN ('8', '9') ORDER BY 1$$,
+    $$VALUES ('8' COLLATE "C"), ('9')$$, 'with both its periods');
+
+SELECT test.is_refused(
+    'iap_support', $$SELECT iap.decide('6', 'com.example.a', 'Production', 'm', 'deliver', 'sue', 'x')$$,
+    '22023', 'a case ends as%', 'a word that is no decision');
+
+SELECT * FROM finish();
+ROLLBACK;

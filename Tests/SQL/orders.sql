@@ -1,0 +1,49 @@
+-- iap.purge_orders: what was opened and never paid goes after its time; what a case or evidence rests on stays.
+BEGIN;
+SELECT no_plan();
+
+CREATE FUNCTION test.order(id text, whose text, days integer, product text DEFAULT 'gems') RETURNS void
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.register_order(%L, %L, %L, %L, 1, NULL, now() - %L::interval)', 'com.example.a', id, whose, product,
+        days || ' days'))
+$$;
+CREATE FUNCTION test.purge(days integer, most integer DEFAULT 100) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_job', format(
+        'SELECT iap.purge_orders(%L, now() - %L::interval, %L)', '2008-07-10', days || ' days', most))::bigint
+$$;
+CREATE FUNCTION test.left_orders() RETURNS text
+LANGUAGE sql AS $$ SELECT string_agg(order_id, ' ' ORDER BY order_id) FROM iap.orders $$;
+
+SELECT test.order('abandoned', 'ann', 200), test.order('again', 'ann', 200), test.order('young', 'ann', 20),
+    test.order('uploaded', 'bob', 200), test.order('claimed', 'cid', 200), test.order('bought', 'dan', 200),
+    test.order('of-case', 'eve', 200), test.order('of-owner', 'fay', 200, 'gold'), test.order('waiting', 'gus', 200);
+SELECT test.submit(payload => 'x', user_id => 'hal', order_id => 'uploaded');
+SELECT test.submit(payload => 'y', user_id => 'gus');
+SELECT test.admit('1', user_id => NULL), test.admit('2', user_id => NULL), test.admit('3', user_id => NULL),
+    test.admit('4', user_id => NULL);
+SELECT test.claim('1', 'cid', 'claimed'), test.claim('2', 'dan');
+UPDATE iap.transactions SET purchased_at = now() - interval '199 days' WHERE transaction_id = '2';
+SELECT test.open_case('3', '{zoe}'), test.open_case('4', '{fay}');
+UPDATE iap.cases SET order_ids = '{of-case}' WHERE transaction_id = '3';
+
+SELECT is(
+    test.run_as('iap_job', $$SELECT orders FROM iap.count_unpaid_orders(now() - interval '90 days')$$), '2',
+    'two would go');
+SELECT is(test.purge(90, 1), 1::bigint, 'so many at most');
+SELECT is(test.purge(90), 1::bigint, 'and then the other');
+SELECT is(test.purge(90), 0::bigint, 'once');
+SELECT is(
+    test.left_orders(), 'bought claimed of-case of-owner uploaded waiting young',
+    'what is young, paid, named or open stays');
+SELECT results_eq(
+    $$SELECT orders, purged FROM finance.unpaid_orders ORDER BY day$$, $$VALUES (2::bigint, 2::bigint), (1, 0)$$,
+    'finance counts all that were never paid');
+UPDATE iap.cases SET state = 'closed', closed_at = now(), closed_as = 'dismissed', closed_by = 'sue';
+SELECT is(test.purge(90), 2::bigint, 'when a case is closed, its orders go');
+SELECT test.is_denied('iap_app', $$SELECT iap.purge_orders('2008-07-10', now(), 1)$$);
+SELECT test.is_denied('iap_finance', $$SELECT iap.purge_orders('2008-07-10', now(), 1)$$);
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,107 @@
+-- finance.statement: a month from its opening to its closing, what Apple sold beside it, and by which purchases they differ.
+BEGIN;
+SELECT no_plan();
+SET LOCAL iap.present = '2026-02-27 10:00+00';
+
+CREATE FUNCTION test.present(moment text) RETURNS text
+LANGUAGE sql AS $$ SELECT set_config('iap.present', $1, true) $$;
+CREATE FUNCTION test.bought(transaction_id text, moment timestamptz) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.admit(%L, %L, %L, %L, %L, 1, %L, %L)', 'com.example.a', 'Production', $1, $1, 'gems', $2, 'ann'))
+$$;
+CREATE FUNCTION test.told(first date, through date) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+BEGIN
+    SET LOCAL ROLE iap_finance;
+    RETURN QUERY
+    SELECT concat_ws(
+        ' ', opening, '+', entered, '-', delivered, '-', refunded, '-', dropped, '=', closing, closing_amount, 'hand',
+        by_support, 'after', refunded_after, refunded_after_amount, 'back', reversed, reversed_amount)
+    FROM finance.statement(first, through);
+    RESET ROLE;
+END
+$$;
+CREATE FUNCTION test.differences(first date, through date) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+BEGIN
+    SET LOCAL ROLE iap_finance;
+    RETURN QUERY
+    SELECT concat_ws(' ', difference, day, transaction_id, units)
+    FROM finance.statement_differences(first, through);
+    RESET ROLE;
+END
+$$;
+
+SELECT test.is_refused(
+    'iap_finance', $$SELECT finance.statement('2026-03-01', '2026-03-31')$$, '55000', '% is not closed yet',
+    'a month that is not over');
+
+SELECT test.bought('1', '2026-02-27 09:00+00'), test.bought('2', '2026-02-27 09:10+00');
+SELECT test.close_books('2026-02-28 02:00+00');
+SELECT test.present('2026-03-01 03:00+00');
+-- The last hour of February in California.
+SELECT test.bought('3', '2026-03-01 02:00+00'), test.claim('1');
+SELECT test.present('2026-03-20 03:00+00');
+SELECT test.bought('4', '2026-03-19 20:00+00'), test.bought('5', '2026-03-19 21:00+00'), test.claim('4');
+SELECT test.resolve('5', 'delivered'), test.resolve('2', 'refunded');
+SELECT test.hear(test.heard(
+    '4', exclusion => 'refunded', purchased_at => '2026-03-19 20:00+00', refunded_at => '2026-03-19 23:00+00',
+    verified_at => '2026-03-20 04:00+00'));
+SELECT test.present('2026-03-25 03:00+00');
+SELECT test.bought('6', '2026-03-24 20:00+00'), test.resolve('6', 'dismissed');
+SELECT test.close_books('2026-04-01 02:00+00');
+-- What turns up in April for March.
+SELECT test.present('2026-04-02 03:00+00');
+SELECT test.bought('7', '2026-03-30 20:00+00');
+SELECT test.close_books('2026-04-03 02:00+00');
+
+SELECT results_eq(
+    $$SELECT * FROM test.told('2026-02-01', '2026-02-28')$$,
+    ARRAY['0 + 2 - 0 - 0 - 0 = 2 1.980 hand 0 after 0 0.000 back 0 0.000'], 'February');
+SELECT results_eq(
+    $$SELECT * FROM test.told('2026-03-01', '2026-03-31')$$,
+    ARRAY['2 + 4 - 3 - 1 - 1 = 1 0.990 hand 1 after 1 0.990 back 0 0.000'], 'March, from what February closed with');
+SELECT results_eq(
+    $$SELECT * FROM test.told('2026-03-01', '2026-03-10')$$,
+    ARRAY['2 + 1 - 1 - 0 - 0 = 2 1.980 hand 0 after 0 0.000 back 0 0.000'], 'as it was known on a day of March');
+SELECT is_empty(
+    $$SELECT FROM finance.statement('2026-03-01', '2026-03-31')
+    WHERE opening + entered - delivered - refunded - dropped <> closing
+        OR opening_amount + entered_amount - delivered_amount - refunded_amount - dropped_amount <> closing_amount$$,
+    'it adds up');
+SELECT set_eq(
+    $$SELECT closing_amount FROM finance.statement('2026-03-01', '2026-03-31')$$,
+    $$SELECT sum(amount) FROM finance.unclaimed_liability_as_of('2026-03-31')$$, 'to what was owed that day');
+
+-- Beside Apple's report.
+INSERT INTO iap.sales_reports (day, developer, bundle_ids, file, lines, refused)
+SELECT day, 'Us', '{com.example.a}', 'S_D.txt', 1, 0
+FROM unnest(ARRAY['2026-03-19', '2026-03-24']::date[]) AS day;
+INSERT INTO iap.sales (
+    report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
+    proceeds_currency, units)
+SELECT report_id, 'com.example.a', 'gems', 'IA1', 'USA', 990, 'USD', 700, 'USD', CASE day WHEN '2026-03-19' THEN 1 ELSE 3 END
+FROM iap.sales_reports;
+SELECT results_eq(
+    $$SELECT days, units_sold, units_seen, difference, currency, proceeds
+    FROM finance.statement_sales('2026-03-01', '2026-03-31')$$,
+    $$VALUES (2::bigint, 4::bigint, 3::bigint, 1::bigint, 'USD', 2.800)$$, 'what Apple sold, and pays');
+SELECT set_eq(
+    $$SELECT * FROM test.differences('2026-03-01', '2026-03-31')$$,
+    ARRAY[
+        'bought in another month 2026-02-28 3 1', 'booked in another month 2026-03-30 7 1',
+        'seen, and more than sold 2026-03-19 4 1', 'seen, and more than sold 2026-03-19 5 1',
+        'sold and never seen 2026-03-24 2'],
+    'and by which purchases they differ');
+
+-- A refund that Apple takes back.
+SELECT test.present('2026-04-10 03:00+00');
+SELECT test.hear(test.heard('4', purchased_at => '2026-03-19 20:00+00', verified_at => '2026-04-10 03:00+00'));
+SELECT test.close_books('2026-04-11 02:00+00');
+SELECT results_eq(
+    $$SELECT refunded_after, reversed, reversed_amount FROM finance.statement('2026-04-01', '2026-04-10')$$,
+    $$VALUES (0::bigint, 1::bigint, 0.990)$$, 'is a line of its own');
+
+SELECT * FROM finish();
+ROLLBACK;
