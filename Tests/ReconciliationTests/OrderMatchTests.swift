@@ -79,6 +79,20 @@ import Testing
         #expect(!Assessment(of: facts).reasons.contains(.finishedUndelivered))
     }
 
+    /// Apple's notification was taken at once, so that nothing more comes; but the other user of a shared phone may.
+    @Test func whatWasUploadedLateMayBeAnothersOnThePhone() throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 30 * 3600)
+        facts.notices.sending = .sent
+        for (minutes, isUncertain) in [(1.0, false), (14, false), (16, true), (120, true)] {
+            facts.purchasedAt = facts.sightings[0].uploadedAt - minutes * 60
+            let assessment = Assessment(of: facts)
+            #expect(assessment.reasons.contains(.ownerUncertain) == isUncertain, "\(minutes) minutes")
+            #expect(assessment.likelihood == (isUncertain ? .medium : .high))
+        }
+        facts.age = 200 * 3600
+        #expect(!Assessment(of: facts).reasons.contains(.ownerUncertain))
+    }
+
     @Test func whatOnlyRodeAlongAndWasFinishedMayBeAnothersOnThePhone() throws {
         let along = Sample.sighting("anna", isNamed: false)
         var facts = try Sample.facts(sightings: [along], age: 400 * 3600)

@@ -24,7 +24,8 @@ extension WorldEvents {
             var random = SeededRandom(
                 seed: settings.seed, part: "forgery", number: StableHash.of(claim.transaction.id.utf8))
             guard random.happens(0.01) else { continue }
-            let kind = random.pick(ForgedDelivery.Kind.allCases)
+            let kinds = ForgedDelivery.Kind.allCases.filter { $0 != .otherProduct || dearest.id != cheapest.id }
+            let kind = random.pick(kinds)
             let transaction = SimulatedTransaction(
                 id: "8" + claim.transaction.id.dropFirst(), productID: dearest.id, purchasedAt: claim.at)
             switch kind {

@@ -1,3 +1,5 @@
+import Foundation
+
 extension ReasonRule {
     /// On a shared phone a receipt holds what all its users bought, and whoever hands it in need not have paid.
     static let ownerUncertain = ReasonRule(.ownerUncertain) { matter in
@@ -5,7 +7,7 @@ extension ReasonRule {
         guard matter.owner.user != nil, facts.admittedFor == nil, facts.tokenOwner == nil, facts.claims.isEmpty,
             !facts.orders.contains(where: \.bearsToken)
         else { return false }
-        return wasFinishedElsewhere(facts) || mayBeClaimedByAnother(facts)
+        return wasFinishedElsewhere(facts) || mayBeClaimedByAnother(facts, than: matter.owner.user)
     }
 
     /// Where one of them handed it in for a purchase of their own, and a later receipt lacks it, whoever paid may have
@@ -14,9 +16,18 @@ extension ReasonRule {
         facts.isMissingLater && facts.onlyCameWithOthers
     }
 
-    /// Apple told of it early, and nobody uploaded it for its own sake yet: for some days another of the phone's users may.
-    private static func mayBeClaimedByAnother(_ facts: CaseFacts) -> Bool {
-        facts.notices.sending != nil && facts.age < NoticeSending.retries && facts.mentions.isEmpty
-            && !facts.sightings.contains(where: \.isNamed)
+    /// Apple told of it early, and nobody uploaded it for its own sake when it was paid: for some days another of the
+    /// phone's users may come for it.
+    private static func mayBeClaimedByAnother(_ facts: CaseFacts, than owner: String?) -> Bool {
+        guard facts.notices.sending != nil, facts.age < NoticeSending.retries, facts.mentions.isEmpty else {
+            return false
+        }
+        guard let uploadedAt = facts.sightings.filter(\.isNamed).map(\.uploadedAt).min() else { return true }
+        let ordered = Set(facts.namedOrderIDs)
+        let isOrderTheirs = facts.orders.contains { ordered.contains($0.id) && $0.userID == owner }
+        return !isOrderTheirs && uploadedAt > facts.purchasedAt + promptly
     }
+
+    /// Seconds in which the callback of whoever paid comes: later another user may be logged in.
+    private static let promptly: TimeInterval = 15 * 60
 }
