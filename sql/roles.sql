@@ -56,7 +56,8 @@ GRANT SELECT ON
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
     iap.journal_lines, iap.delivered_originals, iap.lock_space, iap.entitlements, iap.connections,
     iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens,
-    iap.customers, iap.delivery_checks, iap.unproved, iap.paid_prices, iap.unusual_prices, iap.priced
+    iap.customers, iap.delivery_checks, iap.unproved, iap.paid_prices, iap.unusual_prices, iap.priced,
+    iap.case_takings
     TO iap_job;
 GRANT UPDATE (
     state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at, seal)
@@ -76,7 +77,7 @@ GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
     iap.refunded, iap.refund_reversed, iap.corrected, iap.heard, iap.kind_of_move, iap.move, iap.log_moves,
     iap.follow_cases, iap.take_originals, iap.is_news, iap.is_of_original, iap.sightings_of, iap.sight_again,
-    iap.note, iap.is_beyond, iap.delivered, iap.type_of, iap.why_not_delivered, iap.is_covered,
+    iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered, iap.type_of, iap.why_not_delivered, iap.is_covered,
     iap.is_late_case, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable, iap.share_of,
     iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
@@ -117,7 +118,10 @@ GRANT SELECT (
     attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, payload_purged_at,
     device_purged_at, is_erased)
     ON iap.receipts TO iap_support;
-GRANT EXECUTE ON FUNCTION iap.resolve, iap.reopen, iap.decide TO iap_support;
+GRANT SELECT ON iap.case_takings TO iap_support;
+GRANT EXECUTE ON FUNCTION
+    iap.resolve, iap.reopen, iap.decide, iap.adopt, iap.take, iap.note(text, text, text, text, text)
+    TO iap_support;
 
 -- The import of a company's own history. It adds, and fills in what was not known; what it finds delivered moves to
 -- black. It never reads a payload.
@@ -143,7 +147,8 @@ GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
     iap.import_deliveries, iap.present, iap.enter, iap.amount_of, iap.position_of, iap.delivered, iap.excluded,
     iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.type_of,
-    iap.is_of_original, iap.refund_shares, iap.withdraw_restored, iap.note, iap.import_entitlements, iap.revoke_entitlement,
+    iap.is_of_original, iap.refund_shares, iap.withdraw_restored,
+    iap.note(text, text, bigint, timestamptz, jsonb), iap.import_entitlements, iap.revoke_entitlement,
     audit.receipt_seal
     TO iap_import;
 GRANT EXECUTE ON FUNCTION

@@ -19,7 +19,7 @@ struct FindingsStage {
         defer { findings = receiver.receiver }
         do {
             try await session.reading {
-                try await session.forEachCase(runID: runID) { found in
+                try await session.forEachCase(runID: runID, now: now) { found in
                     var found = found
                     found.patterns = head.patterns.indices.filter { head.patterns[$0].holds(found) }
                     try receiver.add { try $0.add(found) }

@@ -51,6 +51,20 @@ import Testing
               --note TEXT        why
               --app BUNDLE       in this app, --environment production or sandbox, where several know ID
               --file FILE        or carry out all that a report's spreadsheet decides, .xlsx or .csv: --result FILE, --dry-run
+          adopt ID               take a purchase of which no receipt came into the ledger, by what Apple says of a
+                                 transaction id or of an invoice's order id (M…)
+              --user USER        whose it is
+              --by WHO           who decides
+              --note TEXT        why
+              --app BUNDLE       in this app, --environment production or sandbox, where several know ID
+          take ID                say that you are on the case of transaction ID; after a day it is free again
+              --by WHO           who decides
+              --free             nobody is on it any more
+              --app BUNDLE       in this app, --environment production or sandbox, where several know ID
+          note ID                write a comment on transaction ID, which the report and check show
+              --by WHO           who decides
+              --note TEXT        why
+              --app BUNDLE       in this app, --environment production or sandbox, where several know ID
           verify                 look at what must always hold of the tables, the trail's chain included
               --since END        and that the chain continues an end that was kept
               --json             as JSON

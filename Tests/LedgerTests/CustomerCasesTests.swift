@@ -46,7 +46,7 @@ import Testing
             }
             _ = try await session.store(cases, runID: run, now: now)
             var found: [ReportedCase] = []
-            try await session.reading { try await session.forEachCase(runID: run) { found.append($0) } }
+            try await session.reading { try await session.forEachCase(runID: run, now: Date()) { found.append($0) } }
             return found
         }
     }

@@ -46,7 +46,7 @@ import Testing
             #expect(counts.total == 3 && counts.new == 3)
             var reported: [String] = []
             try await session.reading {
-                try await session.forEachCase(runID: run) { reported.append($0.key.id.text) }
+                try await session.forEachCase(runID: run, now: Date()) { reported.append($0.key.id.text) }
             }
             #expect(reported.sorted() == ["100", "101", "102"])
             let told: String = try await ledger.value("iap.claim('com.example.a', '101', 'ann')")

@@ -51,7 +51,7 @@ SELECT results_eq(
         ('finance.differences', 'select'), ('finance.journal', 'select'), ('finance.proceeds', 'select'),
         ('finance.purchases', 'select'), ('finance.sold_against_seen', 'select'), ('finance.unexplained', 'select'),
         ('iap.account_tokens', 'select'), ('iap.black', 'select'), ('iap.books', 'select'),
-        ('iap.cases', 'insert,select,update'), ('iap.claims', 'select'), ('iap.connections', 'insert,select'),
+        ('iap.case_takings', 'select'), ('iap.cases', 'insert,select,update'), ('iap.claims', 'select'), ('iap.connections', 'insert,select'),
         ('iap.customers', 'delete,insert,select,update'),
         ('iap.delivered_originals', 'insert,select'), ('iap.delivery_checks', 'delete,insert,select,update'),
         ('iap.entitlements', 'select'),
@@ -154,7 +154,8 @@ SELECT results_eq(
         ('iap_job', 'take_answers'), ('iap_job', 'take_notices'), ('iap_job', 'take_originals'), ('iap_job', 'type_of'),
         ('iap_job', 'white_totals'), ('iap_job', 'why_not_covered'), ('iap_job', 'why_not_delivered'),
         ('iap_privacy', 'erase_user'),
-        ('iap_support', 'decide'), ('iap_support', 'is_of_original'), ('iap_support', 'reopen'), ('iap_support', 'resolve')$$,
+        ('iap_support', 'adopt'), ('iap_support', 'decide'), ('iap_support', 'is_of_original'), ('iap_support', 'note'),
+        ('iap_support', 'reopen'), ('iap_support', 'resolve'), ('iap_support', 'take')$$,
     'the functions that are granted');
 SELECT results_eq(
     $$SELECT grantee::regrole::text, proname::text COLLATE "default", count(*)
@@ -263,7 +264,8 @@ SELECT set_eq(
     $$SELECT proname::text FROM pg_proc
     WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace) AND prosecdef$$,
     ARRAY[
-        'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'decide', 'close_books', 'purge_payloads',
+        'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'decide', 'adopt', 'take', 'note',
+        'close_books', 'purge_payloads',
         'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text

@@ -7,10 +7,17 @@ extension ServerAPIClient {
     public func transactionInfo(
         _ transactionID: String, in environment: ServerEnvironment? = nil
     ) async throws(CancellationError) -> ServerAPIOutcome<SignedTransaction> {
+        try await transactionProof(transactionID, in: environment).map(\.transaction)
+    }
+
+    /// Get Transaction Info, with the answer as it was sent.
+    public func transactionProof(
+        _ transactionID: String, in environment: ServerEnvironment? = nil
+    ) async throws(CancellationError) -> ServerAPIOutcome<TransactionProof> {
         guard ServerAPIRequest.isIdentifier(transactionID) else { return .notFound(.invalidTransactionID) }
         let request = ServerAPIRequest(.transactionInfo, path: "/inApps/v1/transactions/\(transactionID)")
         return try await ask(request, in: environment) { body, reader in
-            try reader.transaction(
+            try reader.proof(
                 try reader.decode(TransactionInfoBody.self, from: body).signedTransactionInfo,
                 at: "signedTransactionInfo")
         }
@@ -59,17 +66,31 @@ extension ServerAPIClient {
     public func orderLookup(
         _ orderID: String
     ) async throws(CancellationError) -> ServerAPIOutcome<[SignedTransaction]> {
+        try await orderProofs(orderID).map { $0.map(\.transaction) }
+    }
+
+    /// Look Up Order ID, with what was answered as it was sent.
+    public func orderProofs(
+        _ orderID: String
+    ) async throws(CancellationError) -> ServerAPIOutcome<[TransactionProof]> {
         guard ServerAPIRequest.isIdentifier(orderID) else { return .notFound(.orderID) }
         let request = ServerAPIRequest(.orderLookup, path: "/inApps/v1/lookup/\(orderID)")
         return try await ask(request, in: .production) { body, reader in
             let answer = try reader.decode(OrderLookupBody.self, from: body)
             switch answer.status {
-            case 0: return try reader.transactions(answer.signedTransactions)
+            case 0: return try reader.proofs(answer.signedTransactions)
             case 1: throw ServerAPIAbsence.orderID
             default: throw UnreadableAnswer(text: "its status \(answer.status) is not documented")
             }
         }
     }
+}
+
+/// A transaction that Apple signed, as it says and as it was sent.
+public struct TransactionProof: Sendable, Hashable {
+    public let transaction: SignedTransaction
+    /// The JWS: a proof, like one that a client uploads.
+    public let jws: String
 }
 
 private struct TransactionInfoBody: Decodable {

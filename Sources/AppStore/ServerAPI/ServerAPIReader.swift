@@ -80,12 +80,16 @@ struct ServerAPIReader: Sendable {
         return found
     }
 
-    func transactions(_ list: [String]?) throws(UnverifiedPayload) -> [SignedTransaction] {
-        var transactions: [SignedTransaction] = []
+    func proof(_ jws: String, at place: @autoclosure () -> String) throws(UnverifiedPayload) -> TransactionProof {
+        TransactionProof(transaction: try transaction(jws, at: place()), jws: jws)
+    }
+
+    func proofs(_ list: [String]?) throws(UnverifiedPayload) -> [TransactionProof] {
+        var proofs: [TransactionProof] = []
         for (index, jws) in (list ?? []).enumerated() {
-            transactions.append(try transaction(jws, at: "signedTransactions[\(index)]"))
+            proofs.append(try proof(jws, at: "signedTransactions[\(index)]"))
         }
-        return transactions
+        return proofs
     }
 }
 

@@ -4,6 +4,24 @@ import NightlyRun
 import Reconciliation
 import Verification
 
+extension AppleAnswer {
+    /// Why nothing of an id is known, in a sentence.
+    func whyNothing(_ id: String) -> String {
+        switch self {
+        case .notNeeded: "Apple was not asked about \(id)."
+        case .notAsked(let why): "Apple could not be asked about \(id): \(why)"
+        case .asked(let answers):
+            answers.compactMap { answer in
+                switch answer.finding {
+                case .found: nil
+                case .notFound(let what): "\(answer.bundleID): \(what)."
+                case .failed(let why): "\(answer.bundleID): \(why); nothing was changed, try again."
+                }
+            }.joined(separator: " ")
+        }
+    }
+}
+
 /// What to ask Apple about an id that the ledger alone can't answer for.
 enum AppleQuestion: Hashable {
     /// An order's id as Apple's invoice names it, such as `MK5TTTVWJH`: no receipt holds it, so only Apple knows which
@@ -15,7 +33,11 @@ enum AppleQuestion: Hashable {
     /// `nil` where the ledger's answer is enough, or Apple can't know such an id.
     init?(_ enquiry: Enquiry) {
         guard enquiry.transactions.isEmpty, enquiry.orders.isEmpty, enquiry.user == nil else { return nil }
-        let id = enquiry.id
+        self.init(id: enquiry.id)
+    }
+
+    /// `nil` where Apple can't know such an id.
+    init?(id: String) {
         if id.wholeMatch(of: /M[A-Z0-9]{5,31}/) != nil {
             self = .invoice(id)
         } else if id.wholeMatch(of: /[0-9]{9,32}/) != nil {
@@ -55,16 +77,16 @@ enum AppleQuestion: Hashable {
         _ client: ServerAPIClient, _ bundleID: BundleID
     ) async throws(CancellationError) -> AppleAnswer.Finding {
         switch self {
-        case .invoice(let id): Self.finding(try await client.orderLookup(id), bundleID)
-        case .transaction(let id): Self.finding(try await client.transactionInfo(id).map { [$0] }, bundleID)
+        case .invoice(let id): Self.finding(try await client.orderProofs(id), bundleID)
+        case .transaction(let id): Self.finding(try await client.transactionProof(id).map { [$0] }, bundleID)
         }
     }
 
     private static func finding(
-        _ outcome: ServerAPIOutcome<[SignedTransaction]>, _ bundleID: BundleID
+        _ outcome: ServerAPIOutcome<[TransactionProof]>, _ bundleID: BundleID
     ) -> AppleAnswer.Finding {
         switch outcome {
-        case .found(let signed): found(signed, bundleID)
+        case .found(let proofs): found(proofs, bundleID)
         case .notFound(let absence): .notFound("\(absence)")
         case .unverified(let payload): .failed("\(payload)")
         case .tryAgain(let why): .failed(why.text)
@@ -73,16 +95,16 @@ enum AppleQuestion: Hashable {
         }
     }
 
-    private static func found(_ signed: [SignedTransaction], _ bundleID: BundleID) -> AppleAnswer.Finding {
+    private static func found(_ proofs: [TransactionProof], _ bundleID: BundleID) -> AppleAnswer.Finding {
         do {
             return .found(
-                try signed.map { signed in
-                    let transaction = try Transaction(signed)
-                    let isProduction = signed.environment == Environment.production.rawValue
+                try proofs.map { proof in
+                    let transaction = try Transaction(proof.transaction)
+                    let isProduction = proof.transaction.environment == Environment.production.rawValue
                     return ApplesTransaction(
                         key: TransactionKey(
                             id: transaction.id, bundleID: bundleID, environment: isProduction ? .production : .sandbox),
-                        transaction: transaction)
+                        transaction: transaction, proof: proof.jws)
                 })
         } catch {
             return .failed("\(error)")

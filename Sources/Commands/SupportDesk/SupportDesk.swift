@@ -42,6 +42,49 @@ public struct SupportDesk: Sendable {
         }
     }
 
+    /// Takes a purchase of which no receipt came into the ledger, by what Apple says of it now.
+    ///
+    /// - Parameter apple: the settings with the apps' keys.
+    /// - Throws: `JobError.notFound` where Apple knows no such purchase, or could not be asked.
+    public func adopt(
+        _ adoption: Adoption, askingApple apple: () throws -> JobSettings
+    ) async throws(JobError) -> [Adoption.Result] {
+        guard let question = AppleQuestion(id: adoption.id) else {
+            throw .notFound("“\(adoption.id)” is neither a transaction's id nor that of an invoice of Apple's (M…).")
+        }
+        let answer = await question.ask(apple)
+        let found = answer.transactions.filter { adoption.bundleID == nil || $0.key.bundleID == adoption.bundleID }
+        guard !found.isEmpty else { throw .notFound(answer.whyNothing(adoption.id)) }
+        return try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+            var results: [Adoption.Result] = []
+            for transaction in found {
+                let app = settings.apps.map(\.app).first { $0.bundleID == transaction.key.bundleID }
+                if let app, app.environment != transaction.key.environment {
+                    results.append(Adoption.Result(key: transaction.key, outcome: .sandbox))
+                } else {
+                    results.append(try await session.adopt(transaction, adoption))
+                }
+            }
+            return results
+        }
+    }
+
+    /// Says that somebody is on a case, or that nobody is any more.
+    public func take(
+        _ subject: DeskSubject, by who: String, isFreeing: Bool
+    ) async throws(JobError) -> TakingOutcome {
+        try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+            try await session.take(subject, by: who, isFreeing: isFreeing)
+        }
+    }
+
+    /// Writes a comment on a transaction; says whether it is known, `nil` where which is meant was not said.
+    public func comment(on subject: DeskSubject, _ text: String, by who: String) async throws(JobError) -> Bool? {
+        try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
+            try await session.comment(on: subject, text, by: who)
+        }
+    }
+
     /// What the job's own role may not do, the support desk's may.
     static func explained(_ error: LedgerError) -> JobError {
         guard case .refused(let text) = error else { return JobError(error) }

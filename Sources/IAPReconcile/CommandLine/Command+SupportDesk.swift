@@ -12,13 +12,11 @@ extension Command {
     static func resolve(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
         if let file = try options.text("file") { return try resolveFile(file, operands, options) }
         for name in ["result", "dry-run"] where options.has(name) { throw UsageError("--\(name) goes with --file") }
-        guard let text = operands.first, operands.count == 1 else {
-            throw UsageError("resolve needs one transaction id")
-        }
-        guard let id = TransactionID(text) else { throw UsageError("“\(text)” can't be a transaction id") }
+        let subject = try subject("resolve", operands, options)
         let who = try options.needed(CommandTable.whoDecides)
-        let note = try options.needed(CommandTable.note)
-        var resolution = Resolution(transactionID: id, decision: try decision(options), by: who, note: note)
+        let note = try options.needed(CommandTable.why)
+        var resolution = Resolution(
+            transactionID: subject.transactionID, decision: try decision(options), by: who, note: note)
         resolution.userID = try options.text("user")
         resolution.orderID = try options.text("order")
         if resolution.decision != .delivered, resolution.userID != nil || resolution.orderID != nil {
@@ -28,10 +26,44 @@ extension Command {
         guard !resolution.isUnknownUser || resolution.userID != nil else {
             throw UsageError("--unknown-user goes with --user")
         }
-        resolution.bundleID = try options.bundleID("app")
-        let environment: EnvironmentName? = try options.choice("environment")
-        resolution.environment = environment?.environment
+        resolution.bundleID = subject.bundleID
+        resolution.environment = subject.environment
         return .resolve(resolution)
+    }
+
+    static func adopt(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
+        guard let id = operands.first, operands.count == 1, !id.isEmpty else {
+            throw UsageError("adopt needs one id: of a transaction, or of an invoice of Apple's (M…)")
+        }
+        let user = try options.needed(CommandTable.owner)
+        return .adopt(
+            Adoption(
+                id: id, userID: user, by: try options.needed(CommandTable.whoDecides),
+                note: try options.needed(CommandTable.why), bundleID: try options.bundleID("app")))
+    }
+
+    static func take(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
+        .take(
+            try subject("take", operands, options), by: try options.needed(CommandTable.whoDecides),
+            isFreeing: options.has("free"))
+    }
+
+    static func note(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
+        .note(
+            try subject("note", operands, options), text: try options.needed(CommandTable.why),
+            by: try options.needed(CommandTable.whoDecides))
+    }
+
+    private static func subject(
+        _ command: String, _ operands: [String], _ options: OptionValues
+    ) throws(UsageError) -> DeskSubject {
+        guard let text = operands.first, operands.count == 1 else {
+            throw UsageError("\(command) needs one transaction id")
+        }
+        guard let id = TransactionID(text) else { throw UsageError("“\(text)” can't be a transaction id") }
+        let environment: EnvironmentName? = try options.choice("environment")
+        return DeskSubject(
+            transactionID: id, bundleID: try options.bundleID("app"), environment: environment?.environment)
     }
 
     private static func resolveFile(

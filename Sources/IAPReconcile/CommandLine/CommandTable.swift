@@ -4,7 +4,8 @@ import Reconciliation
 /// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.
 enum CommandTable {
     static let commands: [CommandForm] = [
-        run, report, check, resolve, verify, purge, erase, migrate, importFile, notices, sales, statement, products,
+        run, report, check, resolve, adopt, take, note, verify, purge, erase, migrate, importFile, notices, sales,
+        statement, products,
         doctor, inspect, completion,
     ]
 
@@ -55,7 +56,11 @@ enum CommandTable {
         options: [OptionForm("json", help: "as JSON")], understand: Command.check)
 
     static let whoDecides = OptionForm("by", .text("WHO"), help: "who decides", question: "who decides?")
-    static let note = OptionForm("note", .text("TEXT"), help: "why", question: "why?")
+    static let why = OptionForm("note", .text("TEXT"), help: "why", question: "why?")
+    private static let app = OptionForm(
+        "app", .text("BUNDLE"), help: "in this app, --environment production or sandbox, where several know ID")
+    private static let environment = OptionForm(
+        "environment", .word("NAME", of: EnvironmentName.self), help: "in this environment", place: .withAnother)
 
     private static let resolve = CommandForm(
         "resolve", .text("ID"), help: "end the case of transaction ID, or take that back",
@@ -67,13 +72,7 @@ enum CommandTable {
             OptionForm("dismissed", help: "nothing is owed after all"),
             OptionForm("refunded", help: "the money went back"),
             OptionForm("reopen", help: "an earlier resolve was wrong: it is owed again"),
-            whoDecides, note,
-            OptionForm(
-                "app", .text("BUNDLE"),
-                help: "in this app, --environment production or sandbox, where several know ID"),
-            OptionForm(
-                "environment", .word("NAME", of: EnvironmentName.self), help: "in this environment",
-                place: .withAnother),
+            whoDecides, why, app, environment,
             OptionForm(
                 "file", .file("FILE"),
                 help: "or carry out all that a report's spreadsheet decides, .xlsx or .csv: --result FILE, --dry-run"),
@@ -81,6 +80,27 @@ enum CommandTable {
                 "result", .file("FILE"), help: "say in FILE what became of each line", place: .withAnother),
             OptionForm("dry-run", help: "do everything and roll it back", place: .withAnother),
         ], understand: Command.resolve)
+
+    static let owner = OptionForm("user", .text("USER"), help: "whose it is", question: "whose is it?")
+
+    private static let adopt = CommandForm(
+        "adopt", .text("ID"),
+        help: """
+            take a purchase of which no receipt came into the ledger, by what Apple says of a
+            transaction id or of an invoice's order id (M…)
+            """,
+        options: [
+            owner, whoDecides, why, app,
+        ], understand: Command.adopt)
+
+    private static let take = CommandForm(
+        "take", .text("ID"), help: "say that you are on the case of transaction ID; after a day it is free again",
+        options: [whoDecides, OptionForm("free", help: "nobody is on it any more"), app, environment],
+        understand: Command.take)
+
+    private static let note = CommandForm(
+        "note", .text("ID"), help: "write a comment on transaction ID, which the report and check show",
+        options: [whoDecides, why, app, environment], understand: Command.note)
 
     private static let verify = CommandForm(
         "verify", help: "look at what must always hold of the tables, the trail's chain included",

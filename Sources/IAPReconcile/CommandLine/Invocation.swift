@@ -29,6 +29,9 @@ enum Command: Sendable {
     case suggestProducts
     case check(String, asJSON: Bool)
     case resolve(Resolution)
+    case adopt(Adoption)
+    case take(DeskSubject, by: String, isFreeing: Bool)
+    case note(DeskSubject, text: String, by: String)
     case resolveFile(DecisionOptions)
     case verify(asJSON: Bool, since: String?)
     case purge(isDryRun: Bool)

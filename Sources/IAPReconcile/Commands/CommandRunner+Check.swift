@@ -29,7 +29,7 @@ extension CommandRunner {
         return .done
     }
 
-    private var supportDesk: SupportDesk { SupportDesk(settings: supportSettings) }
+    var supportDesk: SupportDesk { SupportDesk(settings: supportSettings) }
 
     /// As the support desk reaches the database.
     var supportSettings: JobSettings {
@@ -51,7 +51,7 @@ extension CommandRunner {
         let id = resolution.transactionID
         return switch outcome {
         case .done: "\(id) is done"
-        case .ambiguous: "\(id) is known in several apps or environments; say which with --app and --environment"
+        case .ambiguous: ambiguous(id)
         case .severalOwners(let users):
             "evidence speaks for \(users.joined(separator: " and for ")); say with --user to whom it was delivered"
         case .unchanged(.unknownUser):

@@ -16,8 +16,9 @@ struct CommandRunner {
 
     private static func secrets(for command: Command) -> Secrets {
         switch command {
-        case .run, .doctor, .notices: .ofThisProcess
-        case .suggestProducts, .statement, .check, .resolve, .resolveFile, .verify, .purge, .erase, .report, .migrate,
+        case .run, .doctor, .notices, .adopt: .ofThisProcess
+        case .suggestProducts, .statement, .check, .resolve, .resolveFile, .take, .note, .verify, .purge, .erase,
+            .report, .migrate,
             .importFile, .sales, .inspect, .completion, .help, .version:
             .leftAlone
         }
@@ -38,6 +39,9 @@ struct CommandRunner {
         case .check(let id, let asJSON): try await check(id, asJSON: asJSON)
         case .resolve(let resolution): try await resolve(resolution)
         case .resolveFile(let options): try await resolveFile(options)
+        case .adopt(let adoption): try await adopt(adoption)
+        case .take(let subject, let who, let isFreeing): try await take(subject, by: who, isFreeing: isFreeing)
+        case .note(let subject, let text, let who): try await comment(on: subject, text, by: who)
         case .verify(let asJSON, let end): try await verify(asJSON: asJSON, since: end)
         case .purge(let isDryRun): try await purge(isDryRun: isDryRun)
         case .erase(let erasure): try await erase(erasure)

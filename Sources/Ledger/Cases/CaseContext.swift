@@ -17,10 +17,12 @@ struct CaseContext {
         try await neighbours.look(beside: page, in: session)
         let made = try await session.receiptDates(for: page)
         let accounts = try await session.accountUsers(of: page)
+        let adopted = try await session.adoptedUsers(of: page)
         for index in page.indices {
             page[index].tokenOwner = tokens[index].flatMap { owners[[page[index].key.bundleID.text, $0]] }
             orders.add(to: &page[index], token: tokens[index])
             page[index].companions = neighbours.users(beside: page[index])
+            page[index].adoptedFor = adopted[page[index].key]
             page[index].accountUsers = accounts[page[index].key] ?? []
             page[index].onlyCameWithOthers = neighbours.onlyCameWithOthers(page[index])
             page[index].isMissingLater = made.isMissingLater(page[index])

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import PostgreSQL
 public import Reconciliation
 
@@ -6,7 +6,7 @@ extension LedgerSession {
     /// Every open case, a customer's together: the customer with the likeliest case first, then the one with the oldest,
     /// and so the cases of each. Read through a cursor, so that no list of them is held in memory; call it inside
     /// `reading`.
-    public func forEachCase(runID: Int64, _ body: (ReportedCase) throws -> Void) async throws(LedgerError) {
+    public func forEachCase(runID: Int64, now: Date, _ body: (ReportedCase) throws -> Void) async throws(LedgerError) {
         try await translating {
             try await connection.execute("DECLARE open_cases NO SCROLL CURSOR FOR \(OpenCases.query)")
             while true {
@@ -15,6 +15,7 @@ extension LedgerSession {
                 var page = try rows.map { try ReportedCase($0, runID: runID) }
                 try await addDevices(to: &page)
                 try await addDeadlines(to: &page)
+                try await addDeskWords(to: &page, at: now)
                 for reported in page { try body(reported) }
             }
             try await connection.execute("CLOSE open_cases")

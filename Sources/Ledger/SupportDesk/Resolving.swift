@@ -68,7 +68,8 @@ extension LedgerSession {
 }
 
 extension SQLState {
-    fileprivate static let cardinalityViolation = SQLState(rawValue: "21000")
+    /// Several rows, where one was meant.
+    static let cardinalityViolation = SQLState(rawValue: "21000")
 }
 
 extension ResolutionOutcome {

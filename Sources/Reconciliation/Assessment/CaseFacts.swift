@@ -27,6 +27,8 @@ public struct CaseFacts: Hashable, Sendable {
     public var orders: [Order]
     /// To whom other purchases of the same receipts were delivered.
     public var companions: [String]
+    /// For whom the support desk adopted it by what Apple signed.
+    public var adoptedFor: String?
     /// To whom other purchases of the same `appTransactionId` were delivered, where nobody is known to have uploaded it.
     public var accountUsers: [String] = []
     /// Whether a later receipt of a user whose receipt held it doesn't hold it any more.

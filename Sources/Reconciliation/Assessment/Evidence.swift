@@ -4,6 +4,8 @@ public enum Evidence: String, Hashable, Sendable, Codable, CaseIterable, Compara
     case accountToken = "account_token"
     /// The app's own server admitted the purchase for them.
     case admitted
+    /// The support desk says that it is theirs.
+    case toldSupport = "told_support"
     /// The order that was named with the receipt is theirs.
     case order
     /// They uploaded a receipt for this very purchase.

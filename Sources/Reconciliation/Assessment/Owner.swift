@@ -4,7 +4,8 @@ extension OwnerCandidate {
         var found = Gathering()
         found.add(facts.tokenOwner, .accountToken)
         for order in facts.orders where order.bearsToken { found.add(order.userID, .accountToken) }
-        found.add(facts.admittedFor, .admitted)
+        if facts.adoptedFor == nil || facts.adoptedFor != facts.admittedFor { found.add(facts.admittedFor, .admitted) }
+        found.add(facts.adoptedFor, .toldSupport)
         let named = Set(facts.namedOrderIDs)
         for order in facts.orders where named.contains(order.id) { found.add(order.userID, .order) }
         let sightings = facts.sightings.sorted { ($0.uploadedAt, $0.receiptID) < ($1.uploadedAt, $1.receiptID) }

@@ -38,6 +38,10 @@ public struct ReportedCase: Hashable, Sendable {
     public var mark: CaseMark { CaseMark(key: key, standing: standing) }
     /// As `iap.case_mark` gives it.
     public var standing = ""
+    /// Who of the support desk is on it; `nil` where nobody is.
+    public var taking: CaseTaking?
+    /// What the support desk wrote about it, the earliest first.
+    public var comments: [DeskComment] = []
     /// When a run first made it a case.
     public var openedAt: Date
     /// Whether it was this report's run.

@@ -53,9 +53,12 @@ public enum AppleAnswer: Hashable, Sendable {
 public struct ApplesTransaction: Hashable, Sendable {
     public let key: TransactionKey
     public let transaction: Transaction
+    /// As Apple signed it.
+    public let proof: String
 
-    public init(key: TransactionKey, transaction: Transaction) {
+    public init(key: TransactionKey, transaction: Transaction, proof: String = "") {
         self.key = key
         self.transaction = transaction
+        self.proof = proof
     }
 }

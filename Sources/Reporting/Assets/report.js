@@ -324,6 +324,11 @@
                 choice("app", word("app"), word("anyApp"), settings.apps.map(app => [app, app])),
                 choice("age", word("age"), word("anyAge"), settings.brackets.map(name => [name, word(`age.${name}`)])),
                 choice("seen", word("seen"), word("anyTime"), [["new", word("newOnly")], ["old", word("oldOnly")]]),
+                el("button", { type: "button", class: "copy-commands", onclick: async () => {
+                    const chosen = found.map(index => resolving(cases[index]));
+                    await copy(chosen.join("\n"));
+                    status.textContent = word("copiedCommands", { n: number(chosen.length) });
+                } }, word("copyCommands")),
                 el("button", { type: "button", class: "clear", onclick: () => {
                     Object.assign(state, unfiltered());
                     changed();
@@ -577,9 +582,17 @@
     const copyable = text => el("span", null, el("code", null, foreign(text)), copyButton(text));
     const evidence = index => {
         const row = cases[index];
-        const panel = el("div", null, timeline(row), identity(row), why(row));
+        const panel = el("div", null, timeline(row), identity(row), why(row), commands(row));
         return el("tr", { role: "row", class: "evidence", id: `evidence-${index}` },
             el("td", { role: "cell", class: "panel", colspan: columns.length }, panel));
+    };
+    const resolving = row => `iap-reconcile resolve ${get(row, "id")} --delivered --by "" --note ""`;
+    const commands = row => {
+        const id = get(row, "id");
+        return el("section", { class: "commands" }, el("h3", null, word("commands")),
+            el("ul", null, ...[resolving(row), `iap-reconcile resolve ${id} --dismissed --by "" --note ""`,
+                `iap-reconcile take ${id} --by ""`, `iap-reconcile note ${id} --by "" --note ""`]
+                .map(text => el("li", null, copyable(text)))));
     };
     const timeline = row => {
         const users = get(row, "users");
@@ -598,6 +611,11 @@
         if (get(row, "verified") !== null) events.push([get(row, "verified"), [word("firstVerified")]]);
         if (get(row, "confirmed") !== null && get(row, "confirmed") !== get(row, "verified")) {
             events.push([get(row, "confirmed"), [word("lastVerified")]]);
+        }
+        const [taker, takenAt] = get(row, "taken");
+        if (taker !== undefined) events.push([takenAt, phrase("takenBy", { who: foreign(taker) })]);
+        for (const [at, who, text] of get(row, "comments")) {
+            events.push([at, phrase("commentBy", { who: foreign(who), text: foreign(text) })]);
         }
         if (get(row, "answerBy") !== null) events.push([get(row, "answerBy"), [word("answerApple")]]);
         events.sort((a, b) => a[0] - b[0]);

@@ -154,10 +154,24 @@ enum JSONReport {
         let source: String
         let openedAt: Date
         let firstVerifiedAt, lastVerifiedAt, answerAppleBy: Date?
+        let taken: Taken?
+        let comments: [Comment]?
         let isNew, isReopened: Bool
         let patterns: [Int]?
         let sightings: [Seen]
         let claims: [Claim]
+    }
+
+    /// Who of the support desk is on a case.
+    struct Taken: Encodable {
+        let by: String
+        let since: Date
+    }
+
+    /// What the support desk wrote about a case.
+    struct Comment: Encodable {
+        let at: Date
+        let by, text: String
     }
 
     struct Evidence: Encodable {
@@ -214,7 +228,11 @@ extension JSONReport.Case {
             }, action: found.assessment.action.rawValue,
             orderIds: found.orderIDs, device: found.device, source: found.source.rawValue, openedAt: found.openedAt,
             firstVerifiedAt: found.firstVerifiedAt, lastVerifiedAt: found.lastVerifiedAt,
-            answerAppleBy: found.answerAppleBy, isNew: found.isNew, isReopened: found.isReopened,
+            answerAppleBy: found.answerAppleBy,
+            taken: found.taking.map { JSONReport.Taken(by: $0.by, since: $0.since) },
+            comments: found.comments.isEmpty
+                ? nil : found.comments.map { JSONReport.Comment(at: $0.at, by: $0.by, text: $0.text) },
+            isNew: found.isNew, isReopened: found.isReopened,
             patterns: found.patterns.isEmpty ? nil : found.patterns,
             sightings: found.sightings.map {
                 JSONReport.Seen(

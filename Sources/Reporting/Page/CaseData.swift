@@ -7,7 +7,7 @@ struct CaseData {
     static let fields = [
         "id", "original", "app", "environment", "product", "quantity", "purchased", "price", "currency", "listed",
         "likelihood", "reasons", "advice", "users", "owners", "orders", "ownOrders", "device", "source", "opened",
-        "isNew", "verified", "confirmed", "answerBy", "sightings", "claims",
+        "isNew", "verified", "confirmed", "answerBy", "taken", "comments", "sightings", "claims",
         "subscription", "customer", "patterns",
     ]
     /// The sentences that `advice` counts through.
@@ -117,6 +117,17 @@ struct CaseData {
         line.add(found.firstVerifiedAt.map(seconds))
         line.add(found.lastVerifiedAt.map(seconds))
         line.add(found.answerAppleBy.map(seconds))
+        line.add(each: found.taking.map { [$0] } ?? []) { words, taking in
+            words.add(cut(taking.by))
+            words.add(seconds(taking.since))
+        }
+        line.add(each: found.comments.suffix(shownSightings)) { comments, comment in
+            var words = JSONLine()
+            words.add(seconds(comment.at))
+            words.add(cut(comment.by))
+            words.add(cut(comment.text))
+            comments.add(words)
+        }
     }
 
     private static func line(_ first: Int64, _ user: Int?, _ order: Int?, _ flag: Int?, _ at: Date) -> JSONLine {

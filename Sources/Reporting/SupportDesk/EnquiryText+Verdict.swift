@@ -18,7 +18,8 @@ extension EnquiryText {
             return "not owed: " + sentence(cause)
         case .unseen(let transaction):
             return
-                "paid at \(moment(transaction.purchasedAt)), as Apple says, and not delivered: no receipt with it came"
+                "paid at \(moment(transaction.purchasedAt)), as Apple says, and not delivered: no receipt with it came; "
+                + "take it into the ledger with iap-reconcile adopt \(transaction.id) --user … --by … --note …"
         case .waiting: return "not verified yet: a receipt for it waits for the night"
         case .unusable(let problem): return "not verified: \(words.sentence(problem)) \(words.action(problem))"
         case .unpaidOrder: return "not paid as far as is known: no purchase came for this order"

@@ -1,0 +1,64 @@
+import Commands
+import Foundation
+import NightlyRun
+import Reconciliation
+
+/// What the support desk says of a case without ending it.
+extension CommandRunner {
+    /// Takes what Apple knows and no receipt brought into the ledger. Ends with 65 where none of it is owed.
+    func adopt(_ adoption: Adoption) async throws -> ExitCode {
+        let results = try await supportDesk.adopt(adoption) { configuration.settings }
+        for result in results {
+            StandardOutput.write("\(result.key.id) \(Self.text(result.outcome, adoption))\n")
+        }
+        return results.contains(where: \.outcome.isOwed) ? .done : .dataError
+    }
+
+    private static func text(_ outcome: Adoption.Result.Outcome, _ adoption: Adoption) -> String {
+        switch outcome {
+        case .white: "is owed to \(adoption.userID); deliver it, and say so with resolve --delivered"
+        case .alreadyWhite: "was owed already"
+        case .alreadyDelivered: "is delivered already"
+        case .excluded: "is not owed, as an earlier night found; see check"
+        case .refunded: "was refunded by Apple: nothing is owed"
+        case .sandbox: "was made in the other environment than the app's, where nobody pays"
+        }
+    }
+
+    /// Says that somebody is on a case. Ends with 65 where another is, or no case is open.
+    func take(_ subject: DeskSubject, by who: String, isFreeing: Bool) async throws -> ExitCode {
+        let id = subject.transactionID
+        switch try await supportDesk.take(subject, by: who, isFreeing: isFreeing) {
+        case .taken:
+            StandardOutput.write("\(id) is taken by \(who), for a day\n")
+            return .done
+        case .freed:
+            StandardOutput.write("\(id) is free\n")
+            return .done
+        case .takenAlready(let other, let since):
+            return unchanged("\(other) is on \(id) since \(since.formatted(.iso8601)); --free takes it away")
+        case .noOpenCase: return unchanged("\(id) has no open case; see iap-reconcile check \(id)")
+        case .ambiguous: return unchanged(Self.ambiguous(id))
+        }
+    }
+
+    /// Writes a comment on a transaction. Ends with 65 where nobody knows it.
+    func comment(on subject: DeskSubject, _ text: String, by who: String) async throws -> ExitCode {
+        let id = subject.transactionID
+        guard let isKnown = try await supportDesk.comment(on: subject, text, by: who) else {
+            return unchanged(Self.ambiguous(id))
+        }
+        guard isKnown else { return unchanged("no verified transaction has the id \(id)") }
+        StandardOutput.write("\(id) has the comment\n")
+        return .done
+    }
+
+    private func unchanged(_ why: String) -> ExitCode {
+        StandardError.write("iap-reconcile: nothing was changed: \(why)\n")
+        return .dataError
+    }
+
+    static func ambiguous(_ id: TransactionID) -> String {
+        "\(id) is known in several apps or environments; say which with --app and --environment"
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// Takes a purchase into the ledger by what Apple signed, for a user, on the support desk's word.
+    public func adopt(
+        _ transaction: ApplesTransaction, _ adoption: Adoption
+    ) async throws(LedgerError) -> Adoption.Result {
+        try await translating {
+            let word = try await connection.only(
+                """
+                SELECT adopt(
+                    \(transaction.key.bundleID.text), \(transaction.proof), \(adoption.userID), \(adoption.by),
+                    \(adoption.note)) AS outcome
+                """
+            ).decode("outcome", as: String.self)
+            guard let outcome = Adoption.Result.Outcome(rawValue: word) else {
+                throw LedgerError.failed("no outcome of an adoption is called \(word)")
+            }
+            return Adoption.Result(key: transaction.key, outcome: outcome)
+        }
+    }
+
+    /// Says that somebody is on a case, or with `isFreeing` that nobody is any more.
+    public func take(
+        _ subject: DeskSubject, by who: String, isFreeing: Bool
+    ) async throws(LedgerError) -> TakingOutcome {
+        try await translating {
+            do {
+                let row = try await connection.only(
+                    """
+                    SELECT outcome, taken_by, taken_at
+                    FROM take(
+                        \(subject.transactionID.text), \(who), \(subject.bundleID?.text),
+                        \(subject.environment?.rawValue), \(isFreeing))
+                    """)
+                return switch try row.decode("outcome", as: String.self) {
+                case "taken": .taken
+                case "freed": .freed
+                case "taken_already":
+                    .takenAlready(by: try row.decode("taken_by"), since: try row.decode("taken_at"))
+                default: .noOpenCase
+                }
+            } catch let error as PostgreSQLError where error.sqlState == .cardinalityViolation {
+                return .ambiguous
+            }
+        }
+    }
+
+    /// Writes a comment on a transaction.
+    ///
+    /// - Returns: `nil` where the id is known in several places, and which is meant was not said; otherwise whether it is
+    ///   known at all.
+    public func comment(
+        on subject: DeskSubject, _ text: String, by who: String
+    ) async throws(LedgerError) -> Bool? {
+        try await translating {
+            do {
+                let word = try await connection.only(
+                    """
+                    SELECT note(
+                        transaction_id => \(subject.transactionID.text), note => \(text), who => \(who),
+                        bundle_id => \(subject.bundleID?.text), environment => \(subject.environment?.rawValue)
+                    ) AS outcome
+                    """
+                ).decode("outcome", as: String.self)
+                return word == "noted"
+            } catch let error as PostgreSQLError where error.sqlState == .cardinalityViolation {
+                return nil
+            }
+        }
+    }
+
+    /// Who is on the open cases of a page, and what the support desk wrote about them.
+    func addDeskWords(to page: inout [ReportedCase], at now: Date) async throws {
+        let ids = page.map(\.key.id.text)
+        let takings = try await connection.query(
+            """
+            SELECT transaction_id, bundle_id, environment, taken_by, taken_at
+            FROM iap.case_takings
+            WHERE transaction_id = ANY (\(ids)) AND taken_at > \(now - CaseTaking.lasts) AND taken_at <= \(now)
+            """)
+        let comments = try await connection.query(
+            """
+            SELECT transaction_id, bundle_id, environment, happened_at, actor, details ->> 'note' AS note
+            FROM \(stored: .events)
+            WHERE transaction_id = ANY (\(ids)) AND kind IN ('noted', 'adopted')
+            ORDER BY event_id
+            """)
+        guard !takings.isEmpty || !comments.isEmpty else { return }
+        var places: [TransactionKey: Int] = [:]
+        for (place, found) in page.enumerated() { places[found.key] = place }
+        for row in takings {
+            guard let place = places[try TransactionKey(row)] else { continue }
+            page[place].taking = CaseTaking(by: try row.decode("taken_by"), since: try row.decode("taken_at"))
+        }
+        for row in comments {
+            guard let place = places[try TransactionKey(row)] else { continue }
+            page[place].comments.append(
+                DeskComment(
+                    at: try row.decode("happened_at"), by: try row.decode("actor"),
+                    text: try row.decode("note", as: String?.self) ?? ""))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+-- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
+BEGIN;
+SELECT plan(26);
+SET search_path = iap, test, public;
+
+CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
+    SELECT 'e30.' || translate(rtrim(replace(encode(convert_to(claims::text, 'UTF8'), 'base64'), E'\n', ''), '='), '+/', '-_')
+        || '.c2ln'
+$$;
+CREATE FUNCTION test.bought(id text, more jsonb DEFAULT '{}') RETURNS text LANGUAGE sql AS $$
+    SELECT test.signed(jsonb_build_object(
+        'transactionId', id, 'originalTransactionId', id, 'bundleId', 'com.example.game', 'productId', 'gems.100',
+        'purchaseDate', 1772323200000, 'quantity', 2, 'environment', 'Production') || more)
+$$;
+
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a1'), 'anna', 'desk', 'she sent the invoice'), 'white',
+    'a purchase that never came is taken into the ledger');
+SELECT results_eq(
+    $$SELECT place, product_id, quantity, purchased_at, admitted_user_id, source::text FROM iap.transactions$$,
+    $$VALUES ('white', 'gems.100' COLLATE "C", 2, '2026-03-01Z'::timestamptz, 'anna', 'app_server')$$,
+    'as Apple signed it; the night verifies it');
+SELECT results_eq(
+    $$SELECT user_id, state, transaction_id FROM iap.receipts$$, $$VALUES ('anna', 'waiting', 'a1')$$,
+    'for what was signed is in the inbox');
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a1'), 'anna', 'desk', 'again'), 'already_white', 'again changes nothing');
+SELECT results_eq(
+    $$SELECT kind, actor, details ->> 'user_id', details ->> 'note' FROM iap.events WHERE transaction_id = 'a1'$$,
+    $$VALUES ('adopted', 'desk', 'anna', 'she sent the invoice')$$, 'the desk''s word is kept, once');
+SELECT is(iap.resolve('a1', 'delivered', 'desk', 'by hand'), 'delivered', 'it can be resolved');
+SELECT is(iap.claim('com.example.game', 'a1', 'anna', NULL), 'already_delivered', 'and is never claimed again');
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a1'), 'anna', 'desk', 'again'), 'already_delivered', 'nor adopted');
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a2', '{"revocationDate": 1772323300000}'), 'anna', 'desk', 'x'),
+    'refunded', 'what Apple refunded is not owed');
+SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'a2'$$, 'and is not taken');
+SELECT throws_ok(
+    $$SELECT iap.adopt('com.example.other', test.bought('a3'), 'anna', 'desk', 'x')$$, '22023',
+    'transaction a3 is of the app com.example.game', 'another app''s');
+SELECT throws_ok(
+    format('SELECT iap.adopt(%L, %L, %L, %L, %L)', 'com.example.game', text, 'anna', 'desk', 'x'), '22023',
+    'signed_transaction is no signed transaction of Apple''s', 'what can''t be a signed transaction')
+FROM (VALUES ('x'), ('a.b.c'), ('e30.!!!!.x'), (test.signed('{}')), (test.signed('[]'))) AS garbage (text);
+SELECT throws_ok(
+    $$SELECT iap.adopt('com.example.game', test.bought('a4'), '', 'desk', 'x')$$, '22023', NULL, 'for nobody');
+
+SELECT iap.adopt('com.example.game', test.bought('t1'), 'anna', 'desk', 'x');
+SELECT is((iap.take('t1', 'anna')).outcome, 'no_open_case', 'only an open case can be taken');
+INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version) VALUES (now(), now(), 'h', 1, '1');
+INSERT INTO iap.cases (
+    transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids, opened_at, opened_run_id,
+    assessed_at, assessed_run_id)
+VALUES (
+    't1', 'com.example.game', 'Production', 'high', '{never_claimed}', 'deliver', '{anna}', now(), 1, now(), 1);
+SELECT set_config('iap.present', '2026-04-01T10:00Z', true);
+SELECT is((iap.take('t1', 'eve')).outcome, 'taken', 'a case is taken');
+SELECT results_eq(
+    $$SELECT outcome, taken_by, taken_at FROM iap.take('t1', 'bob')$$,
+    $$VALUES ('taken_already', 'eve', '2026-04-01T10:00Z'::timestamptz)$$, 'once');
+SELECT set_config('iap.present', '2026-04-02T11:00Z', true);
+SELECT is((iap.take('t1', 'bob')).outcome, 'taken', 'until a day has passed');
+SELECT results_eq(
+    $$SELECT taken_by FROM iap.case_takings$$, $$VALUES ('bob')$$, 'who is on it is seen');
+SELECT is((iap.take('t1', 'eve', is_freeing => true)).outcome, 'freed', 'and anybody of the desk can free it');
+SELECT is(iap.note('t1', 'called her', 'eve'), 'noted', 'a comment');
+SELECT results_eq(
+    $$SELECT kind, actor FROM iap.events WHERE transaction_id = 't1' ORDER BY event_id$$,
+    $$VALUES ('adopted', 'desk'), ('taken', 'eve'), ('taken', 'bob'), ('freed', 'eve'), ('noted', 'eve')$$,
+    'all of it is in the trail');
+SELECT is(iap.note('nobody', 'x', 'eve'), 'not_verified', 'on what nobody knows there is no comment');
+
+SELECT * FROM finish();
+ROLLBACK;
