@@ -398,6 +398,37 @@ class Evidence(PageTestCase):
         self.one("tr.case td:last-child").click()
         self.assertEqual(len(self.all("tr.evidence")), 1)
 
+    def test_tells_who_is_on_it_and_what_they_wrote(self):
+        self.one("tr.case .disclose").click()
+        told = self.one("tr.evidence ol").text
+        self.assertIn("sue <b> is on it", told)
+        self.assertIn("sue <b>: asked for <i>her</i> phone", told)
+        case = self.report()["cases"][0]
+        self.assertEqual(case["taken"]["by"], "sue <b>")
+        self.assertEqual([comment["text"] for comment in case["comments"]], ["asked for <i>her</i> phone"])
+
+    def test_gives_the_commands_to_copy(self):
+        self.one("tr.case .disclose").click()
+        wanted = self.report()["cases"][0]["transaction_id"]
+        commands = [code.text for code in self.all("tr.evidence .commands code")]
+        self.assertEqual(len(commands), 4)
+        self.assertEqual(commands[0], f'iap-reconcile resolve {wanted} --delivered --by "" --note ""')
+        for command in commands:
+            self.assertIn(wanted, command)
+
+    def test_copies_a_command_for_each_case_that_the_filters_leave(self):
+        self.browser.execute_cdp_cmd(
+            "Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+        self.one("[data-likelihood=low]").click()
+        left = [case["transaction_id"] for case in self.report()["cases"] if case["likelihood"] == "low"]
+        self.one("button.copy-commands").click()
+        self.wait(lambda: f"{len(left)} commands copied" in self.status(), "the page says how many it copied")
+        copied = self.browser.execute_async_script(
+            "const done = arguments[0]; navigator.clipboard.readText().then(done)").split("\n")
+        self.assertEqual(len(copied), len(left))
+        for line in copied:
+            self.assertRegex(line, r'^iap-reconcile resolve \d+ --delivered --by "" --note ""$')
+
     def test_copies_ids(self):
         self.browser.execute_cdp_cmd(
             "Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})

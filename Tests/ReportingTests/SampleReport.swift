@@ -56,6 +56,10 @@ struct SampleNight {
         for place in found.indices {
             found[place].patterns = head.patterns.indices.filter { head.patterns[$0].holds(found[place]) }
         }
+        if !found.isEmpty {
+            found[0].taking = CaseTaking(by: "sue <b>", since: Sample.now - 7_200)
+            found[0].comments = [DeskComment(at: Sample.now - 3_600, by: "sue <b>", text: "asked for <i>her</i> phone")]
+        }
         head.sales = try Sample.salesFigures()
         try receiver.begin(head)
         for lostOrder in found { try receiver.add(lostOrder) }
