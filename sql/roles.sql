@@ -3,7 +3,7 @@
 -- pg_hba.conf know them by their system user.
 --
 --   iap_job      the nightly job
---   iap_app      an app's own server: calls nine functions and sees no table
+--   iap_app      an app's own server: calls eleven functions and sees no table
 --   iap_support  the support desk: reads all but the payloads of receipts, ends cases, and takes that back
 --   iap_finance  reads the views in schema finance
 --   iap_privacy  erases a person's data on request
@@ -102,7 +102,7 @@ GRANT INSERT ON iap.sales TO iap_job;
 -- An app's own server.
 GRANT EXECUTE ON FUNCTION
     iap.submit_receipt, iap.submit_notification, iap.register_order, iap.register_user, iap.admit, iap.claim,
-    iap.entitle, iap.revoke_entitlement, iap.delivery_status
+    iap.entitle, iap.revoke_entitlement, iap.delivery_status, iap.owed, iap.status
     TO iap_app;
 
 -- The support desk. A payload is the customer's proof of purchase, with which others could claim.

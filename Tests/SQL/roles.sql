@@ -125,8 +125,8 @@ SELECT results_eq(
     WHERE pronamespace = 'iap'::regnamespace AND grantee <> proowner ORDER BY 1, 2$$,
     $$VALUES
         ('iap_app', 'admit'), ('iap_app', 'claim'), ('iap_app', 'delivery_status'), ('iap_app', 'entitle'),
-        ('iap_app', 'register_order'), ('iap_app', 'register_user'), ('iap_app', 'revoke_entitlement'),
-        ('iap_app', 'submit_notification'), ('iap_app', 'submit_receipt'),
+        ('iap_app', 'owed'), ('iap_app', 'register_order'), ('iap_app', 'register_user'),
+        ('iap_app', 'revoke_entitlement'), ('iap_app', 'status'), ('iap_app', 'submit_notification'), ('iap_app', 'submit_receipt'),
         ('iap_finance', 'is_beyond'), ('iap_finance', 'position_of'), ('iap_finance', 'share_of'),
         ('iap_import', 'amount_of'), ('iap_import', 'delivered'), ('iap_import', 'enter'), ('iap_import', 'excluded'),
         ('iap_import', 'follow_cases'), ('iap_import', 'import_deliveries'),
@@ -263,7 +263,8 @@ SELECT set_eq(
     $$SELECT proname::text FROM pg_proc
     WHERE pronamespace IN ('iap'::regnamespace, 'finance'::regnamespace, 'audit'::regnamespace) AND prosecdef$$,
     ARRAY[
-        'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'resolve', 'reopen', 'decide', 'close_books', 'purge_payloads',
+        'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim', 'entitle', 'revoke_entitlement', 'owed', 'status',
+        'resolve', 'reopen', 'decide', 'close_books', 'purge_payloads',
         'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text

@@ -35,6 +35,9 @@ public struct Migration: Sendable, Hashable {
             number: 12, name: "questions", sql: String(decoding: PackageResources._012_questions_sql, as: UTF8.self)),
         Migration(
             number: 13, name: "statement", sql: String(decoding: PackageResources._013_statement_sql, as: UTF8.self)),
+        Migration(
+            number: 14, name: "redeliveries",
+            sql: String(decoding: PackageResources._014_redeliveries_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.
