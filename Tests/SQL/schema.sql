@@ -1351,6 +1351,57 @@ $$;
 
 COMMENT ON FUNCTION iap.delivery_status(bundle_id text, transaction_id text) IS 'What to answer Apple''s CONSUMPTION_REQUEST with as deliveryStatus: DELIVERED where the goods were delivered, else UNDELIVERED_OTHER.';
 
+CREATE TABLE iap.redeliveries (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    user_id text NOT NULL,
+    run_id bigint,
+    ordered_at timestamp with time zone NOT NULL,
+    ordered_by text NOT NULL,
+    note text,
+    tries integer DEFAULT 0 NOT NULL,
+    taken_at timestamp with time zone,
+    due_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    ended_as text,
+    told_run_id bigint,
+    CONSTRAINT ended_when_and_how CHECK (((ended_at IS NULL) = (ended_as IS NULL))),
+    CONSTRAINT person_says_why CHECK (((run_id IS NULL) = (note IS NOT NULL))),
+    CONSTRAINT redeliveries_ended_as_check CHECK ((ended_as = ANY (ARRAY['redelivered'::text, 'delivered'::text, 'not_owed'::text, 'unsure'::text]))),
+    CONSTRAINT redeliveries_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
+    CONSTRAINT redeliveries_tries_check CHECK (((tries >= 0) AND (tries <= 5))),
+    CONSTRAINT taken_when_tried CHECK (((tries = 0) = (taken_at IS NULL)))
+);
+
+COMMENT ON TABLE iap.redeliveries IS 'What an app''s server shall deliver without the customer: it takes each under a lease, five times at most.';
+
+COMMENT ON COLUMN iap.redeliveries.due_at IS 'From when on it may be taken; while it is leased, the end of the lease.';
+
+COMMENT ON COLUMN iap.redeliveries.ended_as IS 'redelivered: claimed after it was taken; delivered: in another way; not_owed: refunded, dismissed …; unsure: it is not certain any more whose it is.';
+
+CREATE FUNCTION iap.end_of_redelivery(r iap.redeliveries) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    t iap.transactions;
+BEGIN
+    SELECT * INTO t
+    FROM transactions
+    WHERE transactions.transaction_id = r.transaction_id AND transactions.bundle_id = r.bundle_id
+        AND transactions.environment = r.environment;
+    RETURN CASE
+        WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_by IN ('claim', 'entitlement') THEN 'redelivered'
+        WHEN t.place = 'black' THEN 'delivered'
+        WHEN t.place = 'white' AND iap.redeliverable_to(t) = r.user_id THEN NULL
+        WHEN t.place = 'white' THEN 'unsure'
+        ELSE 'not_owed'
+    END;
+END
+$$;
+
+COMMENT ON FUNCTION iap.end_of_redelivery(r iap.redeliveries) IS 'How a redelivery has ended, as its transaction''s place says; NULL while it is to be made.';
+
 CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1508,13 +1559,20 @@ CREATE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURN
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    known iap.entitlements;
-    word  iap.entitlements;
-    rows  bigint;
+    known  iap.entitlements;
+    word   iap.entitlements;
+    rows   bigint;
+    orders bigint;
 BEGIN
-    -- Whose the token was nobody shall learn from it any more.
+    -- Whose the token was nobody shall learn from it any more; and nothing can be delivered to nobody.
     DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
     GET DIAGNOSTICS rows = ROW_COUNT;
+    DELETE FROM iap.redeliveries AS ordered WHERE ordered.user_id = erase_from_entitlements.user_id;
+    GET DIAGNOSTICS orders = ROW_COUNT;
+    rows := rows + orders;
+    UPDATE iap.redeliveries AS ordered
+    SET note = iap.without_user(ordered.note, erase_from_entitlements.user_id, pseudonym)
+    WHERE strpos(ordered.note, erase_from_entitlements.user_id) > 0;
     FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
         word := known;
         word.user_id := pseudonym;
@@ -1525,7 +1583,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) IS 'Replaces a user id in what was granted, takes away the user''s tokens, and says in how many rows.';
+COMMENT ON FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) IS 'Replaces a user id in what was granted, takes away the user''s tokens and redeliveries, and says in how many rows.';
 
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
     LANGUAGE plpgsql
@@ -2628,6 +2686,51 @@ $_$;
 
 COMMENT ON FUNCTION iap.open_transactions_of(user_id text) IS 'What is paid and not delivered, and may be owed to a user.';
 
+CREATE FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    ordered bigint;
+BEGIN
+    INSERT INTO redeliveries AS known (
+        transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, due_at)
+    SELECT sure.transaction_id, sure.bundle_id, sure.environment, sure.user_id, run, at, 'iap-reconcile', now()
+    FROM (
+        SELECT t.transaction_id, t.bundle_id, t.environment, iap.redeliverable_to(ROW(t.*)::iap.transactions) AS user_id
+        FROM cases
+        CROSS JOIN LATERAL (
+            SELECT * FROM transactions AS found
+            WHERE found.transaction_id = cases.transaction_id AND found.bundle_id = cases.bundle_id
+                AND found.environment = cases.environment AND found.place = 'white'
+            OFFSET 0
+        ) AS t
+        WHERE cases.state = 'open' AND cases.likelihood = 'high' AND cases.action = 'deliver'
+            AND cases.bundle_id = order_redeliveries.bundle_id AND cases.environment = order_redeliveries.environment
+            -- What is under way goes on, and what was given up waits for a person.
+            AND NOT EXISTS (
+                SELECT FROM redeliveries AS under_way
+                WHERE under_way.transaction_id = cases.transaction_id AND under_way.bundle_id = cases.bundle_id
+                    AND under_way.environment = cases.environment AND under_way.ended_at IS NULL)
+        OFFSET 0
+    ) AS sure
+    WHERE sure.user_id IS NOT NULL
+    ORDER BY sure.transaction_id, sure.bundle_id, sure.environment
+    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+    SET user_id = EXCLUDED.user_id, run_id = EXCLUDED.run_id, ordered_at = EXCLUDED.ordered_at,
+        ordered_by = EXCLUDED.ordered_by, note = NULL, tries = 0, taken_at = NULL, due_at = EXCLUDED.due_at,
+        ended_at = NULL, ended_as = NULL, told_run_id = NULL
+    WHERE known.ended_at IS NOT NULL;
+    GET DIAGNOSTICS ordered = ROW_COUNT;
+    IF ordered > 0 THEN
+        PERFORM pg_notify('iap_redeliveries', order_redeliveries.bundle_id);
+    END IF;
+    RETURN ordered;
+END
+$$;
+
+COMMENT ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) IS 'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
+
 CREATE FUNCTION iap.orders_for(t iap.transactions, user_id text) RETURNS text[]
     LANGUAGE sql STABLE
     AS $_$
@@ -2968,6 +3071,80 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.record(run bigint, at timestamp with time zone) IS 'Takes the batch that is staged in the session''s tables heard and seen into the ledger. What another session has locked is left out, one by one.';
+
+CREATE FUNCTION iap.redeliver(transaction_id text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    place record;
+    t     iap.transactions;
+    whose text;
+    at    timestamptz := iap.present();
+BEGIN
+    PERFORM iap.require_id('transaction_id', redeliver.transaction_id, 64);
+    PERFORM iap.require_text('who', redeliver.who, 1000);
+    PERFORM iap.require_text('note', redeliver.note, 10000);
+    place := iap.place_of(redeliver.transaction_id, redeliver.bundle_id, redeliver.environment);
+    t := iap.locked(place.bundle_id, place.environment, redeliver.transaction_id);
+    IF iap.standing(t) <> 'white' THEN
+        RETURN iap.standing(t);
+    END IF;
+    whose := iap.redeliverable_to(t);
+    IF whose IS NULL THEN
+        RETURN CASE
+            WHEN EXISTS (
+                SELECT FROM iap.cases
+                WHERE cases.transaction_id = t.transaction_id AND cases.bundle_id = t.bundle_id
+                    AND cases.environment = t.environment AND cardinality(owner_user_ids) > 1)
+            THEN 'several_owners' ELSE 'owner_uncertain'
+        END;
+    END IF;
+    INSERT INTO iap.redeliveries AS known (
+        transaction_id, bundle_id, environment, user_id, ordered_at, ordered_by, note, due_at)
+    VALUES (t.transaction_id, t.bundle_id, t.environment, whose, at, redeliver.who, redeliver.note, now())
+    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+    SET user_id = EXCLUDED.user_id, run_id = NULL, ordered_at = EXCLUDED.ordered_at, ordered_by = EXCLUDED.ordered_by,
+        note = EXCLUDED.note, tries = 0, taken_at = NULL, due_at = EXCLUDED.due_at, ended_at = NULL, ended_as = NULL,
+        told_run_id = NULL
+    WHERE known.ended_at IS NOT NULL OR (known.tries = 5 AND known.due_at <= now());
+    IF FOUND THEN
+        INSERT INTO iap.events
+        SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+        FROM (
+            SELECT
+                nextval('iap.trail'), at, 'redelivery_ordered', redeliver.who, NULL::bigint, t.transaction_id,
+                t.bundle_id, t.environment,
+                jsonb_build_object('user_id', whose, 'note', redeliver.note, 'login', session_user)
+        ) AS event;
+        PERFORM pg_notify('iap_redeliveries', t.bundle_id);
+    END IF;
+    RETURN 'redelivery';
+END
+$$;
+
+COMMENT ON FUNCTION iap.redeliver(transaction_id text, who text, note text, bundle_id text, environment text) IS 'Orders the redelivery of what is owed, on the word of the support desk, and gives redelivery; one that is under way goes on. Where it may not be it changes nothing and says why: already_delivered, excluded, not_verified; several_owners or owner_uncertain, where it is not certain whose it is.';
+
+CREATE FUNCTION iap.redeliverable_to(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $_$
+DECLARE
+    owner text;
+BEGIN
+    IF t.place IS DISTINCT FROM 'white'
+        OR iap.is_delivered_otherwise(
+            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
+    THEN
+        RETURN NULL;
+    END IF;
+    owner := iap.certain_owner(t);
+    -- To a person who was erased nothing can be delivered.
+    RETURN CASE WHEN owner !~ '^erased-[0-9a-f]{16}$' THEN owner END;
+END
+$_$;
+
+COMMENT ON FUNCTION iap.redeliverable_to(t iap.transactions) IS 'To whom a transaction may be delivered without the customer: it is white, and they are its one certain owner.';
 
 CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -3418,6 +3595,32 @@ $$;
 
 COMMENT ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) IS 'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
 
+CREATE FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    -- What a server is just taking it settles itself.
+    WITH held AS MATERIALIZED (
+        SELECT * FROM redeliveries WHERE ended_at IS NULL
+        ORDER BY transaction_id, bundle_id, environment
+        FOR UPDATE SKIP LOCKED
+    ), ends AS MATERIALIZED (
+        SELECT
+            held.transaction_id, held.bundle_id, held.environment,
+            iap.end_of_redelivery(ROW(held.*)::iap.redeliveries) AS ended_as
+        FROM held
+    )
+    UPDATE redeliveries
+    SET ended_at = at, ended_as = ends.ended_as
+    FROM ends
+    WHERE ends.ended_as IS NOT NULL AND redeliveries.transaction_id = ends.transaction_id
+        AND redeliveries.bundle_id = ends.bundle_id AND redeliveries.environment = ends.environment;
+    UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL;
+END
+$$;
+
+COMMENT ON FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) IS 'Ends the redeliveries that have come to their end, for a run to tell of.';
+
 CREATE FUNCTION iap.share_of(milliunits bigint, percentage integer) RETURNS bigint
     LANGUAGE sql IMMUTABLE
     RETURN CASE WHEN (percentage IS NULL) THEN milliunits ELSE (round((((milliunits)::numeric * (percentage)::numeric) / (100000)::numeric)))::bigint END;
@@ -3798,6 +4001,83 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.take_originals(delivered iap.transactions[]) IS 'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type of; says how many were not before. Waits for another session that is about to note the same.';
+
+CREATE FUNCTION iap.take_redeliveries(bundle_id text, most integer DEFAULT 100, lease interval DEFAULT '00:10:00'::interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) RETURNS SETOF record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    r     iap.redeliveries;
+    t     iap.transactions;
+    how   text;
+    given integer := 0;
+    seen  integer;
+BEGIN
+    PERFORM iap.require_id('bundle_id', take_redeliveries.bundle_id, 255);
+    IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
+        RAISE EXCEPTION 'take 1 to 10000 at once' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF lease IS NULL OR lease NOT BETWEEN interval '1 second' AND interval '1 day' THEN
+        RAISE EXCEPTION 'a lease is of one second to one day' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    LOOP
+        seen := 0;
+        FOR r IN
+            SELECT *
+            FROM iap.redeliveries AS due
+            WHERE due.bundle_id = take_redeliveries.bundle_id AND due.ended_at IS NULL AND due.tries < 5
+                AND due.due_at <= clock_timestamp()
+            ORDER BY due.due_at, due.transaction_id, due.environment
+            LIMIT most - given
+            FOR UPDATE SKIP LOCKED
+        LOOP
+            seen := seen + 1;
+            -- A claim, a refund or the support desk may have come first.
+            how := iap.end_of_redelivery(r);
+            IF how IS NOT NULL THEN
+                UPDATE iap.redeliveries AS ended
+                SET ended_at = now(), ended_as = how
+                WHERE ended.transaction_id = r.transaction_id AND ended.bundle_id = r.bundle_id
+                    AND ended.environment = r.environment;
+                CONTINUE;
+            END IF;
+            given := given + 1;
+            try := r.tries + 1;
+            leased_until := clock_timestamp() + lease;
+            UPDATE iap.redeliveries AS taken
+            SET tries = taken.tries + 1, taken_at = now(), due_at = take_redeliveries.leased_until
+            WHERE taken.transaction_id = r.transaction_id AND taken.bundle_id = r.bundle_id
+                AND taken.environment = r.environment;
+            SELECT * INTO t
+            FROM iap.transactions AS found
+            WHERE found.transaction_id = r.transaction_id AND found.bundle_id = r.bundle_id
+                AND found.environment = r.environment;
+            transaction_id := t.transaction_id;
+            original_transaction_id := t.original_transaction_id;
+            user_id := r.user_id;
+            product_id := t.product_id;
+            quantity := t.quantity;
+            purchased_at := t.purchased_at;
+            -- A subscription's case tells of all its periods: the last one says until when it is paid.
+            SELECT max(period.expires_at) INTO paid_until
+            FROM iap.transactions AS period
+            WHERE period.bundle_id = r.bundle_id AND period.environment = r.environment AND period.place = 'white'
+                AND period.transaction_id IN (
+                    SELECT r.transaction_id
+                    UNION ALL
+                    SELECT unnest(periods) FROM iap.cases
+                    WHERE cases.transaction_id = r.transaction_id AND cases.bundle_id = r.bundle_id
+                        AND cases.environment = r.environment AND cases.state = 'open');
+            order_ids := iap.orders_for(t, r.user_id);
+            RETURN NEXT;
+        END LOOP;
+        EXIT WHEN seen = 0 OR given = most;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) IS 'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its lease ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be taken again, five times in all. paid_until is of a subscription, for iap.entitle.';
 
 CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS SETOF iap.transactions
     LANGUAGE sql STABLE
@@ -6195,6 +6475,9 @@ ALTER TABLE ONLY iap.purged_orders
 ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT receipts_pkey PRIMARY KEY (bucket, receipt_id);
 
+ALTER TABLE ONLY iap.redeliveries
+    ADD CONSTRAINT redeliveries_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
+
 ALTER TABLE ONLY iap.refused_rows
     ADD CONSTRAINT refused_rows_pkey PRIMARY KEY (source, row_id);
 
@@ -6276,6 +6559,12 @@ CREATE INDEX receipts_with_device ON iap.receipts USING btree (bucket, last_atte
 CREATE INDEX receipts_with_payload ON iap.receipts USING btree (bucket, last_attempt_at) WHERE ((next_attempt_at IS NULL) AND (payload_purged_at IS NULL));
 
 CREATE INDEX receipts_with_uploads_left_out ON iap.receipts USING btree (bucket, receipt_id) WHERE (uploads_left_out > 0);
+
+CREATE INDEX redeliveries_due ON iap.redeliveries USING btree (bundle_id, due_at) WHERE ((ended_at IS NULL) AND (tries < 5));
+
+CREATE INDEX redeliveries_open ON iap.redeliveries USING btree (bundle_id) WHERE (ended_at IS NULL);
+
+CREATE INDEX redeliveries_told ON iap.redeliveries USING btree (told_run_id) WHERE (ended_at IS NOT NULL);
 
 CREATE UNIQUE INDEX sales_reports_in_force ON iap.sales_reports USING btree (day, developer) WHERE (replaced_at IS NULL);
 
@@ -6397,6 +6686,8 @@ REVOKE ALL ON FUNCTION iap.delivered(t iap.transactions, user_id text, order_id 
 
 REVOKE ALL ON FUNCTION iap.delivery_status(bundle_id text, transaction_id text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.end_of_redelivery(r iap.redeliveries) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.enter_unlocked(purchases iap.verified[], run bigint, at timestamp with time zone) FROM PUBLIC;
@@ -6473,6 +6764,8 @@ REVOKE ALL ON FUNCTION iap.open_for(bundle_id text, user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.open_transactions_of(user_id text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.orders_for(t iap.transactions, user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT order_ids text[], OUT is_certain boolean) FROM PUBLIC;
@@ -6496,6 +6789,10 @@ REVOKE ALL ON FUNCTION iap.purge_orders(since timestamp with time zone, before t
 REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.record(run bigint, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.redeliver(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.redeliverable_to(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) FROM PUBLIC;
 
@@ -6523,6 +6820,8 @@ REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note
 
 REVOKE ALL ON FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.share_of(milliunits bigint, percentage integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.sight(bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint) FROM PUBLIC;
@@ -6546,6 +6845,8 @@ REVOKE ALL ON FUNCTION iap.take_notices(run bigint, at timestamp with time zone,
 REVOKE ALL ON FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_originals(delivered iap.transactions[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) FROM PUBLIC;
 
