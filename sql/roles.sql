@@ -3,7 +3,7 @@
 -- pg_hba.conf know them by their system user.
 --
 --   iap_job      the nightly job
---   iap_app      an app's own server: calls nine functions and sees no table
+--   iap_app      an app's own server: calls twelve functions and sees no table
 --   iap_support  the support desk: reads all but the payloads of receipts, ends cases, and takes that back
 --   iap_finance  reads the views in schema finance
 --   iap_privacy  erases a person's data on request
@@ -57,14 +57,14 @@ GRANT SELECT ON
     iap.journal_lines, iap.delivered_originals, iap.lock_space, iap.entitlements, iap.connections,
     iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens,
     iap.customers, iap.delivery_checks, iap.unproved, iap.paid_prices, iap.unusual_prices, iap.priced,
-    iap.case_takings
+    iap.case_takings, iap.redeliveries
     TO iap_job;
 GRANT UPDATE (
     state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at, seal)
     ON iap.receipts TO iap_job;
 GRANT INSERT, UPDATE ON
     iap.transactions, iap.sightings, iap.cases, iap.runs, iap.notices, iap.hearings, iap.customers,
-    iap.delivery_checks, iap.paid_prices
+    iap.delivery_checks, iap.paid_prices, iap.redeliveries
     TO iap_job;
 -- What only Apple told goes into the inbox; what an app's server handed on leaves the one of notices.
 GRANT INSERT ON iap.receipts, iap.uploads TO iap_job;
@@ -83,7 +83,8 @@ GRANT EXECUTE ON FUNCTION
     iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
     iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,
     iap.note_customers, iap.asked_after_expiry, iap.note_prices,
-    iap.case_mark, iap.purge_orders, iap.count_unpaid_orders
+    iap.case_mark, iap.purge_orders, iap.count_unpaid_orders, iap.settle_redeliveries, iap.order_redeliveries,
+    iap.redeliverable_to, iap.end_of_redelivery, iap.certain_owner, iap.owners_of, iap.is_delivered_otherwise
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;
@@ -103,14 +104,15 @@ GRANT INSERT ON iap.sales TO iap_job;
 -- An app's own server.
 GRANT EXECUTE ON FUNCTION
     iap.submit_receipt, iap.submit_notification, iap.register_order, iap.register_user, iap.admit, iap.claim,
-    iap.entitle, iap.revoke_entitlement, iap.delivery_status
+    iap.entitle, iap.revoke_entitlement, iap.delivery_status, iap.owed, iap.status,
+    iap.take_redeliveries
     TO iap_app;
 
 -- The support desk. A payload is the customer's proof of purchase, with which others could claim.
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.uploads, iap.transactions, iap.moves, iap.white, iap.black,
     iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.entitlements, iap.notices,
-    iap.account_tokens
+    iap.account_tokens, iap.redeliveries
     TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.is_of_original TO iap_support;
 GRANT SELECT (
@@ -120,7 +122,7 @@ GRANT SELECT (
     ON iap.receipts TO iap_support;
 GRANT SELECT ON iap.case_takings TO iap_support;
 GRANT EXECUTE ON FUNCTION
-    iap.resolve, iap.reopen, iap.decide, iap.adopt, iap.take, iap.note(text, text, text, text, text)
+    iap.resolve, iap.reopen, iap.decide, iap.redeliver, iap.adopt, iap.take, iap.note(text, text, text, text, text)
     TO iap_support;
 
 -- The import of a company's own history. It adds, and fills in what was not known; what it finds delivered moves to

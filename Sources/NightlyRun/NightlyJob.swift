@@ -116,6 +116,7 @@ public struct NightlyJob: Sendable {
         head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
         head.sources = try await session.sourcePulls(settings.sources.map(\.name))
         head.hearings = try await session.hearings(of: settings.apps.map(\.app), now: kept.asOf)
+        head.redeliveries = try await session.redeliveryFigures(runID: kept.runID)
         head.patterns = Pattern.all(in: try await session.patternFacts(now: kept.asOf))
         head.unpriced = try await session.unpricedProducts(isOwedOnly: true)
         head.toMend = try await session.settingsToMend(settings.apps.map(\.app.bundleID))

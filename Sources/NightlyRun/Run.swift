@@ -134,6 +134,7 @@ struct Run {
         head.sources = sources
         head.heard = heard
         head.asked = asked
+        head.redeliveries = try await step { try await session.redeliveryFigures(runID: night.runID) }
         head.hearings = hearings
         head.patterns = Pattern.all(in: try await step { try await session.patternFacts(now: night.now) })
         head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }

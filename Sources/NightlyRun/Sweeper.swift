@@ -40,10 +40,18 @@ struct Sweeper {
         left = try await storeAgain(left)
         try await session.withdrawCases(expecting: deliveries, runID: night.runID, now: night.now)
         checkpoint(.casesClosed)
+        _ = try await orderRedeliveries(of: apps)
         swept.locked = left.map(\.key.id)
         swept.pending = try await session.pendingCount(deliveries, toldUpTo: told)
         swept.unjudged = try await session.unjudged(deliveries)
         return swept
+    }
+
+    /// What the cases are sure of the apps' servers deliver without the customer, where they want that.
+    private func orderRedeliveries(of apps: [App]) async throws(LedgerError) -> Int {
+        try await retryingConflicts(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
+            try await session.orderRedeliveries(of: apps, runID: night.runID, now: night.now)
+        }
     }
 
     /// Up to when it is known what was delivered: now, or where sources tell of it when they were last pulled to their

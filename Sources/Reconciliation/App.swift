@@ -14,6 +14,8 @@ public struct App: Hashable, Sendable {
     public let takesNotifications: Bool
     /// How the app's server delivers, as far as the configuration says.
     public let delivery: [ProductType: DeliveryMode]
+    /// Whether the app's server delivers what the night found, without the customer.
+    public var redelivery = RedeliveryMode.never
 
     /// - Parameter delivery: where it says nothing of a type, what the app's server did so far tells.
     public init(

@@ -44,6 +44,7 @@ import Testing
           resolve ID             end the case of transaction ID, or take that back
               --delivered        it was delivered by hand: --user USER, --order ORDER
               --unknown-user     although nobody has heard of USER
+              --deliver          the app's server shall deliver it, without the customer
               --dismissed        nothing is owed after all
               --refunded         the money went back
               --reopen           an earlier resolve was wrong: it is owed again

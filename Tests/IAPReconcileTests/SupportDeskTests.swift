@@ -53,6 +53,9 @@ import Testing
             let mistyped = try await desk(decision)
             #expect(mistyped.status == 65)
             #expect(mistyped.errors.contains("nobody has heard of the user “anna”"), "\(mistyped.errors)")
+            let ordered = try await desk(["resolve", id, "--deliver", "--by", "sue", "--note", "ticket 1"])
+            #expect(ordered.status == 0, "\(ordered.errors)")
+            #expect(ordered.output == "\(id) is ordered: the app's server delivers it to its owner\n")
             let resolved = try await desk(decision + ["--unknown-user"])
             #expect(resolved.status == 0)
             #expect(resolved.output == "\(id) is delivered\n")
@@ -106,11 +109,11 @@ import Testing
             (["check", "1", "2"], "check needs one id: of a transaction, an invoice, an order or a user"),
             (
                 ["resolve", "1", "--by", "a", "--note", "b"],
-                "resolve needs one of --delivered, --dismissed, --refunded and --reopen"
+                "resolve needs one of --delivered, --deliver, --dismissed, --refunded and --reopen"
             ),
             (
                 ["resolve", "1", "--by", "a", "--note", "b", "--delivered", "--refunded"],
-                "resolve needs one of --delivered, --dismissed, --refunded and --reopen"
+                "resolve needs one of --delivered, --deliver, --dismissed, --refunded and --reopen"
             ),
             (["resolve", "1", "--delivered", "--note", "b"], "--by WHO is missing: who decides?"),
             (["resolve", "1", "--delivered", "--by", "a"], "--note TEXT is missing: why?"),

@@ -13,6 +13,19 @@ import Testing
         #expect(text().contains("\npurged              12 payloads, 0 devices of receipts long settled\n"))
     }
 
+    @Test func redeliveriesAreToldAndWhichKeepFailing() throws {
+        var run = Sample.run()
+        func text() -> String { Summary(run: run, formats: Formats(timeZone: run.timeZone)).text(location: "x") }
+        #expect(!text().contains("redeliveries"))
+        let key = Sample.lostOrder().key
+        run.redeliveries = RedeliveryFigures(
+            ordered: 2, delivered: 40, open: 7, failing: 4,
+            failures: [1, 5, 2].map { FailingRedelivery(key: key, userID: "anna", tries: $0, takenAt: Sample.now) })
+        #expect(text().contains("\nredeliveries        40 delivered so, 2 ordered, 7 open; 4 keep failing\n"))
+        #expect(text().contains("\(key.id) of anna: taken 5 times and not claimed, given up\n"))
+        #expect(text().contains("… and 1 more; see report.json\n"))
+    }
+
     @Test func aCustomersCasesAreOneLine() throws {
         var summary = Summary(run: Sample.run(cases: 200), formats: Formats(timeZone: .gmt))
         let cases = (1...200).map { number in

@@ -71,7 +71,7 @@ extension Command {
     ) throws(UsageError) -> Command {
         if let id = operands.first { throw UsageError("resolve takes “\(id)” or --file, and not both") }
         let ofOneCase = [
-            "delivered", "user", "order", "unknown-user", "dismissed", "refunded", "reopen", "note", "app",
+            "delivered", "user", "order", "unknown-user", "deliver", "dismissed", "refunded", "reopen", "note", "app",
             "environment",
         ]
         if let stray = ofOneCase.first(where: { options.has($0) }) {
@@ -86,10 +86,11 @@ extension Command {
     private static func decision(_ options: OptionValues) throws(UsageError) -> Resolution.Decision {
         let decisions: [(String, Resolution.Decision)] = [
             ("delivered", .delivered), ("dismissed", .dismissed), ("refunded", .refunded), ("reopen", .reopened),
+            ("deliver", .redelivery),
         ]
         let meant = decisions.filter { options.has($0.0) }
         guard meant.count == 1 else {
-            throw UsageError("resolve needs one of --delivered, --dismissed, --refunded and --reopen")
+            throw UsageError("resolve needs one of --delivered, --deliver, --dismissed, --refunded and --reopen")
         }
         return meant[0].1
     }

@@ -69,6 +69,7 @@ enum CommandTable {
             OptionForm("user", .text("USER"), help: "to this user", place: .withAnother),
             OptionForm("order", .text("ORDER"), help: "for this order", place: .withAnother),
             OptionForm("unknown-user", help: "although nobody has heard of USER"),
+            OptionForm("deliver", help: "the app's server shall deliver it, without the customer"),
             OptionForm("dismissed", help: "nothing is owed after all"),
             OptionForm("refunded", help: "the money went back"),
             OptionForm("reopen", help: "an earlier resolve was wrong: it is owed again"),

@@ -44,6 +44,7 @@ extension CommandRunner {
         case .dismissed: "is dismissed: nothing is owed"
         case .refunded: "is refunded: nothing is owed"
         case .reopened: "is owed again, as it was before"
+        case .redelivery: "is ordered: the app's server delivers it to its owner"
         }
     }
 
@@ -52,6 +53,10 @@ extension CommandRunner {
         return switch outcome {
         case .done: "\(id) is done"
         case .ambiguous: ambiguous(id)
+        case .severalOwners(let users) where resolution.decision == .redelivery:
+            "evidence speaks for \(users.joined(separator: " and for ")): deliver it by hand, and say --delivered --user"
+        case .unchanged(.ownerUncertain):
+            "it is not certain whose \(id) is: deliver it by hand, and say --delivered --user"
         case .severalOwners(let users):
             "evidence speaks for \(users.joined(separator: " and for ")); say with --user to whom it was delivered"
         case .unchanged(.unknownUser):

@@ -23,6 +23,7 @@ struct AppSection {
     var sku: String?
     var reask: TimeInterval? = 90 * 86_400
     var reaskEvery: TimeInterval?
+    var redelivery = RedeliveryMode.never
 
     init(bundleID: BundleID) {
         self.bundleID = bundleID
@@ -30,9 +31,10 @@ struct AppSection {
 
     /// - Throws: what is wrong with the keys together, in a sentence.
     func settings() throws(Incomplete) -> AppSettings {
-        let app = App(
+        var app = App(
             bundleID: bundleID, environment: environment, grace: Grace(grace, byType: graceByType), since: since,
             storefronts: storefronts, takesNotifications: takesNotifications, delivery: delivery)
+        app.redelivery = redelivery
         var settings = AppSettings(
             app: app, sharedSecret: secret?.value, verification: verification, serverAPI: try serverAPI(),
             allowsXcode: allowsXcode, sku: sku)

@@ -141,6 +141,7 @@ enum SettingsTable {
         SettingKey("since", .moment, \.since),
         SettingKey("reask", .keeping, \.reask),
         SettingKey("reask_every", .daysOrMore, \.reaskEvery),
+        SettingKey("redeliver", .word, \.redelivery),
     ]
 }
 

@@ -42,12 +42,14 @@ extension LedgerSession {
                         ARRAY[
                             'iap.transactions', 'iap.moves', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events',
                             'iap.connections', 'iap.receipts', 'iap.uploads', 'iap.notices', 'iap.hearings',
-                            'iap.customers', 'iap.delivery_checks', 'iap.paid_prices', 'iap.unusual_prices']),
+                            'iap.customers', 'iap.delivery_checks', 'iap.paid_prices', 'iap.unusual_prices',
+                            'iap.redeliveries']),
                     (
                         'UPDATE',
                         ARRAY[
                             'iap.transactions', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.notices',
-                            'iap.hearings', 'iap.customers', 'iap.delivery_checks', 'iap.paid_prices']),
+                            'iap.hearings', 'iap.customers', 'iap.delivery_checks', 'iap.paid_prices',
+                            'iap.redeliveries']),
                     ('DELETE', ARRAY['iap.handed_notices', 'iap.customers', 'iap.delivery_checks'])
             ) AS needed (privilege, relations)
             CROSS JOIN LATERAL unnest(relations) AS relation
@@ -70,7 +72,7 @@ extension LedgerSession {
                             'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
                             'purge_payloads', 'purge_devices', 'connect', 'cover_entitled', 'take_notices', 'hand_in',
                             'note_hearing', 'take_answers', 'note_answers', 'note_checks', 'note_entered',
-                            'case_mark', 'purge_orders'))
+                            'case_mark', 'purge_orders', 'settle_redeliveries', 'order_redeliveries'))
                     OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal')))
             ORDER BY 1
             """
@@ -110,7 +112,7 @@ extension LedgerSession {
                 UNION ALL
                 SELECT 'EXECUTE on ' || pronamespace::regnamespace || '.' || proname
                 FROM pg_proc
-                WHERE pronamespace = 'iap'::regnamespace AND proname IN ('resolve', 'reopen', 'decide')
+                WHERE pronamespace = 'iap'::regnamespace AND proname IN ('resolve', 'reopen', 'decide', 'redeliver')
                     AND NOT has_function_privilege(oid, 'EXECUTE')
                 ORDER BY 1
                 """

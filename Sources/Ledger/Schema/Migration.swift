@@ -36,6 +36,9 @@ public struct Migration: Sendable, Hashable {
         Migration(
             number: 13, name: "statement", sql: String(decoding: PackageResources._013_statement_sql, as: UTF8.self)),
         Migration(number: 14, name: "desk", sql: String(decoding: PackageResources._014_desk_sql, as: UTF8.self)),
+        Migration(
+            number: 15, name: "redeliveries",
+            sql: String(decoding: PackageResources._015_redeliveries_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

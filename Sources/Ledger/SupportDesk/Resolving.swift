@@ -15,7 +15,7 @@ extension LedgerSession {
                         .decode("outcome", as: String.self)
                     if word == "several_owners" { return .severalOwners(try await owners(of: resolution)) }
                     let outcome = try ResolutionOutcome(word, of: resolution.decision)
-                    guard case .done = outcome else { return outcome }
+                    guard case .done = outcome, resolution.decision != .redelivery else { return outcome }
                     for period in periods { _ = try await connection.query(statement(for: resolution, period)) }
                     return outcome
                 }
@@ -53,6 +53,12 @@ extension LedgerSession {
         case .reopened:
             """
             SELECT reopen(
+                \(transactionID), \(resolution.by), \(resolution.note), \(resolution.bundleID?.text),
+                \(resolution.environment?.rawValue)) AS outcome
+            """
+        case .redelivery:
+            """
+            SELECT redeliver(
                 \(transactionID), \(resolution.by), \(resolution.note), \(resolution.bundleID?.text),
                 \(resolution.environment?.rawValue)) AS outcome
             """

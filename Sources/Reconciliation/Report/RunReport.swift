@@ -35,6 +35,8 @@ public struct RunReport: Hashable, Sendable {
     public var heard: NoticeTotals?
     /// What asking Apple again about what was sold before came to.
     public var asked = AskingTotals()
+    /// What became of the deliveries that are made without the customer.
+    public var redeliveries = RedeliveryFigures()
     /// How hearing each app goes that has a key, or whose server hands notifications on.
     public var hearings: [HearingFigures] = []
     /// What many cases have in common, those with the most cases first.

@@ -9,6 +9,8 @@ public struct Resolution: Hashable, Sendable {
         case refunded
         /// An earlier decision was wrong: it is owed again.
         case reopened
+        /// The app's server shall deliver it, without the customer.
+        case redelivery
     }
 
     public var transactionID: TransactionID
@@ -51,5 +53,7 @@ public enum ResolutionOutcome: Hashable, Sendable {
         case refunded
         /// Nobody has heard of the user to whom it is said to have been delivered.
         case unknownUser = "unknown_user"
+        /// It is not certain whose it is, so that nothing is delivered without the customer.
+        case ownerUncertain = "owner_uncertain"
     }
 }

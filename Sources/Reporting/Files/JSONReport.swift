@@ -20,6 +20,7 @@ enum JSONReport {
         let sources: [Source]
         let heard: Heard?
         let asked: Asked?
+        let redeliveries: Redeliveries?
         let hearings: [Hearing]
         let patterns: [CommonCause]
     }
@@ -289,7 +290,7 @@ extension JSONReport.Run {
             },
             notJudged: run.unjudged.map(JSONReport.NotJudged.init), sources: run.sources.map(JSONReport.Source.init),
             heard: run.heard.map { JSONReport.Heard(notices: $0.fresh, onlyAppleTold: $0.unknown) },
-            asked: JSONReport.Asked(run.asked),
+            asked: JSONReport.Asked(run.asked), redeliveries: JSONReport.Redeliveries(run.redeliveries),
             hearings: run.hearings.map { JSONReport.Hearing($0, now: run.now) },
             patterns: run.patterns.map(JSONReport.CommonCause.init))
     }

@@ -164,10 +164,29 @@ struct Summary {
                     ?? "none"),
             row("pending", "\(run.pending) within their grace, not counted as lost"),
         ]
+        lines += redeliveries
         if let sales = run.sales { lines.append(row("sold against seen", text(sales))) }
         if firstCases.shown > 0 { lines += [""] + firstCases.lines(formats) }
         if counts.total > firstCases.shown { lines.append("  … and \(counts.total - firstCases.shown) more") }
         return lines
+    }
+
+    private static let shownFailures = 3
+
+    private var redeliveries: [String] {
+        let figures = run.redeliveries
+        guard !figures.isEmpty else { return [] }
+        let failing = figures.failing > 0 ? "; \(figures.failing) keep failing" : ""
+        let more = figures.failing - Self.shownFailures
+        return [
+            row(
+                "redeliveries",
+                "\(figures.delivered) delivered so, \(figures.ordered) ordered, \(figures.open) open\(failing)")
+        ]
+            + figures.failures.prefix(Self.shownFailures).map { failure in
+                let tries = "taken \(failure.tries) times and not claimed\(failure.isGivenUp ? ", given up" : "")"
+                return row("", "\(failure.key.id) of \(Printable.text(failure.userID, longest: 100)): \(tries)")
+            } + (more > 0 ? [row("", "… and \(more) more; see report.json")] : [])
     }
 
     private func text(_ sales: SalesFigures) -> String {

@@ -1,0 +1,38 @@
+import Foundation
+import Reconciliation
+
+extension JSONReport {
+    /// What became of the deliveries that are made without the customer.
+    struct Redeliveries: Encodable {
+        let ordered, delivered, open, failing: Int
+        /// The first of those that fail.
+        let failures: [Failure]
+
+        init?(_ figures: RedeliveryFigures) {
+            guard !figures.isEmpty else { return nil }
+            ordered = figures.ordered
+            delivered = figures.delivered
+            open = figures.open
+            failing = figures.failing
+            failures = figures.failures.map(Failure.init)
+        }
+    }
+
+    /// A redelivery that the app's server took, and did not claim within its lease.
+    struct Failure: Encodable {
+        let transactionID, bundleID, environment, userID: String
+        let tries: Int
+        let isGivenUp: Bool
+        let takenAt: Date
+
+        init(_ failure: FailingRedelivery) {
+            transactionID = failure.key.id.text
+            bundleID = failure.key.bundleID.text
+            environment = failure.key.environment.rawValue
+            userID = failure.userID
+            tries = failure.tries
+            isGivenUp = failure.isGivenUp
+            takenAt = failure.takenAt
+        }
+    }
+}

@@ -1,0 +1,121 @@
+-- iap.owed and iap.status: what is open for a user, by whatever names them, and what to tell the customer.
+BEGIN;
+SELECT no_plan();
+
+CREATE FUNCTION test.owed(user_id text DEFAULT 'ann', app text DEFAULT 'com.example.a') RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+BEGIN
+    SET LOCAL ROLE iap_app;
+    RETURN QUERY SELECT concat_ws(' ', transaction_id, order_ids::text, is_certain) FROM iap.owed(app, user_id);
+    RESET ROLE;
+END
+$$;
+CREATE FUNCTION test.status(transaction_id text, order_id text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    said text;
+BEGIN
+    SET LOCAL ROLE iap_app;
+    SELECT concat_ws(' | ', place, case_state, tell) INTO said
+    FROM iap.status('com.example.a', status.transaction_id, status.order_id);
+    RESET ROLE;
+    RETURN said;
+END
+$$;
+CREATE FUNCTION test.ordered(order_id text, user_id text, token text DEFAULT NULL, opened timestamptz DEFAULT now())
+RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.register_order(%L, %L, %L, %L, 1, %L, %L)', 'com.example.a', order_id, user_id, 'gems', token,
+        opened))
+$$;
+
+-- By an admission.
+SELECT is_empty($$SELECT test.owed()$$, 'nothing is owed where nothing was bought');
+SELECT test.admit('100', quantity => 3);
+SELECT is(
+    test.run_as('iap_app', $$SELECT count(*) FROM iap.owed('com.example.a', 'ann')
+        WHERE (transaction_id, product_id, quantity, purchased_at) = ('100', 'gems', 3, now())$$),
+    '1', 'what is bought, how many and when');
+SELECT results_eq($$SELECT test.owed()$$, $$VALUES ('100 {} t')$$, 'what was admitted for a user is theirs');
+SELECT is_empty($$SELECT test.owed('bob')$$, 'and nobody else''s');
+SELECT is_empty($$SELECT test.owed(app => 'com.example.b')$$, 'nor another app''s');
+SELECT is(test.status('100'), 'white | paid, being delivered', 'it is paid');
+SELECT test.open_case('100', '{ann}');
+SELECT is(test.status('100'), 'white | open | paid, being delivered', 'with a case');
+SELECT is(test.claim('100'), 'delivered', 'the app''s server claims it');
+SELECT is_empty($$SELECT test.owed()$$, 'and owes it no more');
+SELECT is(test.status('100'), 'black | closed | delivered', 'which the customer may hear');
+
+-- By a token, registered with an order or by itself.
+SELECT test.ordered('order-1', 'ann', 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906');
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_user('com.example.a', 'bob', '62496054-a220-5c31-b232-92450941abac')$$);
+SELECT test.hear(test.heard('110', app_account_token => 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906'));
+SELECT test.hear(test.heard('111', app_account_token => '62496054-a220-5c31-b232-92450941abac'));
+SELECT results_eq($$SELECT test.owed()$$, $$VALUES ('110 {} t')$$, 'by the token of an order');
+SELECT results_eq($$SELECT test.owed('bob')$$, $$VALUES ('111 {} t')$$, 'by the token of a user');
+
+-- By an upload of a user's, or one that names their order.
+SELECT test.submit('a receipt', 'carol', '120', NULL) AS receipt \gset
+SELECT is(test.status('120'), 'waiting for Apple', 'what is uploaded waits for Apple');
+SELECT test.record(ARRAY[test.heard('120')], ARRAY[test.seen(:receipt, 'carol')]);
+SELECT results_eq($$SELECT test.owed('carol')$$, $$VALUES ('120 {} t')$$, 'by who uploaded it for its own sake');
+SELECT test.submit('a shared receipt', 'dave', '121') AS receipt \gset
+SELECT test.record(ARRAY[test.heard('122')], ARRAY[test.seen(:receipt, 'dave', is_named => false)]);
+SELECT results_eq($$SELECT test.owed('dave')$$, $$VALUES ('122 {} f')$$, 'what only rode along is not certain');
+SELECT test.ordered('order-2', 'erin');
+SELECT test.submit('another receipt', NULL, '130', 'order-2') AS receipt \gset
+SELECT is(test.status(NULL, 'order-2'), 'waiting for Apple', 'an order waits with the upload that names it');
+SELECT test.record(ARRAY[test.heard('130')], ARRAY[test.seen(:receipt, NULL, 'order-2')]);
+SELECT results_eq($$SELECT test.owed('erin')$$, $$VALUES ('130 {order-2} t')$$, 'by the order that it was uploaded with');
+SELECT is(test.status(NULL, 'order-2'), 'white | paid, being delivered', 'which is paid');
+SELECT is(test.claim('130', 'erin', 'order-2'), 'delivered', 'it is claimed for the order');
+SELECT is(test.status(NULL, 'order-2'), 'black | delivered', 'which is delivered');
+
+-- Two who may have paid; a case looks at more than a claim does.
+SELECT test.admit('140', user_id => 'ann');
+SELECT test.hear(test.heard('140', app_account_token => '62496054-a220-5c31-b232-92450941abac'));
+SELECT results_eq(
+    $$SELECT test.owed()$$, $$VALUES ('110 {} t'), ('140 {} f')$$, 'what contradicts itself is certain for nobody');
+SELECT results_eq($$SELECT test.owed('bob')$$, $$VALUES ('111 {} t'), ('140 {} f')$$, 'of either');
+SELECT test.admit('141', user_id => NULL);
+SELECT test.open_case('141', '{frank}');
+SELECT results_eq(
+    $$SELECT test.owed('frank')$$, $$VALUES ('141 {} t')$$, 'where only the night knows of a user, its case says so');
+UPDATE iap.cases SET reasons = '{owner_uncertain}' WHERE transaction_id = '141';
+SELECT results_eq($$SELECT test.owed('frank')$$, $$VALUES ('141 {} f')$$, 'and how sure it is');
+UPDATE iap.cases SET owner_user_ids = '{frank,gina}' WHERE transaction_id = '141';
+SELECT results_eq($$SELECT test.owed('gina')$$, $$VALUES ('141 {} f')$$, 'of two neither');
+UPDATE iap.cases SET order_ids = '{order-1,order-9,order-2}' WHERE transaction_id = '141';
+SELECT results_eq(
+    $$SELECT test.owed('gina')$$, $$VALUES ('141 {order-9} f')$$, 'no order of another user''s, nor one that is served');
+
+-- What is refunded, dismissed, or delivered under another id is not owed.
+SELECT test.admit('150', user_id => 'hank'), test.admit('151', user_id => 'hank');
+SELECT test.exclude('150', 'refunded'), test.resolve('151', 'dismissed');
+SELECT is_empty($$SELECT test.owed('hank')$$, 'neither a refund nor what the desk dismissed');
+SELECT is(test.status('150'), 'excluded | not paid', 'the money went back');
+SELECT is(test.status('151'), 'excluded | unknown', 'what the desk dismissed only the desk can tell of');
+SELECT test.admit('160', product_id => 'full', user_id => 'ida');
+SELECT is(test.claim('160', 'ida'), 'delivered', 'a non-consumable');
+SELECT test.hear(test.heard('161', product_id => 'full', original_transaction_id => '160'));
+SELECT test.admit('161', user_id => 'ida');
+SELECT is_empty($$SELECT test.owed('ida')$$, 'is owed once');
+SELECT is(test.status('161'), 'white | delivered', 'is delivered under whatever id it is restored');
+
+-- What nobody paid, and what nobody knows.
+SELECT is(test.status('999'), 'unknown', 'nobody ever heard of it');
+SELECT test.ordered('order-3', 'ann'), test.ordered('order-4', 'ann', opened => now() - interval '3 days');
+SELECT is(test.status(NULL, 'order-3'), 'waiting for Apple', 'an order of today may be paid yet');
+SELECT is(test.status(NULL, 'order-4'), 'not paid', 'one of three days ago was not');
+SELECT test.is_refused('iap_app', format('SELECT iap.status(%s)', arguments), '22023', '%a transaction or an order%', why)
+FROM (
+    VALUES
+        ($$'com.example.a'$$, 'neither a transaction nor an order'),
+        ($$'com.example.a', '1', 'order-1'$$, 'nor both')) AS call (arguments, why);
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.owed('com.example.a', '')$$, '22023', '%user_id%', 'nobody is owed nothing');
+
+SELECT * FROM finish();
+ROLLBACK;

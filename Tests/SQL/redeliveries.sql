@@ -1,0 +1,111 @@
+-- iap.redeliveries: what is ordered by a night or a person, taken under a lease, and ended by its transaction's place.
+BEGIN;
+SELECT no_plan();
+
+CREATE FUNCTION test.taken(most integer DEFAULT 100, lease text DEFAULT '10 minutes') RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+BEGIN
+    SET LOCAL ROLE iap_app;
+    RETURN QUERY SELECT concat_ws(' ', transaction_id, user_id, try)
+    FROM iap.take_redeliveries('com.example.a', most, lease::interval);
+    RESET ROLE;
+END
+$$;
+CREATE FUNCTION test.order_all() RETURNS text
+LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
+    SELECT test.run_as('iap_job', $call$SELECT iap.order_redeliveries('com.example.a', 'Production', 1, now())$call$)
+$$;
+CREATE FUNCTION test.settle(run bigint) RETURNS text
+LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$ SELECT test.run_as('iap_job', format('SELECT iap.settle_redeliveries(%s, now())', run)) $$;
+CREATE FUNCTION test.redeliver(transaction_id text, who text DEFAULT 'sue') RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_support', format('SELECT iap.redeliver(%L, %L, %L)', transaction_id, who, 'ticket 7'))
+$$;
+CREATE FUNCTION test.end_leases() RETURNS void
+LANGUAGE sql AS $$ UPDATE iap.redeliveries SET due_at = clock_timestamp() - interval '1 second' $$;
+
+-- Only cases of high likelihood with one certain owner, that are to be delivered.
+SELECT test.admit(id, user_id => CASE WHEN id <> '105' THEN 'ann' END)
+FROM unnest(ARRAY['100', '101', '102', '103', '104', '105']) AS id;
+SELECT test.open_case('100', '{ann}'), test.open_case('101', '{ann}'), test.open_case('102', '{ann}'),
+    test.open_case('103', '{ann}'), test.open_case('104', '{ann,bob}'), test.open_case('105', '{}');
+UPDATE iap.cases SET likelihood = 'medium' WHERE transaction_id = '101';
+UPDATE iap.cases SET action = 'investigate' WHERE transaction_id = '102';
+UPDATE iap.cases SET reasons = '{asked_apple,owner_uncertain}' WHERE transaction_id = '103';
+SELECT is(test.order_all(), '1', 'one is sure');
+SELECT is(test.order_all(), '0', 'and ordered once');
+SELECT results_eq(
+    'SELECT transaction_id COLLATE "default", user_id, ordered_by, tries, ended_as FROM iap.redeliveries',
+    $$VALUES ('100', 'ann', 'iap-reconcile', 0, NULL::text)$$, 'with its owner');
+
+-- Leased.
+SELECT results_eq('SELECT test.taken()', $$VALUES ('100 ann 1')$$, 'it is taken');
+SELECT is_empty('SELECT test.taken()', 'and leased');
+SELECT test.end_leases();
+SELECT results_eq('SELECT test.taken()', $$VALUES ('100 ann 2')$$, 'what is not claimed comes back');
+SELECT is(test.claim('100', 'ann'), 'delivered', 'claimed, it is done');
+SELECT test.end_leases();
+SELECT is_empty('SELECT test.taken()', 'and comes back no more');
+SELECT test.settle(7);
+SELECT results_eq(
+    'SELECT ended_as, told_run_id FROM iap.redeliveries', $$VALUES ('redelivered', 7::bigint)$$, 'the night tells of it');
+SELECT is(test.order_all(), '0', 'what is delivered is not ordered');
+
+-- By a person.
+SELECT is(test.redeliver('101'), 'redelivery', 'a person may order what is less likely lost');
+SELECT is(test.redeliver('101', 'tom'), 'redelivery', 'twice is once');
+SELECT results_eq(
+    $$SELECT ordered_by, note FROM iap.redeliveries WHERE transaction_id = '101'$$,
+    $$VALUES ('sue', 'ticket 7')$$, 'by who said so first');
+SELECT results_eq(
+    $$SELECT kind, actor FROM iap.events WHERE transaction_id = '101'$$,
+    $$VALUES ('redelivery_ordered', 'sue')$$, 'the trail tells of it, once');
+SELECT is(test.redeliver('100'), 'already_delivered', 'not what is delivered');
+SELECT is(test.redeliver('104'), 'several_owners', 'nor what may be two users''');
+SELECT is(test.redeliver('103'), 'owner_uncertain', 'nor whose owner is uncertain');
+SELECT is(test.redeliver('105'), 'owner_uncertain', 'nor what nobody is known to have paid');
+SELECT is(test.redeliver('999'), 'not_verified', 'nor what nobody verified');
+SELECT test.exclude('102', 'refunded');
+SELECT is(test.redeliver('102'), 'excluded', 'nor what was refunded');
+
+-- Five times, and no more until a person orders it anew.
+DO $$
+BEGIN
+    FOR number IN 1 .. 5 LOOP
+        PERFORM test.taken();
+        PERFORM test.end_leases();
+    END LOOP;
+END
+$$;
+SELECT is((SELECT tries FROM iap.redeliveries WHERE transaction_id = '101'), 5, 'taken five times');
+SELECT is_empty('SELECT test.taken()', 'it is given up');
+UPDATE iap.cases SET likelihood = 'high' WHERE transaction_id = '101';
+SELECT is(test.order_all(), '0', 'no night orders it again');
+SELECT is(test.redeliver('101'), 'redelivery', 'a person does');
+SELECT results_eq('SELECT test.taken()', $$VALUES ('101 ann 1')$$, 'and it begins anew');
+
+-- A refund meanwhile ends it; and when Apple takes that back, the night may order it again.
+SELECT test.exclude('101', 'refunded');
+SELECT test.settle(8);
+SELECT is(
+    (SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '101'), 'not_owed', 'what is refunded is not owed');
+
+-- What a person who was erased was owed goes to nobody.
+SELECT test.admit('110', user_id => 'dora'), test.open_case('110', '{dora}');
+SELECT is(test.order_all(), '1', 'ordered');
+SELECT is(
+    test.run_as('iap_privacy', $$SELECT iap.erase_user('dora', 'pat', true)$$)::jsonb ->> 'outcome', 'erased',
+    'the user is erased');
+SELECT is_empty($$SELECT FROM iap.redeliveries WHERE transaction_id = '110'$$, 'the order goes');
+SELECT is(test.order_all(), '0', 'and none to the pseudonym comes');
+
+SELECT test.is_refused('iap_app', format('SELECT iap.take_redeliveries(%s)', arguments), '22023', '%', why)
+FROM (
+    VALUES
+        ($$''$$, 'no app'), ($$'com.example.a', 0$$, 'none'), ($$'com.example.a', 10001$$, 'too many'),
+        ($$'com.example.a', 1, '0 seconds'$$, 'no lease'), ($$'com.example.a', 1, '2 days'$$, 'a lease without end')
+) AS call (arguments, why);
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
+
+SELECT * FROM finish();
+ROLLBACK;

@@ -1,0 +1,624 @@
+-- From found to delivered: an app's server asks what it owes a customer, and what to tell them; what the night is sure of
+-- it hands to the app's server to deliver, and so does a person.
+
+-- What is open for a user, by who names them. Only of what is white, so that these stay small however much was sold.
+CREATE INDEX transactions_white_by_admission ON iap.transactions (admitted_user_id, bundle_id)
+    WHERE place = 'white' AND admitted_user_id IS NOT NULL;
+CREATE INDEX transactions_white_by_token ON iap.transactions (app_account_token, bundle_id)
+    WHERE place = 'white' AND app_account_token IS NOT NULL;
+
+-- Whose it is, for certain --------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.certain_owner(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    owners text[] := iap.owners_of(t);
+    judged record;
+BEGIN
+    IF cardinality(owners) > 1 OR EXISTS (
+        SELECT FROM transactions AS other
+        WHERE other.transaction_id = t.transaction_id AND other.bundle_id = t.bundle_id
+            AND other.environment <> t.environment AND other.place = 'black')
+    THEN
+        RETURN NULL;
+    END IF;
+    SELECT owner_user_ids, reasons INTO judged
+    FROM cases
+    WHERE cases.transaction_id = t.transaction_id AND cases.bundle_id = t.bundle_id
+        AND cases.environment = t.environment AND state = 'open';
+    IF FOUND THEN
+        RETURN CASE
+            WHEN cardinality(judged.owner_user_ids) = 1 AND owners <@ judged.owner_user_ids
+                AND NOT judged.reasons && ARRAY['owner_ambiguous', 'owner_uncertain']
+            THEN judged.owner_user_ids[1]
+        END;
+    END IF;
+    -- What no night has judged yet: token and admission are certain, and an upload for it where nobody else's is known.
+    IF t.admitted_user_id IS NULL
+        AND NOT EXISTS (SELECT FROM iap.owners_by_token(t.bundle_id, t.app_account_token))
+        AND NOT (
+            SELECT coalesce(bool_or(is_named) AND bool_and(user_id IS NULL OR user_id = owners[1]), false)
+            FROM sightings
+            WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
+                AND sightings.environment = t.environment)
+    THEN
+        RETURN NULL;
+    END IF;
+    RETURN owners[1];
+END
+$$;
+COMMENT ON FUNCTION iap.certain_owner IS
+    'The one user whom a white transaction belongs to, and whom iap.claim gives it to; NULL where more than one may have '
+    'paid, or nobody is known. The case decides where there is one: it looks at more than a claim does.';
+
+-- What is owed --------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.transactions
+LANGUAGE sql STABLE AS $$
+    -- Each by an index of what names the user; iap.owners_of decides which of these are theirs.
+    SELECT t.*
+    FROM (
+        SELECT w.transaction_id, w.environment
+        FROM iap.transactions AS w
+        WHERE w.admitted_user_id = $2 AND w.bundle_id = $1 AND w.place = 'white'
+        UNION
+        SELECT w.transaction_id, w.environment
+        FROM (
+            SELECT o.app_account_token AS token FROM iap.orders AS o
+            WHERE o.user_id = $2 AND o.bundle_id = $1 AND o.app_account_token IS NOT NULL
+            UNION
+            SELECT a.app_account_token FROM iap.account_tokens AS a
+            WHERE a.user_id = $2 AND a.bundle_id = $1
+        ) AS own
+        CROSS JOIN LATERAL (
+            SELECT found.transaction_id, found.environment
+            FROM iap.transactions AS found
+            WHERE found.app_account_token = own.token AND found.bundle_id = $1 AND found.place = 'white'
+            OFFSET 0
+        ) AS w
+        UNION
+        SELECT s.transaction_id, s.environment
+        FROM (
+            SELECT r.bucket, r.receipt_id FROM iap.receipts AS r
+            WHERE r.user_id = $2 AND r.bundle_id = $1
+            UNION
+            SELECT u.bucket, u.receipt_id
+            FROM iap.orders AS o
+            CROSS JOIN LATERAL (
+                SELECT named.bucket, named.receipt_id FROM iap.uploads AS named
+                WHERE named.order_id = o.order_id
+                OFFSET 0
+            ) AS u
+            WHERE o.user_id = $2 AND o.bundle_id = $1
+        ) AS own
+        CROSS JOIN LATERAL (
+            SELECT seen.transaction_id, seen.environment
+            FROM iap.sightings AS seen
+            WHERE seen.receipt_id = own.receipt_id AND seen.bucket = own.bucket AND seen.bundle_id = $1
+            OFFSET 0
+        ) AS s
+        UNION
+        SELECT c.transaction_id, c.environment
+        FROM iap.cases AS c
+        WHERE c.owner_user_ids @> ARRAY[$2] AND c.state = 'open' AND c.bundle_id = $1
+    ) AS candidate
+    CROSS JOIN LATERAL (
+        SELECT * FROM iap.transactions AS found
+        WHERE found.transaction_id = candidate.transaction_id AND found.bundle_id = $1
+            AND found.environment = candidate.environment AND found.place = 'white'
+        OFFSET 0
+    ) AS t
+$$;
+COMMENT ON FUNCTION iap.open_for IS
+    'The white transactions that anything names a user of: an admission, a token, an upload, an order or a case.';
+
+CREATE FUNCTION iap.orders_for(t iap.transactions, user_id text) RETURNS text[]
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(array_agg(named.order_id ORDER BY named.rank, named.order_id), '{}')
+    FROM (
+        SELECT every.order_id, min(every.rank) AS rank
+        FROM (
+            SELECT s.order_id, 1 AS rank
+            FROM iap.sightings AS s
+            WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id AND s.environment = t.environment
+                AND s.order_id IS NOT NULL
+            UNION ALL
+            SELECT matched.order_id, 1 + matched.rank
+            FROM iap.cases AS c
+            CROSS JOIN unnest(c.order_ids) WITH ORDINALITY AS matched (order_id, rank)
+            WHERE c.transaction_id = t.transaction_id AND c.bundle_id = t.bundle_id
+                AND c.environment = t.environment AND c.state = 'open'
+        ) AS every
+        GROUP BY every.order_id
+    ) AS named
+    WHERE NOT EXISTS (
+            SELECT FROM iap.orders AS o
+            WHERE o.order_id = named.order_id AND o.bundle_id = t.bundle_id AND o.user_id <> $2)
+        AND NOT EXISTS (
+            SELECT FROM iap.delivered_orders AS taken
+            WHERE taken.order_id = named.order_id AND taken.bundle_id = t.bundle_id
+                AND taken.original_transaction_id <> t.original_transaction_id)
+$$;
+COMMENT ON FUNCTION iap.orders_for IS
+    'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched by '
+    'the night. None of another user''s, and none that another purchase was delivered for.';
+
+CREATE FUNCTION iap.owed(
+    bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer,
+    OUT purchased_at timestamptz, OUT order_ids text[], OUT is_certain boolean
+) RETURNS SETOF record
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    t      iap.transactions;
+    owners text[];
+BEGIN
+    PERFORM iap.require_id('bundle_id', owed.bundle_id, 255);
+    PERFORM iap.require_text('user_id', owed.user_id, 1000);
+    FOR t IN
+        SELECT * FROM iap.open_for(owed.bundle_id, owed.user_id) AS found ORDER BY found.purchased_at, found.transaction_id
+    LOOP
+        owners := iap.owners_of(t);
+        -- Where nobody but the night knows of anybody, its case says whose it is.
+        CONTINUE WHEN cardinality(owners) > 0 AND owed.user_id <> ALL (owners);
+        CONTINUE WHEN iap.is_delivered_otherwise(
+            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id);
+        transaction_id := t.transaction_id;
+        product_id := t.product_id;
+        quantity := t.quantity;
+        purchased_at := t.purchased_at;
+        order_ids := iap.orders_for(t, owed.user_id);
+        is_certain := coalesce(iap.certain_owner(t) = owed.user_id, false);
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.owed IS
+    'What is paid and not delivered for a user, the oldest purchase first. Credit what is certain, each in a transaction '
+    'of its own that claims it by iap.claim; what is not certain may be another user''s.';
+
+-- What to tell the customer -------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS SETOF iap.transactions
+LANGUAGE sql STABLE AS $$
+    SELECT t.*
+    FROM (
+        SELECT d.transaction_id, d.environment
+        FROM iap.transactions AS d
+        WHERE d.order_id = $2 AND d.bundle_id = $1
+        UNION
+        SELECT s.transaction_id, s.environment
+        FROM iap.uploads AS u
+        CROSS JOIN LATERAL (
+            SELECT seen.transaction_id, seen.environment
+            FROM iap.sightings AS seen
+            WHERE seen.receipt_id = u.receipt_id AND seen.bucket = u.bucket AND seen.bundle_id = $1
+                AND seen.order_id = $2
+            OFFSET 0
+        ) AS s
+        WHERE u.order_id = $2
+        UNION
+        SELECT c.transaction_id, c.environment
+        FROM iap.cases AS c
+        WHERE c.order_ids @> ARRAY[$2] AND c.state = 'open' AND c.bundle_id = $1
+    ) AS candidate
+    CROSS JOIN LATERAL (
+        SELECT * FROM iap.transactions AS found
+        WHERE found.transaction_id = candidate.transaction_id AND found.bundle_id = $1
+            AND found.environment = candidate.environment
+        OFFSET 0
+    ) AS t
+$$;
+COMMENT ON FUNCTION iap.transactions_of_order IS
+    'The purchases that were delivered for an order of the app''s own, uploaded with it, or matched with it by the night.';
+
+CREATE FUNCTION iap.word_of(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN CASE iap.standing(t)
+        WHEN 'white' THEN CASE
+            WHEN iap.is_delivered_otherwise(
+                t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
+            THEN 'delivered' ELSE 'paid, being delivered'
+        END
+        WHEN 'already_delivered' THEN 'delivered'
+        WHEN 'excluded' THEN CASE WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown' ELSE 'not paid' END
+        ELSE 'unknown'
+    END;
+END
+$$;
+COMMENT ON FUNCTION iap.word_of IS 'What to tell the customer of a transaction that the ledger holds.';
+
+CREATE FUNCTION iap.word_of_upload(bundle_id text, transaction_id text, order_id text) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+DECLARE
+    waits  boolean;
+    since  timestamptz;
+    opened timestamptz;
+BEGIN
+    SELECT bool_or(receipts.next_attempt_at IS NOT NULL), max(uploads.last_uploaded_at) INTO waits, since
+    FROM uploads
+    JOIN receipts USING (bucket, receipt_id)
+    WHERE receipts.bundle_id = word_of_upload.bundle_id
+        AND CASE
+            WHEN word_of_upload.order_id IS NULL THEN uploads.transaction_id = word_of_upload.transaction_id
+            ELSE uploads.order_id = word_of_upload.order_id
+        END;
+    SELECT created_at INTO opened
+    FROM orders
+    WHERE orders.order_id = word_of_upload.order_id AND orders.bundle_id = word_of_upload.bundle_id;
+    RETURN CASE
+        WHEN since IS NULL AND opened IS NULL THEN 'unknown'
+        -- Two nights: StoreKit may write it into a later receipt, and Apple may tell of it by itself.
+        WHEN waits OR greatest(since, opened) > iap.present() - interval '2 days' THEN 'waiting for Apple'
+        ELSE 'not paid'
+    END;
+END
+$$;
+COMMENT ON FUNCTION iap.word_of_upload IS
+    'What to tell the customer of a purchase that the ledger does not hold: it waits for Apple while an upload of it does, '
+    'and for two days after the last one, or after the order was opened; then it was not paid.';
+
+CREATE FUNCTION iap.status(
+    bundle_id text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL, OUT place text, OUT case_state text,
+    OUT tell text
+) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    t iap.transactions;
+BEGIN
+    PERFORM iap.require_id('bundle_id', status.bundle_id, 255);
+    IF num_nonnulls(status.transaction_id, status.order_id) <> 1 THEN
+        RAISE EXCEPTION 'name a transaction or an order' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'Such as iap.status(''com.example.game'', order_id => ''order-42'').';
+    ELSIF status.order_id IS NULL THEN
+        PERFORM iap.require_id('transaction_id', status.transaction_id, 64);
+        SELECT * INTO t
+        FROM transactions AS found
+        WHERE found.transaction_id = status.transaction_id AND found.bundle_id = status.bundle_id
+        ORDER BY array_position(ARRAY['black', 'white', 'excluded'], found.place), found.environment
+        LIMIT 1;
+    ELSE
+        PERFORM iap.require_text('order_id', status.order_id, 1000);
+        SELECT * INTO t
+        FROM iap.transactions_of_order(status.bundle_id, status.order_id) AS found
+        ORDER BY
+            array_position(ARRAY['black', 'white', 'excluded'], found.place), found.purchased_at, found.environment
+        LIMIT 1;
+    END IF;
+    place := t.place;
+    SELECT state INTO case_state
+    FROM cases
+    WHERE cases.transaction_id = t.transaction_id AND cases.bundle_id = t.bundle_id
+        AND cases.environment = t.environment;
+    tell := CASE
+        WHEN t.transaction_id IS NULL
+        THEN iap.word_of_upload(status.bundle_id, status.transaction_id, status.order_id)
+        ELSE iap.word_of(t)
+    END;
+END
+$$;
+COMMENT ON FUNCTION iap.status IS
+    'How a purchase stands, by its transaction or by the app''s own order: its place (NULL where the ledger does not hold '
+    'it), whether its case is open or closed (NULL where there is none), and what to tell the customer: “waiting for '
+    'Apple”, “paid, being delivered”, “delivered”, “not paid” or “unknown”.';
+
+-- Redeliveries --------------------------------------------------------------------------------------------------------
+
+CREATE TABLE iap.redeliveries (
+    transaction_id text COLLATE "C" NOT NULL,
+    bundle_id      text COLLATE "C" NOT NULL,
+    environment    text NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    user_id        text NOT NULL,
+    -- The run that ordered it; NULL where a person did, who said why.
+    run_id         bigint,
+    ordered_at     timestamptz NOT NULL,
+    ordered_by     text NOT NULL,
+    note           text,
+    -- How often an app's server took it, and from when on it may be taken: while it is leased that lies ahead.
+    tries          integer NOT NULL DEFAULT 0 CHECK (tries BETWEEN 0 AND 5),
+    taken_at       timestamptz,
+    due_at         timestamptz NOT NULL,
+    ended_at       timestamptz,
+    ended_as       text CHECK (ended_as IN ('redelivered', 'delivered', 'not_owed', 'unsure')),
+    -- The run that told of its end.
+    told_run_id    bigint,
+    PRIMARY KEY (transaction_id, bundle_id, environment),
+    CONSTRAINT ended_when_and_how CHECK ((ended_at IS NULL) = (ended_as IS NULL)),
+    CONSTRAINT taken_when_tried CHECK ((tries = 0) = (taken_at IS NULL)),
+    CONSTRAINT person_says_why CHECK ((run_id IS NULL) = (note IS NOT NULL))
+);
+CREATE INDEX redeliveries_due ON iap.redeliveries (bundle_id, due_at) WHERE ended_at IS NULL AND tries < 5;
+CREATE INDEX redeliveries_open ON iap.redeliveries (bundle_id) WHERE ended_at IS NULL;
+CREATE INDEX redeliveries_told ON iap.redeliveries (told_run_id) WHERE ended_at IS NOT NULL;
+COMMENT ON TABLE iap.redeliveries IS
+    'What an app''s server shall deliver without the customer: it takes each under a lease, five times at most.';
+COMMENT ON COLUMN iap.redeliveries.due_at IS 'From when on it may be taken; while it is leased, the end of the lease.';
+COMMENT ON COLUMN iap.redeliveries.ended_as IS
+    'redelivered: claimed after it was taken; delivered: in another way; not_owed: refunded, dismissed …; unsure: it is '
+    'not certain any more whose it is.';
+
+CREATE FUNCTION iap.redeliverable_to(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    owner text;
+BEGIN
+    IF t.place IS DISTINCT FROM 'white'
+        OR iap.is_delivered_otherwise(
+            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
+    THEN
+        RETURN NULL;
+    END IF;
+    owner := iap.certain_owner(t);
+    -- To a person who was erased nothing can be delivered.
+    RETURN CASE WHEN owner !~ '^erased-[0-9a-f]{16}$' THEN owner END;
+END
+$$;
+COMMENT ON FUNCTION iap.redeliverable_to IS
+    'To whom a transaction may be delivered without the customer: it is white, and they are its one certain owner.';
+
+CREATE FUNCTION iap.end_of_redelivery(r iap.redeliveries) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    t iap.transactions;
+BEGIN
+    SELECT * INTO t
+    FROM transactions
+    WHERE transactions.transaction_id = r.transaction_id AND transactions.bundle_id = r.bundle_id
+        AND transactions.environment = r.environment;
+    RETURN CASE
+        WHEN t.place = 'black' AND r.tries > 0 AND t.delivered_by IN ('claim', 'entitlement') THEN 'redelivered'
+        WHEN t.place = 'black' THEN 'delivered'
+        WHEN t.place = 'white' AND iap.redeliverable_to(t) = r.user_id THEN NULL
+        WHEN t.place = 'white' THEN 'unsure'
+        ELSE 'not_owed'
+    END;
+END
+$$;
+COMMENT ON FUNCTION iap.end_of_redelivery IS
+    'How a redelivery has ended, as its transaction''s place says; NULL while it is to be made.';
+
+CREATE FUNCTION iap.settle_redeliveries(run bigint, at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- What a server is just taking it settles itself.
+    WITH held AS MATERIALIZED (
+        SELECT * FROM redeliveries WHERE ended_at IS NULL
+        ORDER BY transaction_id, bundle_id, environment
+        FOR UPDATE SKIP LOCKED
+    ), ends AS MATERIALIZED (
+        SELECT
+            held.transaction_id, held.bundle_id, held.environment,
+            iap.end_of_redelivery(ROW(held.*)::iap.redeliveries) AS ended_as
+        FROM held
+    )
+    UPDATE redeliveries
+    SET ended_at = at, ended_as = ends.ended_as
+    FROM ends
+    WHERE ends.ended_as IS NOT NULL AND redeliveries.transaction_id = ends.transaction_id
+        AND redeliveries.bundle_id = ends.bundle_id AND redeliveries.environment = ends.environment;
+    UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL;
+END
+$$;
+COMMENT ON FUNCTION iap.settle_redeliveries IS 'Ends the redeliveries that have come to their end, for a run to tell of.';
+
+CREATE FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamptz) RETURNS bigint
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    ordered bigint;
+BEGIN
+    INSERT INTO redeliveries AS known (
+        transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, due_at)
+    SELECT sure.transaction_id, sure.bundle_id, sure.environment, sure.user_id, run, at, 'iap-reconcile', now()
+    FROM (
+        SELECT t.transaction_id, t.bundle_id, t.environment, iap.redeliverable_to(ROW(t.*)::iap.transactions) AS user_id
+        FROM cases
+        CROSS JOIN LATERAL (
+            SELECT * FROM transactions AS found
+            WHERE found.transaction_id = cases.transaction_id AND found.bundle_id = cases.bundle_id
+                AND found.environment = cases.environment AND found.place = 'white'
+            OFFSET 0
+        ) AS t
+        WHERE cases.state = 'open' AND cases.likelihood = 'high' AND cases.action = 'deliver'
+            AND cases.bundle_id = order_redeliveries.bundle_id AND cases.environment = order_redeliveries.environment
+            -- What is under way goes on, and what was given up waits for a person.
+            AND NOT EXISTS (
+                SELECT FROM redeliveries AS under_way
+                WHERE under_way.transaction_id = cases.transaction_id AND under_way.bundle_id = cases.bundle_id
+                    AND under_way.environment = cases.environment AND under_way.ended_at IS NULL)
+        OFFSET 0
+    ) AS sure
+    WHERE sure.user_id IS NOT NULL
+    ORDER BY sure.transaction_id, sure.bundle_id, sure.environment
+    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+    SET user_id = EXCLUDED.user_id, run_id = EXCLUDED.run_id, ordered_at = EXCLUDED.ordered_at,
+        ordered_by = EXCLUDED.ordered_by, note = NULL, tries = 0, taken_at = NULL, due_at = EXCLUDED.due_at,
+        ended_at = NULL, ended_as = NULL, told_run_id = NULL
+    WHERE known.ended_at IS NOT NULL;
+    GET DIAGNOSTICS ordered = ROW_COUNT;
+    IF ordered > 0 THEN
+        PERFORM pg_notify('iap_redeliveries', order_redeliveries.bundle_id);
+    END IF;
+    RETURN ordered;
+END
+$$;
+COMMENT ON FUNCTION iap.order_redeliveries IS
+    'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, '
+    'wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
+
+CREATE FUNCTION iap.redeliver(
+    transaction_id text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    place record;
+    t     iap.transactions;
+    whose text;
+    at    timestamptz := iap.present();
+BEGIN
+    PERFORM iap.require_id('transaction_id', redeliver.transaction_id, 64);
+    PERFORM iap.require_text('who', redeliver.who, 1000);
+    PERFORM iap.require_text('note', redeliver.note, 10000);
+    place := iap.place_of(redeliver.transaction_id, redeliver.bundle_id, redeliver.environment);
+    t := iap.locked(place.bundle_id, place.environment, redeliver.transaction_id);
+    IF iap.standing(t) <> 'white' THEN
+        RETURN iap.standing(t);
+    END IF;
+    whose := iap.redeliverable_to(t);
+    IF whose IS NULL THEN
+        RETURN CASE
+            WHEN EXISTS (
+                SELECT FROM iap.cases
+                WHERE cases.transaction_id = t.transaction_id AND cases.bundle_id = t.bundle_id
+                    AND cases.environment = t.environment AND cardinality(owner_user_ids) > 1)
+            THEN 'several_owners' ELSE 'owner_uncertain'
+        END;
+    END IF;
+    INSERT INTO iap.redeliveries AS known (
+        transaction_id, bundle_id, environment, user_id, ordered_at, ordered_by, note, due_at)
+    VALUES (t.transaction_id, t.bundle_id, t.environment, whose, at, redeliver.who, redeliver.note, now())
+    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+    SET user_id = EXCLUDED.user_id, run_id = NULL, ordered_at = EXCLUDED.ordered_at, ordered_by = EXCLUDED.ordered_by,
+        note = EXCLUDED.note, tries = 0, taken_at = NULL, due_at = EXCLUDED.due_at, ended_at = NULL, ended_as = NULL,
+        told_run_id = NULL
+    WHERE known.ended_at IS NOT NULL OR (known.tries = 5 AND known.due_at <= now());
+    IF FOUND THEN
+        INSERT INTO iap.events
+        SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+        FROM (
+            SELECT
+                nextval('iap.trail'), at, 'redelivery_ordered', redeliver.who, NULL::bigint, t.transaction_id,
+                t.bundle_id, t.environment,
+                jsonb_build_object('user_id', whose, 'note', redeliver.note, 'login', session_user)
+        ) AS event;
+        PERFORM pg_notify('iap_redeliveries', t.bundle_id);
+    END IF;
+    RETURN 'redelivery';
+END
+$$;
+COMMENT ON FUNCTION iap.redeliver IS
+    'Orders the redelivery of what is owed, on the word of the support desk, and gives redelivery; one that is under way '
+    'goes on. Where it may not be it changes nothing and says why: already_delivered, excluded, not_verified; '
+    'several_owners or owner_uncertain, where it is not certain whose it is.';
+
+CREATE FUNCTION iap.take_redeliveries(
+    bundle_id text, most integer DEFAULT 100, lease interval DEFAULT '10 minutes', OUT transaction_id text,
+    OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer,
+    OUT purchased_at timestamptz, OUT paid_until timestamptz, OUT order_ids text[], OUT try integer,
+    OUT leased_until timestamptz
+) RETURNS SETOF record
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET jit = off AS $$
+#variable_conflict use_column
+DECLARE
+    r     iap.redeliveries;
+    t     iap.transactions;
+    how   text;
+    given integer := 0;
+    seen  integer;
+BEGIN
+    PERFORM iap.require_id('bundle_id', take_redeliveries.bundle_id, 255);
+    IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
+        RAISE EXCEPTION 'take 1 to 10000 at once' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF lease IS NULL OR lease NOT BETWEEN interval '1 second' AND interval '1 day' THEN
+        RAISE EXCEPTION 'a lease is of one second to one day' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    LOOP
+        seen := 0;
+        FOR r IN
+            SELECT *
+            FROM iap.redeliveries AS due
+            WHERE due.bundle_id = take_redeliveries.bundle_id AND due.ended_at IS NULL AND due.tries < 5
+                AND due.due_at <= clock_timestamp()
+            ORDER BY due.due_at, due.transaction_id, due.environment
+            LIMIT most - given
+            FOR UPDATE SKIP LOCKED
+        LOOP
+            seen := seen + 1;
+            -- A claim, a refund or the support desk may have come first.
+            how := iap.end_of_redelivery(r);
+            IF how IS NOT NULL THEN
+                UPDATE iap.redeliveries AS ended
+                SET ended_at = now(), ended_as = how
+                WHERE ended.transaction_id = r.transaction_id AND ended.bundle_id = r.bundle_id
+                    AND ended.environment = r.environment;
+                CONTINUE;
+            END IF;
+            given := given + 1;
+            try := r.tries + 1;
+            leased_until := clock_timestamp() + lease;
+            UPDATE iap.redeliveries AS taken
+            SET tries = taken.tries + 1, taken_at = now(), due_at = take_redeliveries.leased_until
+            WHERE taken.transaction_id = r.transaction_id AND taken.bundle_id = r.bundle_id
+                AND taken.environment = r.environment;
+            SELECT * INTO t
+            FROM iap.transactions AS found
+            WHERE found.transaction_id = r.transaction_id AND found.bundle_id = r.bundle_id
+                AND found.environment = r.environment;
+            transaction_id := t.transaction_id;
+            original_transaction_id := t.original_transaction_id;
+            user_id := r.user_id;
+            product_id := t.product_id;
+            quantity := t.quantity;
+            purchased_at := t.purchased_at;
+            -- A subscription's case tells of all its periods: the last one says until when it is paid.
+            SELECT max(period.expires_at) INTO paid_until
+            FROM iap.transactions AS period
+            WHERE period.bundle_id = r.bundle_id AND period.environment = r.environment AND period.place = 'white'
+                AND period.transaction_id IN (
+                    SELECT r.transaction_id
+                    UNION ALL
+                    SELECT unnest(periods) FROM iap.cases
+                    WHERE cases.transaction_id = r.transaction_id AND cases.bundle_id = r.bundle_id
+                        AND cases.environment = r.environment AND cases.state = 'open');
+            order_ids := iap.orders_for(t, r.user_id);
+            RETURN NEXT;
+        END LOOP;
+        EXIT WHEN seen = 0 OR given = most;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.take_redeliveries IS
+    'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its lease '
+    'ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be taken '
+    'again, five times in all. paid_until is of a subscription, for iap.entitle.';
+
+-- Erasing a user ------------------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    known  iap.entitlements;
+    word   iap.entitlements;
+    rows   bigint;
+    orders bigint;
+BEGIN
+    -- Whose the token was nobody shall learn from it any more; and nothing can be delivered to nobody.
+    DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    DELETE FROM iap.redeliveries AS ordered WHERE ordered.user_id = erase_from_entitlements.user_id;
+    GET DIAGNOSTICS orders = ROW_COUNT;
+    rows := rows + orders;
+    UPDATE iap.redeliveries AS ordered
+    SET note = iap.without_user(ordered.note, erase_from_entitlements.user_id, pseudonym)
+    WHERE strpos(ordered.note, erase_from_entitlements.user_id) > 0;
+    FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
+        word := known;
+        word.user_id := pseudonym;
+        PERFORM iap.keep_entitlement(known, word);
+        rows := rows + 1;
+    END LOOP;
+    RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION iap.erase_from_entitlements IS
+    'Replaces a user id in what was granted, takes away the user''s tokens and redeliveries, and says in how many rows.';
+
+REVOKE ALL ON FUNCTION
+    iap.certain_owner, iap.open_for, iap.orders_for, iap.owed, iap.transactions_of_order, iap.word_of,
+    iap.word_of_upload, iap.status, iap.redeliverable_to, iap.end_of_redelivery, iap.settle_redeliveries,
+    iap.order_redeliveries, iap.redeliver, iap.take_redeliveries
+    FROM PUBLIC;
