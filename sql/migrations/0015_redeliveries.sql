@@ -237,7 +237,7 @@ DECLARE
     since  timestamptz;
     opened timestamptz;
 BEGIN
-    SELECT bool_or(receipts.next_attempt_at IS NOT NULL), max(uploads.last_uploaded_at) INTO waits, since
+    SELECT bool_or(receipts.state = 'waiting'), max(uploads.last_uploaded_at) INTO waits, since
     FROM uploads
     JOIN receipts USING (bucket, receipt_id)
     WHERE receipts.bundle_id = word_of_upload.bundle_id
