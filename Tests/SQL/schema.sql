@@ -2826,33 +2826,38 @@ $$;
 COMMENT ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) IS 'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
 
 CREATE FUNCTION iap.orders_for(t iap.transactions, user_id text) RETURNS text[]
-    LANGUAGE sql STABLE
-    AS $_$
-    SELECT coalesce(array_agg(named.order_id ORDER BY named.rank, named.order_id), '{}')
-    FROM (
-        SELECT every.order_id, min(every.rank) AS rank
+    LANGUAGE plpgsql STABLE
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
+        SELECT coalesce(array_agg(named.order_id ORDER BY named.rank, named.order_id), '{}')
         FROM (
-            SELECT s.order_id, 1 AS rank
-            FROM iap.sightings AS s
-            WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id AND s.environment = t.environment
-                AND s.order_id IS NOT NULL
-            UNION ALL
-            SELECT matched.order_id, 1 + matched.rank
-            FROM iap.cases AS c
-            CROSS JOIN unnest(c.order_ids) WITH ORDINALITY AS matched (order_id, rank)
-            WHERE c.transaction_id = t.transaction_id AND c.bundle_id = t.bundle_id
-                AND c.environment = t.environment AND c.state = 'open'
-        ) AS every
-        GROUP BY every.order_id
-    ) AS named
-    WHERE NOT EXISTS (
-            SELECT FROM iap.orders AS o
-            WHERE o.order_id = named.order_id AND o.bundle_id = t.bundle_id AND o.user_id <> $2)
-        AND NOT EXISTS (
-            SELECT FROM iap.delivered_orders AS taken
-            WHERE taken.order_id = named.order_id AND taken.bundle_id = t.bundle_id
-                AND taken.original_transaction_id <> t.original_transaction_id)
-$_$;
+            SELECT every.order_id, min(every.rank) AS rank
+            FROM (
+                SELECT s.order_id, 1 AS rank
+                FROM iap.sightings AS s
+                WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id AND s.environment = t.environment
+                    AND s.order_id IS NOT NULL
+                UNION ALL
+                SELECT matched.order_id, 1 + matched.rank
+                FROM iap.cases AS c
+                CROSS JOIN unnest(c.order_ids) WITH ORDINALITY AS matched (order_id, rank)
+                WHERE c.transaction_id = t.transaction_id AND c.bundle_id = t.bundle_id
+                    AND c.environment = t.environment AND c.state = 'open'
+            ) AS every
+            GROUP BY every.order_id
+        ) AS named
+        WHERE NOT EXISTS (
+                SELECT FROM iap.orders AS o
+                WHERE o.order_id = named.order_id AND o.bundle_id = t.bundle_id AND o.user_id <> orders_for.user_id)
+            AND NOT EXISTS (
+                SELECT FROM iap.delivered_orders AS taken
+                WHERE taken.order_id = named.order_id AND taken.bundle_id = t.bundle_id
+                    AND taken.original_transaction_id <> t.original_transaction_id)
+    );
+END
+$$;
 
 COMMENT ON FUNCTION iap.orders_for(t iap.transactions, user_id text) IS 'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched by the night. None of another user''s, and none that another purchase was delivered for.';
 
@@ -2860,6 +2865,7 @@ CREATE FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, 
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -3845,6 +3851,7 @@ CREATE FUNCTION iap.status(bundle_id text, transaction_id text DEFAULT NULL::tex
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -4173,6 +4180,7 @@ CREATE FUNCTION iap.take_redeliveries(bundle_id text, most integer DEFAULT 100, 
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     SET jit TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 #variable_conflict use_column
 DECLARE

@@ -113,41 +113,48 @@ COMMENT ON FUNCTION iap.open_for IS
     'The white transactions that anything names a user of: an admission, a token, an upload, an order or a case.';
 
 CREATE FUNCTION iap.orders_for(t iap.transactions, user_id text) RETURNS text[]
-LANGUAGE sql STABLE AS $$
-    SELECT coalesce(array_agg(named.order_id ORDER BY named.rank, named.order_id), '{}')
-    FROM (
-        SELECT every.order_id, min(every.rank) AS rank
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN (
+        SELECT coalesce(array_agg(named.order_id ORDER BY named.rank, named.order_id), '{}')
         FROM (
-            SELECT s.order_id, 1 AS rank
-            FROM iap.sightings AS s
-            WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id AND s.environment = t.environment
-                AND s.order_id IS NOT NULL
-            UNION ALL
-            SELECT matched.order_id, 1 + matched.rank
-            FROM iap.cases AS c
-            CROSS JOIN unnest(c.order_ids) WITH ORDINALITY AS matched (order_id, rank)
-            WHERE c.transaction_id = t.transaction_id AND c.bundle_id = t.bundle_id
-                AND c.environment = t.environment AND c.state = 'open'
-        ) AS every
-        GROUP BY every.order_id
-    ) AS named
-    WHERE NOT EXISTS (
-            SELECT FROM iap.orders AS o
-            WHERE o.order_id = named.order_id AND o.bundle_id = t.bundle_id AND o.user_id <> $2)
-        AND NOT EXISTS (
-            SELECT FROM iap.delivered_orders AS taken
-            WHERE taken.order_id = named.order_id AND taken.bundle_id = t.bundle_id
-                AND taken.original_transaction_id <> t.original_transaction_id)
+            SELECT every.order_id, min(every.rank) AS rank
+            FROM (
+                SELECT s.order_id, 1 AS rank
+                FROM iap.sightings AS s
+                WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id AND s.environment = t.environment
+                    AND s.order_id IS NOT NULL
+                UNION ALL
+                SELECT matched.order_id, 1 + matched.rank
+                FROM iap.cases AS c
+                CROSS JOIN unnest(c.order_ids) WITH ORDINALITY AS matched (order_id, rank)
+                WHERE c.transaction_id = t.transaction_id AND c.bundle_id = t.bundle_id
+                    AND c.environment = t.environment AND c.state = 'open'
+            ) AS every
+            GROUP BY every.order_id
+        ) AS named
+        WHERE NOT EXISTS (
+                SELECT FROM iap.orders AS o
+                WHERE o.order_id = named.order_id AND o.bundle_id = t.bundle_id AND o.user_id <> orders_for.user_id)
+            AND NOT EXISTS (
+                SELECT FROM iap.delivered_orders AS taken
+                WHERE taken.order_id = named.order_id AND taken.bundle_id = t.bundle_id
+                    AND taken.original_transaction_id <> t.original_transaction_id)
+    );
+END
 $$;
 COMMENT ON FUNCTION iap.orders_for IS
     'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched by '
     'the night. None of another user''s, and none that another purchase was delivered for.';
 
+-- Planning each call would cost ten times what reading costs: the plans of what an app's server asks are kept.
 CREATE FUNCTION iap.owed(
     bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer,
     OUT purchased_at timestamptz, OUT order_ids text[], OUT is_certain boolean
 ) RETURNS SETOF record
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     t      iap.transactions;
@@ -263,7 +270,8 @@ COMMENT ON FUNCTION iap.word_of_upload IS
 CREATE FUNCTION iap.status(
     bundle_id text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL, OUT place text, OUT case_state text,
     OUT tell text
-) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET jit = off AS $$
+) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     t iap.transactions;
@@ -511,7 +519,8 @@ CREATE FUNCTION iap.take_redeliveries(
     OUT purchased_at timestamptz, OUT paid_until timestamptz, OUT order_ids text[], OUT try integer,
     OUT leased_until timestamptz
 ) RETURNS SETOF record
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     r     iap.redeliveries;
