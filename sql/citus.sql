@@ -42,5 +42,5 @@ WHERE (pronamespace = 'audit'::regnamespace AND proname ~ 'seal$')
 --     iap.migrations, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space, iap.sales_reports, iap.sales,
 --     iap.connections, iap.sources, iap.source_files, iap.refused_rows, iap.rehearsal, iap.hearings,
 --     iap.handed_notices, iap.customers, iap.paid_prices, iap.purged_orders, iap.case_takings, iap.redeliveries,
---     audit.frontier, audit.links,
+--     iap.sales_fetches, audit.frontier, audit.links,
 --     audit.erasures

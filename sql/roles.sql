@@ -90,7 +90,8 @@ GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, financ
     TO iap_job;
 -- The statement of a month.
 GRANT SELECT ON
-    finance.closings, finance.journal, finance.proceeds, finance.purchases, finance.sold_against_seen
+    finance.closings, finance.journal, finance.proceeds, finance.purchases, finance.redeliveries,
+    finance.sold_against_seen
     TO iap_job;
 GRANT EXECUTE ON FUNCTION
     finance.closed, finance.statement, finance.statement_sales, finance.statement_differences
@@ -100,6 +101,7 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA audit TO iap_job;
 GRANT SELECT ON iap.sales_reports, iap.sales, iap.sold_against_seen TO iap_job;
 GRANT INSERT, UPDATE (replaced_at) ON iap.sales_reports TO iap_job;
 GRANT INSERT ON iap.sales TO iap_job;
+GRANT SELECT, INSERT, UPDATE ON iap.sales_fetches TO iap_job;
 
 -- An app's own server.
 GRANT EXECUTE ON FUNCTION

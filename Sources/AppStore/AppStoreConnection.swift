@@ -23,6 +23,12 @@ public struct AppStoreConnection: Sendable {
         VerifyReceiptClient(http: http, settings: settings)
     }
 
+    public func salesReports(
+        _ settings: SalesReportSettings, credentials: AppStoreConnectCredentials
+    ) -> SalesReportClient {
+        SalesReportClient(http: http, settings: settings, credentials: credentials)
+    }
+
     /// - Parameter verifier: of what Apple signs in its answers.
     public func serverAPI(
         _ settings: ServerAPISettings, credentials: ServerAPICredentials, verifier: JWSVerifier

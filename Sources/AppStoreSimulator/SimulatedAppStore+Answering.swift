@@ -20,7 +20,14 @@ extension SimulatedAppStore {
             guard let question = ServerAPIRequest(request, path: path) else { break }
             return serverAPI(question, environment)
         }
-        return .page(404, "Not Found")
+        return request.path == SalesEndpoint.path ? salesReport(request) : .page(404, "Not Found")
+    }
+
+    private func salesReport(_ request: Request) -> Answer {
+        let admitted = admit(StableHash.of(request.path.utf8), .production) { $0.salesReports += 1 }
+        if admitted.isOut { return .page(503, "Service Unavailable") }
+        let endpoint = SalesEndpoint(reports: state.withLock { $0.salesReports }, key: apiKey, now: now())
+        return endpoint.answer(to: request, at: Date())
     }
 
     private func verifyReceipt(_ request: Request, _ environment: StoreEnvironment) -> Answer {
@@ -39,7 +46,7 @@ extension SimulatedAppStore {
         if admitted.isOut { return .page(503, "Service Unavailable") }
         let realNow = Date()
         guard let token = APIToken(authorization: request.authorization, key: apiKey, now: realNow),
-            let app = admitted.records.apps[token.bundleID], environment == .sandbox || app.isReleased
+            let app = token.bundleID.flatMap({ admitted.records.apps[$0] }), environment == .sandbox || app.isReleased
         else {
             state.withLock { $0.counts.unauthenticated += 1 }
             return .unauthenticated

@@ -19,6 +19,8 @@ public final class SimulatedAppStore: Sendable {
         /// What stands before `/inApps/…`.
         public var productionServerAPI: String { "\(base)/production" }
         public var sandboxServerAPI: String { "\(base)/sandbox" }
+        /// What stands before `/v1/salesReports`.
+        public var appStoreConnect: String { base }
         public var tlsProductionVerifyReceipt: String? { tlsBase.map { "\($0)/production/verifyReceipt" } }
         public var tlsSandboxVerifyReceipt: String? { tlsBase.map { "\($0)/sandbox/verifyReceipt" } }
     }
@@ -32,6 +34,8 @@ public final class SimulatedAppStore: Sendable {
         /// How often each request came, by its hash.
         var attempts: [UInt64: UInt64] = [:]
         var listeners: [Listener] = []
+        /// The sales report of a day, compressed; `nil` where nothing was sold.
+        var salesReports: @Sendable (String) -> [UInt8]? = { _ in nil }
     }
 
     let seed: UInt64
@@ -115,6 +119,13 @@ public final class SimulatedAppStore: Sendable {
     /// Answers everything with 503 from now on, or no longer.
     public func setOutage(_ isOut: Bool) {
         state.withLock { $0.isOut = isOut }
+    }
+
+    /// Hands out these sales reports from now on.
+    ///
+    /// - Parameter report: that of a day of Pacific Time, such as `2026-10-02`, compressed; `nil` where nothing was sold.
+    public func handOut(salesReports report: @escaping @Sendable (String) -> [UInt8]?) {
+        state.withLock { $0.salesReports = report }
     }
 
     /// What was asked so far.

@@ -12,6 +12,8 @@ public struct JobSettings: Sendable {
     public var apps: [AppSettings]
     /// What the night pulls from a company's own databases and files.
     public var sources: [SourceSettings] = []
+    /// By what Apple's sales reports are fetched; `nil` where they are not.
+    public var sales: SalesAccess?
     /// Where files of decisions lie that the night takes; `nil` for nowhere.
     public var decisions: DecisionFolder?
     public var apple: AppleSettings

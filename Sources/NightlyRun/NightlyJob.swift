@@ -37,9 +37,10 @@ public struct NightlyJob: Sendable {
     ) async throws -> RunReport {
         do {
             let services = try AppleServices(settings.apple, apps: settings.apps)
+            let reports = try salesReports(services)
             let session = try await LedgerSession.connect(ledger(options), waiting: settings.patience)
             defer { session.close() }
-            let run = try await begin(options, session: session, services: services, stop: stop)
+            let run = try await begin(options, session: session, services: services, reports, stop: stop)
             return try await run.carryOut(to: &findings)
         } catch let error as LedgerError {
             throw JobError(error)
@@ -49,7 +50,8 @@ public struct NightlyJob: Sendable {
     }
 
     private func begin(
-        _ options: RunOptions, session: LedgerSession, services: AppleServices, stop: StopSignal
+        _ options: RunOptions, session: LedgerSession, services: AppleServices, _ reports: SalesReports?,
+        stop: StopSignal
     ) async throws -> Run {
         // A dry run's shadows are there once.
         try await retrying(patience: options.isDryRun ? 0 : settings.patience) { why in
@@ -63,6 +65,7 @@ public struct NightlyJob: Sendable {
             let stopwatch = Stopwatch()
             await takeDecisions(options, present, stop: stop)
             try await pullSources(options, present, stop: stop, stopwatch: stopwatch)
+            try await fetchSales(reports, options, present, stop: stop, stopwatch: stopwatch)
             return try await Run.begin(
                 self, options, present, session: session, services: services, stop: stop, stopwatch: stopwatch)
         }
@@ -83,6 +86,36 @@ public struct NightlyJob: Sendable {
         guard !options.isDryRun, !settings.sources.isEmpty else { return }
         let puller = SourcePuller(settings: settings, stop: stop, present: present.moment, log: log)
         try await stopwatch.time(.pull) { () async throws(LedgerError) in try await puller.pull() }
+    }
+
+    private func salesReports(_ services: AppleServices) throws(UnusableSetting) -> SalesReports? {
+        guard let access = settings.sales else { return nil }
+        return try services.salesReports(access)
+    }
+
+    private func fetchSales(
+        _ reports: SalesReports?, _ options: RunOptions, _ present: Present, stop: StopSignal, stopwatch: Stopwatch
+    ) async throws(LedgerError) {
+        guard !options.isDryRun, let reports, let access = settings.sales else { return }
+        let fetching = SalesFetching(
+            access: access, reports: reports, settings: settings, stop: stop, present: present.moment, log: log)
+        _ = try await stopwatch.time(.sales, items: \.self) { () async throws(LedgerError) in try await fetching.fetch()
+        }
+    }
+
+    /// What the night pulled of the company's own, and of Apple's sales reports.
+    func pulls(_ session: LedgerSession) async throws(LedgerError) -> [SourcePull] {
+        let pulls = try await session.sourcePulls(settings.sources.map(\.name))
+        guard let access = settings.sales, let sales = try await session.salesPull(of: access.vendorNumber)
+        else { return pulls }
+        return pulls + [sales]
+    }
+
+    /// The apps' figures beside their thresholds.
+    func watchedFigures(
+        _ session: LedgerSession, _ hearings: [HearingFigures], at now: Date
+    ) async throws(LedgerError) -> [WatchedFigure] {
+        try await session.watchedFigures(of: settings.apps.map(\.app), hearings: hearings, now: now)
     }
 
     /// Hands over the findings of the latest run that closed its books again.
@@ -114,9 +147,10 @@ public struct NightlyJob: Sendable {
         var head = RunReport(kept, timeZone: settings.timeZone)
         head.history = try await session.history(upTo: kept.runID)
         head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
-        head.sources = try await session.sourcePulls(settings.sources.map(\.name))
+        head.sources = try await pulls(session)
         head.hearings = try await session.hearings(of: settings.apps.map(\.app), now: kept.asOf)
         head.redeliveries = try await session.redeliveryFigures(runID: kept.runID)
+        head.watched = try await watchedFigures(session, head.hearings, at: kept.asOf)
         head.patterns = Pattern.all(in: try await session.patternFacts(now: kept.asOf))
         head.unpriced = try await session.unpricedProducts(isOwedOnly: true)
         head.toMend = try await session.settingsToMend(settings.apps.map(\.app.bundleID))
@@ -128,8 +162,8 @@ public struct NightlyJob: Sendable {
         return head
     }
 
-    /// Checks what is between here and the server, the schema and the clocks, takes the night's lock, and ends the rows of runs that were killed. A dry run
-    /// takes no lock, for it writes nothing: it puts its shadows in front.
+    /// Checks what is between here and the server, the schema and the clocks, takes the night's lock, and ends the rows
+    /// of runs that were killed. A dry run takes no lock, for it writes nothing: it puts its shadows in front.
     private func prepare(_ session: LedgerSession, _ options: RunOptions) async throws -> Present {
         if try await session.isPooledByTransaction(settings.ledger) {
             throw JobError.configuration(

@@ -92,7 +92,7 @@ struct Run {
         checkpoint(.inboxDone)
         var leftOut = try await step { try await self.leftOut() }
         let receipts = try await step { try await session.receiptCounts(of: night.runID) }
-        let sources = try await step { try await session.sourcePulls(job.settings.sources.map(\.name)) }
+        let sources = try await step { try await job.pulls(session) }
         let hearings = try await step {
             try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
         }
@@ -146,6 +146,7 @@ struct Run {
         let before = ContinuousClock.now
         head.history = try await step { try await session.history(upTo: night.runID) }
         head.sales = try await step { try await session.salesFigures(of: .upTo(night.now)) }
+        head.watched = try await step { try await job.watchedFigures(session, hearings, at: night.now) }
         try await hand(head, to: &findings)
         head.stages.append(
             StageTime(

@@ -5,7 +5,7 @@ import Synchronization
 /// count one.
 final class Stopwatch: Sendable {
     enum Stage: String, CaseIterable {
-        case pull, hear, ask, fetch, verify, record, sweep, books, report
+        case pull, sales, hear, ask, fetch, verify, record, sweep, books, report
     }
 
     private struct Lap {

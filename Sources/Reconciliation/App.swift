@@ -16,6 +16,8 @@ public struct App: Hashable, Sendable {
     public let delivery: [ProductType: DeliveryMode]
     /// Whether the app's server delivers what the night found, without the customer.
     public var redelivery = RedeliveryMode.never
+    /// From where on its figures are told of before everything else.
+    public var thresholds = Thresholds()
 
     /// - Parameter delivery: where it says nothing of a type, what the app's server did so far tells.
     public init(

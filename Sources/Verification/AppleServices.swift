@@ -21,6 +21,8 @@ package struct AppleServices: Sendable {
     private let hearing: [BundleID: ServerAPIClient]
     /// Those whose receipts it is asked about.
     private let asking: Set<BundleID>
+    private let connection: AppStoreConnection
+    private let apple: AppleSettings
     private let roots: TrustRoots
     private let signed: JWSVerifier
 
@@ -42,6 +44,8 @@ package struct AppleServices: Sendable {
         verifyReceipt = connection.verifyReceipt(VerifyReceiptSettings(apple))
         self.serverAPI = serverAPI
         self.hearing = hearing
+        self.connection = connection
+        self.apple = apple
         asking = Set(apps.filter(\.asksServerAPI).map(\.app.bundleID))
         self.roots = roots
         self.signed = signed
@@ -67,6 +71,16 @@ package struct AppleServices: Sendable {
     /// What Apple can be asked about what the app sold before; `nil` where the app has no key.
     package func questions(of app: AppSettings) -> AppleQuestions? {
         hearing[app.app.bundleID].map { AppleQuestions(client: $0, mostPages: app.mostHistoryPages) }
+    }
+
+    /// Apple's sales reports of a vendor.
+    ///
+    /// - Throws: `UnusableSetting` where the key can't be used.
+    package func salesReports(_ access: SalesAccess) throws(UnusableSetting) -> SalesReports {
+        let settings = SalesReportSettings(
+            vendorNumber: access.vendorNumber, address: apple.appStoreConnect,
+            retries: Backoff(attempts: apple.attempts))
+        return SalesReports(client: connection.salesReports(settings, credentials: try access.credentials))
     }
 
     /// Whether any of these apps has a key by which it can be heard.
@@ -123,11 +137,28 @@ extension ServerAPIAccess {
     fileprivate func credentials(for bundleID: BundleID) throws(UnusableSetting) -> ServerAPICredentials {
         do {
             return ServerAPICredentials(
-                issuerID: issuerID, keyID: keyID, bundleID: bundleID.text, appAppleID: appAppleID,
-                key: try ServerAPIKey(file: Array(key.plainText.utf8)))
+                try AppStoreConnectCredentials(issuerID, keyID, key), bundleID: bundleID.text, appAppleID: appAppleID)
         } catch {
             throw UnusableSetting("The App Store Server API key \(keyID) of \(bundleID) \(error).")
         }
+    }
+}
+
+extension SalesAccess {
+    fileprivate var credentials: AppStoreConnectCredentials {
+        get throws(UnusableSetting) {
+            do {
+                return try AppStoreConnectCredentials(issuerID, keyID, key)
+            } catch {
+                throw UnusableSetting("The App Store Connect key \(keyID) in [sales] \(error).")
+            }
+        }
+    }
+}
+
+extension AppStoreConnectCredentials {
+    fileprivate init(_ issuerID: String, _ keyID: String, _ key: Secret) throws(AppStoreConnectKeyError) {
+        self.init(issuerID: issuerID, keyID: keyID, key: try AppStoreConnectKey(file: Array(key.plainText.utf8)))
     }
 }
 

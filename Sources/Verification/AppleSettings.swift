@@ -8,6 +8,8 @@ public struct AppleSettings: Sendable {
     /// The App Store Server API in production and sandbox, without the path.
     public var serverAPIProduction: String
     public var serverAPISandbox: String
+    /// The App Store Connect API, which hands out sales reports, without the path.
+    public var appStoreConnect: String
     /// A further file of certificate authorities in PEM, for tests and proxies.
     public var certificateAuthorities: String?
     /// A file of further root certificates in which Apple's signatures may end, for tests.
@@ -27,6 +29,7 @@ public struct AppleSettings: Sendable {
         verifyReceiptSandbox: String = "https://sandbox.itunes.apple.com/verifyReceipt",
         serverAPIProduction: String = "https://api.storekit.apple.com",
         serverAPISandbox: String = "https://api.storekit-sandbox.apple.com",
+        appStoreConnect: String = "https://api.appstoreconnect.apple.com",
         certificateAuthorities: String? = nil, rootCertificates: String? = nil, concurrency: Int = 64,
         requestsPerSecond: Double? = nil,
         connectTimeout: TimeInterval = 10, timeout: TimeInterval = 30, attempts: Int = 4
@@ -35,6 +38,7 @@ public struct AppleSettings: Sendable {
         self.verifyReceiptSandbox = verifyReceiptSandbox
         self.serverAPIProduction = serverAPIProduction
         self.serverAPISandbox = serverAPISandbox
+        self.appStoreConnect = appStoreConnect
         self.certificateAuthorities = certificateAuthorities
         self.rootCertificates = rootCertificates
         self.concurrency = concurrency

@@ -44,6 +44,11 @@ import Testing
             grace_auto_renewable = 2d
             since = 2026-11-01T00:00:00Z
             sku = GAME-2026
+            alert_units_missing = 50
+            alert_share_lost = 0.02
+            alert_money_lost = 499.5 USD
+            alert_oldest_case = 14d
+            alert_dry_spell = no
             [app com.example.b]
             """, file: "a.conf")
         let settings = configuration.settings
@@ -74,6 +79,12 @@ import Testing
         #expect(app.grace.seconds(for: .autoRenewable) == 172_800)
         #expect(app.since == Date(timeIntervalSince1970: 1_793_491_200))
         #expect(settings.apps.map(\.sku) == ["GAME-2026", nil])
+        var thresholds = Thresholds()
+        (thresholds.unitsMissing, thresholds.shareLost, thresholds.oldestCase) = (50, 0.02, 14 * 86_400)
+        thresholds.moneyLost = Money(milliunits: 499_500, currency: try #require(CurrencyCode("USD")))
+        thresholds.drySpell = false
+        #expect(app.thresholds == thresholds)
+        #expect(settings.apps.last?.app.thresholds == Thresholds())
         #expect(settings.apps.last?.app.environment == .production)
         #expect(settings.apps.last?.app.grace.seconds(for: .nonRenewing) == 3600)
     }
@@ -116,6 +127,23 @@ import Testing
             (
                 "[retention]\ndevices = 0", 2,
                 "“devices” is a time of a day or longer, such as 90d, or never, not “0”"
+            ),
+            ("[sales]\nvendor_number = 85012345", 1, "[sales] needs issuer_id, key_id, key_file"),
+            (
+                "[sales]\nvendor_number = 0", 2,
+                "“vendor_number” is a whole number from 1 to 9223372036854775807, not “0”"
+            ),
+            (
+                "[app com.example.a]\nalert_money_lost = 500", 2,
+                "“alert_money_lost” is an amount and its currency, such as 500 USD, not “500”"
+            ),
+            (
+                "[app com.example.a]\nalert_money_lost = -5 USD", 2,
+                "“alert_money_lost” is an amount and its currency, such as 500 USD, not “-5 USD”"
+            ),
+            (
+                "[app com.example.a]\nalert_share_lost = 2", 2,
+                "“alert_share_lost” is a share from 0 to 1, such as 0.5, not “2”"
             ),
         ] as [(String, Int, String)])
     func whatIsWrongIsNamedWithItsLine(text: String, line: Int, message: String) throws {

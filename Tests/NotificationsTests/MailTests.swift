@@ -89,6 +89,9 @@ import Testing
             MailText(news: news, prefix: "夜").subject
                 == "夜: the run ended early (exit code 75), 1 likely lost order (1 new), 230 JPY, 45.98 USD")
         #expect(MailText(news: News.complete(cases: 0), prefix: "x").subject == "x: no likely lost orders")
+        #expect(
+            MailText(news: News.alarming(cases: 0), prefix: "x").subject
+                == "x: ALERT: money_lost of com.example.game, no likely lost orders")
     }
 
     @Test func onlySomeCurrenciesStandInTheSubject() {

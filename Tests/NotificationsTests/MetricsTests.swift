@@ -17,13 +17,20 @@ import Testing
             "cases{likelihood=\"medium\"}": 0, "cases{likelihood=\"low\"}": 1, "cases_new": 2, "cases_unpriced": 0,
             "cases_money{currency=\"JPY\"}": 230, "cases_money{currency=\"USD\"}": 45.98,
             "oldest_case_timestamp_seconds": 1_789_910_000, "oldest_case_age_seconds": 90_000, "pending": 7,
-            "settings_to_mend": 0,
+            "settings_to_mend": 0, "redeliveries{state=\"ordered\"}": 0, "redeliveries{state=\"delivered\"}": 0,
+            "redeliveries{state=\"open\"}": 0, "redeliveries{state=\"failing\"}": 0,
             "stage_seconds{stage=\"verify\"}": 1.5, "stage_seconds{stage=\"report\"}": 0.25,
             "stage_items{stage=\"verify\"}": 8, "stage_items{stage=\"report\"}": 3,
         ]
         #expect(
             found.samples == Dictionary(uniqueKeysWithValues: expected.map { ("iap_reconcile_" + $0.key, $0.value) }))
         #expect(found.helps == Set(found.types.keys))
+    }
+
+    @Test func whatIsWatchedSaysWhetherItHasReachedItsThreshold() throws {
+        let found = try PrometheusText(Metrics(news: News.alarming(), earlier: EarlierMetrics()).text)
+        #expect(found.samples["iap_reconcile_alert{bundle_id=\"com.example.game\",alert=\"money_lost\"}"] == 1)
+        #expect(found.samples["iap_reconcile_alert{bundle_id=\"com.example.game\",alert=\"oldest_case\"}"] == 0)
     }
 
     @Test func withoutACaseThereIsNoOldest() throws {

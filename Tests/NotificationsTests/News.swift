@@ -13,6 +13,21 @@ enum News {
             host: "night-1", programVersion: "0.1.0", findings: findings(cases), report: report)
     }
 
+    /// One of whose figures has reached its threshold, and another has not.
+    static func alarming(cases: Int = 3) -> RunNews {
+        var news = complete(cases: cases)
+        var app = App(
+            bundleID: BundleID("com.example.game")!, environment: .production, grace: Grace(3600), since: nil)
+        let dollars = CurrencyCode("USD")!
+        app.thresholds.moneyLost = Money(milliunits: 20_000, currency: dollars)
+        app.thresholds.oldestCase = 86_400 * 14
+        var figures = AppFigures(bundleID: app.bundleID)
+        figures.money = [Money(milliunits: 45_980, currency: dollars)]
+        figures.oldestCase = now - 90_000
+        news.findings?.watched = WatchedFigure.all(of: app, figures, hearing: nil, now: now)
+        return news
+    }
+
     /// Failed before anything was found.
     static func failed(
         _ exitCode: ExitCode = .unavailable, because reason: String = "The database can't be reached."

@@ -5,13 +5,13 @@ import Testing
 
 @Suite struct NotificationTriggerTests {
     @Test(arguments: [
-        (NotificationTrigger.always, [true, true, true, true]), (.findings, [true, false, true, true]),
-        (.trouble, [false, false, true, true]),
+        (NotificationTrigger.always, [true, true, true, true, true]), (.findings, [true, false, true, true, true]),
+        (.trouble, [false, false, true, true, true]),
     ])
     func eachKnowsItsRuns(trigger: NotificationTrigger, expected: [Bool]) {
         var early = News.complete(cases: 0)
         early.exitCode = .tryLater
-        let runs = [News.complete(), News.complete(cases: 0), early, News.failed()]
+        let runs = [News.complete(), News.complete(cases: 0), early, News.failed(), News.alarming(cases: 0)]
         #expect(runs.map(trigger.includes) == expected)
     }
 }

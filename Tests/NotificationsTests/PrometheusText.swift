@@ -32,7 +32,7 @@ struct PrometheusText {
             else { throw Malformed(description: "TYPE out of place: \(line)") }
         } else if let sample = line.wholeMatch(
             of:
-                /([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"\})? (-?[0-9]+(?:\.[0-9]+)?)/
+                /([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:(?:^|,)?[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*")+\})? (-?[0-9]+(?:\.[0-9]+)?)/
         ) {
             let name = String(sample.1)
             guard current == name, let type = types[name], (type == "counter") == name.hasSuffix("_total")

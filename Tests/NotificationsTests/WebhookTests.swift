@@ -15,14 +15,25 @@ import Testing
         #expect(request.header("Content-Type") == "application/json")
         #expect(
             String(decoding: request.body, as: UTF8.self) == """
-                {"figures":{"by_likelihood":{"high":2,"low":1,"medium":0},"cases":3,"closed":{"delivered":4},\
+                {"alerts":[],"figures":{"by_likelihood":{"high":2,"low":1,"medium":0},"cases":3,"closed":{"delivered":4},\
                 "money":{"JPY":230000,"USD":45980},"new":2,"oldest_purchase":"2026-09-20T13:13:20.000Z","pending":7,\
-                "reopened":0,"unpriced":0},"report":{"folder":"/srv/reports/2026-09-21-run-42",\
+                "redeliveries":{"delivered":0,"failing":0,"open":0,"ordered":0},"reopened":0,"unpriced":0},"report":{"folder":"/srv/reports/2026-09-21-run-42",\
                 "url":"https://r.example/index.html"},"run":{"exit_code":0,"finished_at":"2026-09-21T14:13:32.500Z",\
                 "host":"night-1","now":"2026-09-21T14:13:20.000Z","outcome":"complete","program_version":"0.1.0",\
                 "receipts":{"due":9,"left":1,"try_again":1,"unusable":1,"verified":6},"run_id":42,\
                 "started_at":"2026-09-21T14:13:20.000Z","time_zone":"Asia/Shanghai"},"schema_version":1}
                 """)
+    }
+
+    @Test func aFigureThatHasReachedItsThresholdIsNamed() async throws {
+        let requests = try await received(News.alarming(), { _, connection in connection.respond() })
+        let body = String(decoding: try #require(requests.first).body, as: UTF8.self)
+        #expect(
+            body.hasPrefix(
+                """
+                {"alerts":[{"alert":"money_lost","bundle_id":"com.example.game","text":"com.example.game: 45.98 USD was \
+                paid for the open cases (told from 20.00 USD on)"}],
+                """), "\(body)")
     }
 
     @Test func aRunThatFailedSaysWhy() async throws {

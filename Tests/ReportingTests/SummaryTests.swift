@@ -26,6 +26,29 @@ import Testing
         #expect(text().contains("… and 1 more; see report.json\n"))
     }
 
+    @Test func figuresThatHaveReachedTheirThresholdStandFirst() throws {
+        var run = Sample.run()
+        func lines() -> [Substring] {
+            Summary(run: run, formats: Formats(timeZone: .gmt)).text(location: "x").split(separator: "\n")
+        }
+        #expect(!lines().contains { $0.hasPrefix("ALERT") })
+        var app = App(
+            bundleID: try #require(BundleID("com.example.game")), environment: .production, grace: Grace(3600),
+            since: nil)
+        app.thresholds.unitsMissing = 50
+        app.thresholds.shareLost = 0.02
+        app.thresholds.redeliveriesFailing = 9
+        var figures = AppFigures(bundleID: app.bundleID)
+        (figures.unitsMissing, figures.lost, figures.purchases) = (51, 30, 1200)
+        run.watched = WatchedFigure.all(of: app, figures, hearing: nil, now: Sample.now)
+        #expect(
+            lines().prefix(4).suffix(3) == [
+                "ALERT               com.example.game: 51 units that Apple sold in thirty days were never seen (told from 50 on)",
+                "ALERT               com.example.game: 30 of 1200 purchases of thirty days are likely lost, 2.50 % (told from 2 % on)",
+                "outcome             complete: everything due was tried",
+            ], "\(lines().prefix(5))")
+    }
+
     @Test func aCustomersCasesAreOneLine() throws {
         var summary = Summary(run: Sample.run(cases: 200), formats: Formats(timeZone: .gmt))
         let cases = (1...200).map { number in

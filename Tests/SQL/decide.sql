@@ -65,9 +65,26 @@ SELECT results_eq(
     $$SELECT transaction_id FROM iap.black WHERE transaction_id IN ('8', '9') ORDER BY 1$$,
     $$VALUES ('8' COLLATE "C"), ('9')$$, 'with both its periods');
 
+-- Delivered without the customer.
+SELECT test.admit('20', user_id => 'ann'), test.admit('21', user_id => NULL), test.admit('22', user_id => 'ann');
+SELECT test.open_case('20', '{ann}'), test.open_case('21', '{}'), test.open_case('22', '{ann,bob}');
+INSERT INTO shown SELECT id, pg_temp.mark(id) FROM unnest(ARRAY['20', '21', '22']) AS id;
+SELECT is(pg_temp.decide('20', 'deliver'), 'deliver', 'the app''s server shall deliver it');
+SELECT is(pg_temp.decide('20', 'deliver'), 'already', 'once');
+SELECT results_eq(
+    $$SELECT user_id, ordered_by, note FROM iap.redeliveries WHERE transaction_id = '20'$$,
+    $$VALUES ('ann', 'sue', 'seen')$$, 'to its owner, with who and why');
+SELECT is(pg_temp.decide('21', 'deliver'), 'owner_uncertain', 'not to nobody');
+SELECT is(pg_temp.decide('22', 'deliver'), 'several_owners', 'nor to one of two');
+SELECT is(test.claim('20', 'ann'), 'delivered', 'the server takes and claims it');
+SELECT is(pg_temp.decide('20', 'deliver'), 'already', 'and the same file again is so already');
+SELECT is(pg_temp.decide('20', 'delivered'), 'already_delivered', 'but it was not the desk''s hand');
+SELECT is(
+    pg_temp.decide('5', 'deliver'), 'already_delivered', 'what the customer came for needs no delivery');
+
 SELECT test.is_refused(
-    'iap_support', $$SELECT iap.decide('6', 'com.example.a', 'Production', 'm', 'deliver', 'sue', 'x')$$,
-    '22023', 'a case ends as%', 'a word that is no decision');
+    'iap_support', $$SELECT iap.decide('6', 'com.example.a', 'Production', 'm', 'given', 'sue', 'x')$$,
+    '22023', 'a decision is%', 'a word that is no decision');
 
 SELECT * FROM finish();
 ROLLBACK;

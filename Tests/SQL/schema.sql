@@ -558,12 +558,12 @@ $$;
 
 COMMENT ON FUNCTION finance.refunds_as_of(as_of date) IS 'finance.refunds as they were known at the end of a day that is closed: the same answer for ever.';
 
-CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle_id text, product_id text, currency text, opening bigint, opening_amount numeric, entered bigint, entered_amount numeric, delivered bigint, delivered_amount numeric, by_support bigint, refunded bigint, refunded_amount numeric, dropped bigint, dropped_amount numeric, closing bigint, closing_amount numeric, refunded_after bigint, refunded_after_amount numeric, reversed bigint, reversed_amount numeric)
+CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle_id text, product_id text, currency text, opening bigint, opening_amount numeric, entered bigint, entered_amount numeric, delivered bigint, delivered_amount numeric, by_support bigint, redelivered bigint, refunded bigint, refunded_amount numeric, dropped bigint, dropped_amount numeric, closing bigint, closing_amount numeric, refunded_after bigint, refunded_after_amount numeric, reversed bigint, reversed_amount numeric)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     SELECT
-        bundle_id, product_id, currency,
+        journal.bundle_id, journal.product_id, journal.currency,
         coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::bigint,
@@ -572,6 +572,11 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
         coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
+        (
+            SELECT count(*)
+            FROM finance.redeliveries AS done
+            WHERE done.bundle_id = journal.bundle_id AND done.product_id = journal.product_id
+                AND done.currency IS NOT DISTINCT FROM journal.currency AND done.booked_on BETWEEN first AND through),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
@@ -593,10 +598,10 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
     FROM finance.closed(through) AS closed
     JOIN finance.journal ON booked_on <= closed
     CROSS JOIN LATERAL (SELECT booked_on < first AS is_before) AS span
-    GROUP BY bundle_id, product_id, currency
+    GROUP BY journal.bundle_id, journal.product_id, journal.currency
     HAVING bool_or(NOT is_before) OR sum(transactions) FILTER (WHERE account = 'owed') <> 0
         OR sum(amount) FILTER (WHERE account = 'owed') <> 0
-    ORDER BY bundle_id, product_id, currency
+    ORDER BY journal.bundle_id, journal.product_id, journal.currency
 $$;
 
 COMMENT ON FUNCTION finance.statement(first date, through date) IS 'What was booked from a first day through a last that is closed, by app, product and currency. Closing is opening and entered, less delivered, refunded and dropped. The same answer for ever.';
@@ -1320,8 +1325,8 @@ BEGIN
     PERFORM iap.require_id('bundle_id', decide.bundle_id, 255);
     PERFORM iap.require_text('who', decide.who, 1000);
     PERFORM iap.require_text('note', decide.note, 10000);
-    IF decide.how IS NULL OR decide.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
-        RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
+    IF decide.how IS NULL OR decide.how NOT IN ('delivered', 'deliver', 'dismissed', 'refunded') THEN
+        RAISE EXCEPTION 'a decision is “delivered”, “deliver”, “dismissed” or “refunded”'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
@@ -1331,6 +1336,8 @@ BEGIN
         RETURN CASE
             WHEN t.transaction_id IS NULL THEN 'another_report'
             WHEN decide.how = 'delivered' AND t.delivered_by = 'resolved' THEN 'already'
+            WHEN decide.how = 'deliver' AND t.place = 'black' AND iap.redelivery_of(t) IN ('under way', 'redelivered')
+            THEN 'already'
             WHEN decide.how = 'refunded' AND t.reason = 'refunded' THEN 'already'
             WHEN decide.how = 'dismissed' AND t.reason = 'dismissed' THEN 'already'
             ELSE outcome
@@ -1351,6 +1358,13 @@ BEGIN
         RETURN 'changed_since';
     END IF;
 
+    IF decide.how = 'deliver' THEN
+        IF iap.redelivery_of(t) = 'under way' THEN
+            RETURN 'already';
+        END IF;
+        outcome := iap.redeliver(t.transaction_id, decide.who, decide.note, t.bundle_id, t.environment);
+        RETURN CASE outcome WHEN 'redelivery' THEN decide.how ELSE outcome END;
+    END IF;
     outcome := iap.resolve(
         t.transaction_id, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
     IF outcome = decide.how THEN
@@ -1365,7 +1379,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.decide(transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text) IS 'Ends a case on a decision that was taken before a report, if the case is still as the report''s mark says: how, delivered, dismissed or refunded. Where the desk has ended it so already: already. Otherwise it changes nothing and says why: another_report, where the mark is of no case here; changed_since, where other evidence came since; already_delivered, excluded, and what else iap.resolve refuses.';
+COMMENT ON FUNCTION iap.decide(transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text) IS 'Ends a case on a decision that was taken before a report, if the case is still as the report''s mark says: how, delivered, dismissed or refunded; with deliver it orders the redelivery. Where the desk has decided so already: already. Otherwise it changes nothing and says why: another_report, where the mark is of no case here; changed_since, where other evidence came since; already_delivered, excluded, and what else iap.resolve and iap.redeliver refuse.';
 
 CREATE FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -1621,8 +1635,17 @@ BEGIN
     -- Whose the token was nobody shall learn from it any more; and nothing can be delivered to nobody.
     DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
     GET DIAGNOSTICS rows = ROW_COUNT;
-    DELETE FROM iap.redeliveries AS ordered WHERE ordered.user_id = erase_from_entitlements.user_id;
-    GET DIAGNOSTICS orders = ROW_COUNT;
+    WITH ended AS (
+        UPDATE iap.redeliveries AS ordered
+        SET user_id = pseudonym
+        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NOT NULL
+        RETURNING 1
+    ), open AS (
+        DELETE FROM iap.redeliveries AS ordered
+        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NULL
+        RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM ended) + (SELECT count(*) FROM open) INTO orders;
     rows := rows + orders;
     UPDATE iap.redeliveries AS ordered
     SET note = iap.without_user(ordered.note, erase_from_entitlements.user_id, pseudonym)
@@ -3245,6 +3268,16 @@ END
 $_$;
 
 COMMENT ON FUNCTION iap.redeliverable_to(t iap.transactions) IS 'To whom a transaction may be delivered without the customer: it is white, and they are its one certain owner.';
+
+CREATE FUNCTION iap.redelivery_of(t iap.transactions) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN ended_at IS NOT NULL THEN ended_as WHEN tries = 5 AND due_at <= now() THEN 'given up' ELSE 'under way' END
+    FROM iap.redeliveries
+    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+$$;
+
+COMMENT ON FUNCTION iap.redelivery_of(t iap.transactions) IS 'How the redelivery of a transaction stands: under way, given up, or as it ended; NULL where none was ordered.';
 
 CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -5499,6 +5532,30 @@ COMMENT ON COLUMN finance.purchases.purchased_at IS 'When it was bought.';
 
 COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger.';
 
+CREATE VIEW finance.redeliveries AS
+ SELECT redeliveries.transaction_id,
+    redeliveries.bundle_id,
+    transactions.product_id,
+    transactions.booked_currency AS currency,
+    GREATEST(((transactions.delivered_at AT TIME ZONE 'UTC'::text))::date, ( SELECT (max(closings.closed_through) + 1)
+           FROM finance.closings
+          WHERE (closings.run_id < redeliveries.told_run_id))) AS booked_on
+   FROM (iap.redeliveries
+     JOIN iap.transactions USING (transaction_id, bundle_id, environment))
+  WHERE ((redeliveries.ended_as = 'redelivered'::text) AND (redeliveries.told_run_id IS NOT NULL) AND (redeliveries.environment = 'Production'::text));
+
+COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
+
+COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the purchase.';
+
+COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
+
+COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product.';
+
+COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price.';
+
+COMMENT ON COLUMN finance.redeliveries.booked_on IS 'The day of its delivery, or the first day that was not closed yet when a run told of it.';
+
 CREATE VIEW finance.refunds AS
  SELECT refund.refund_day,
     refund.bundle_id,
@@ -6529,6 +6586,22 @@ ALTER TABLE iap.runs ALTER COLUMN run_id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE iap.sales_fetches (
+    vendor_number text NOT NULL COLLATE pg_catalog."C",
+    day date NOT NULL,
+    tried_at timestamp with time zone NOT NULL,
+    fetched_at timestamp with time zone,
+    lines bigint DEFAULT 0 NOT NULL,
+    refused bigint DEFAULT 0 NOT NULL,
+    problem text,
+    CONSTRAINT sales_fetches_check CHECK (((refused >= 0) AND (refused <= lines))),
+    CONSTRAINT sales_fetches_check1 CHECK (((fetched_at IS NULL) OR (problem IS NULL))),
+    CONSTRAINT sales_fetches_lines_check CHECK ((lines >= 0)),
+    CONSTRAINT sales_fetches_vendor_number_check CHECK ((vendor_number ~ '^[0-9]{1,20}$'::text))
+);
+
+COMMENT ON TABLE iap.sales_fetches IS 'What fetching Apple''s sales report of a day came to. A day without a report is asked for each night, for thirty days.';
+
 ALTER TABLE iap.sales_reports ALTER COLUMN report_id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME iap.sales_reports_report_id_seq
     START WITH 1
@@ -6677,6 +6750,9 @@ ALTER TABLE ONLY iap.runs
 
 ALTER TABLE ONLY iap.runs
     ADD CONSTRAINT runs_pkey PRIMARY KEY (run_id);
+
+ALTER TABLE ONLY iap.sales_fetches
+    ADD CONSTRAINT sales_fetches_pkey PRIMARY KEY (vendor_number, day);
 
 ALTER TABLE ONLY iap.sales_reports
     ADD CONSTRAINT sales_reports_pkey PRIMARY KEY (report_id);
@@ -6987,6 +7063,8 @@ REVOKE ALL ON FUNCTION iap.record(run bigint, at timestamp with time zone) FROM 
 REVOKE ALL ON FUNCTION iap.redeliver(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.redeliverable_to(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.redelivery_of(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) FROM PUBLIC;
 

@@ -17,7 +17,7 @@ BEGIN
     RETURN QUERY
     SELECT concat_ws(
         ' ', opening, '+', entered, '-', delivered, '-', refunded, '-', dropped, '=', closing, closing_amount, 'hand',
-        by_support, 'after', refunded_after, refunded_after_amount, 'back', reversed, reversed_amount)
+        by_support, 'server', redelivered, 'after', refunded_after, refunded_after_amount, 'back', reversed, reversed_amount)
     FROM finance.statement(first, through);
     RESET ROLE;
 END
@@ -44,6 +44,14 @@ SELECT test.present('2026-03-01 03:00+00');
 SELECT test.bought('3', '2026-03-01 02:00+00'), test.claim('1');
 SELECT test.present('2026-03-20 03:00+00');
 SELECT test.bought('4', '2026-03-19 20:00+00'), test.bought('5', '2026-03-19 21:00+00'), test.claim('4');
+-- That one by the app's server, as a run told that day and another finds again in April.
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at, ended_at,
+    ended_as, told_run_id)
+SELECT
+    '4', 'com.example.a', 'Production', 'ann', 1, iap.present(), 'iap-reconcile', 1, iap.present(), iap.present(),
+    iap.present(), 'redelivered', max(run_id) + 1
+FROM iap.runs;
 SELECT test.resolve('5', 'delivered'), test.resolve('2', 'refunded');
 SELECT test.hear(test.heard(
     '4', exclusion => 'refunded', purchased_at => '2026-03-19 20:00+00', refunded_at => '2026-03-19 23:00+00',
@@ -58,13 +66,13 @@ SELECT test.close_books('2026-04-03 02:00+00');
 
 SELECT results_eq(
     $$SELECT * FROM test.told('2026-02-01', '2026-02-28')$$,
-    ARRAY['0 + 2 - 0 - 0 - 0 = 2 1.980 hand 0 after 0 0.000 back 0 0.000'], 'February');
+    ARRAY['0 + 2 - 0 - 0 - 0 = 2 1.980 hand 0 server 0 after 0 0.000 back 0 0.000'], 'February');
 SELECT results_eq(
     $$SELECT * FROM test.told('2026-03-01', '2026-03-31')$$,
-    ARRAY['2 + 4 - 3 - 1 - 1 = 1 0.990 hand 1 after 1 0.990 back 0 0.000'], 'March, from what February closed with');
+    ARRAY['2 + 4 - 3 - 1 - 1 = 1 0.990 hand 1 server 1 after 1 0.990 back 0 0.000'], 'March, from what February closed with');
 SELECT results_eq(
     $$SELECT * FROM test.told('2026-03-01', '2026-03-10')$$,
-    ARRAY['2 + 1 - 1 - 0 - 0 = 2 1.980 hand 0 after 0 0.000 back 0 0.000'], 'as it was known on a day of March');
+    ARRAY['2 + 1 - 1 - 0 - 0 = 2 1.980 hand 0 server 0 after 0 0.000 back 0 0.000'], 'as it was known on a day of March');
 SELECT is_empty(
     $$SELECT FROM finance.statement('2026-03-01', '2026-03-31')
     WHERE opening + entered - delivered - refunded - dropped <> closing

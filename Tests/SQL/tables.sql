@@ -133,7 +133,7 @@ CREATE VIEW test.on_coordinator AS
 SELECT unnest(ARRAY[
     'migrations', 'runs', 'cases', 'events', 'books', 'sales_reports', 'sales', 'lock_space', 'connections',
     'sources', 'source_files', 'refused_rows', 'rehearsal', 'hearings', 'handed_notices', 'customers',
-    'paid_prices', 'purged_orders', 'case_takings', 'redeliveries']) AS relation;
+    'paid_prices', 'purged_orders', 'case_takings', 'redeliveries', 'sales_fetches']) AS relation;
 SELECT set_eq(
     $$SELECT relation FROM test.distribution UNION ALL SELECT relation FROM test.on_coordinator$$,
     $$SELECT relname::text FROM pg_class WHERE relnamespace = 'iap'::regnamespace AND relkind = 'r'$$,

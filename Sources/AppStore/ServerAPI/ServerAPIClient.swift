@@ -22,7 +22,8 @@ public struct ServerAPIClient: Sendable {
         http: HTTPClient, settings: ServerAPISettings = ServerAPISettings(), credentials: ServerAPICredentials,
         verifier: JWSVerifier, pace: Pace = .real
     ) {
-        let token = ServerAPIToken(credentials, date: pace.date)
+        let token = AppStoreConnectToken(
+            credentials.access, for: .app(bundleID: credentials.bundleID), date: pace.date)
         production = ServerAPIEndpoint(
             .production, at: settings.production, settings, token: token, http: http, pace: pace)
         sandbox = ServerAPIEndpoint(.sandbox, at: settings.sandbox, settings, token: token, http: http, pace: pace)
@@ -102,7 +103,7 @@ public struct ServerAPIClient: Sendable {
     /// Apple answers the same for each of these.
     private var refused: String {
         """
-        Apple refuses the App Store Server API key \(credentials.keyID) for \(credentials.bundleID) (HTTP status 401): \
+        Apple refuses the App Store Server API key \(credentials.access.keyID) for \(credentials.bundleID) (HTTP status 401): \
         compare key id, issuer id, key file and bundle id with App Store Connect, and this machine's clock with the time
         """
     }

@@ -8,10 +8,10 @@ final class ServerAPIEndpoint: Sendable {
     private let timeout: TimeInterval
     private let limiters: [ServerAPIOperation: RateLimiter]
     private let server: PacedEndpoint<ServerAPIVerdict>
-    private let token: ServerAPIToken
+    private let token: AppStoreConnectToken
 
     init(
-        _ environment: ServerEnvironment, at url: String, _ settings: ServerAPISettings, token: ServerAPIToken,
+        _ environment: ServerEnvironment, at url: String, _ settings: ServerAPISettings, token: AppStoreConnectToken,
         http: HTTPClient, pace: Pace
     ) {
         self.environment = environment

@@ -24,8 +24,11 @@ public struct SalesReport: Sendable {
 
     mutating func add(_ kind: Kind, units count: Int) { units[kind, default: 0] += count }
 
+    /// Of the team's vendor.
+    public static let vendorNumber = "85012345"
+
     /// As Apple calls the file of a day.
-    public var fileName: String { "S_D_85012345_\(day.filter(\.isNumber)).txt" }
+    public var fileName: String { "S_D_\(Self.vendorNumber)_\(day.filter(\.isNumber)).txt" }
 
     /// The columns of version 1_3.
     static let columns = [

@@ -4,6 +4,7 @@ public struct RequestCounts: Hashable, Sendable {
     public internal(set) var byEndpoint: [StoreEnvironment: Int] = [:]
     /// Of the App Store Server API, in both environments.
     public internal(set) var byServerAPIEndpoint: [ServerAPIEndpoint: Int] = [:]
+    public internal(set) var salesReports = 0
     /// Requests to the App Store Server API that were answered with 401.
     public internal(set) var unauthenticated = 0
     /// Requests to the App Store Server API that came too fast.
@@ -12,7 +13,7 @@ public struct RequestCounts: Hashable, Sendable {
     /// Requests that came during an outage; the other numbers have them too.
     public internal(set) var duringOutage = 0
 
-    public var total: Int { byEndpoint.values.reduce(0, +) + byServerAPIEndpoint.values.reduce(0, +) }
+    public var total: Int { byEndpoint.values.reduce(0, +) + byServerAPIEndpoint.values.reduce(0, +) + salesReports }
     public var faults: Int { byFault.values.reduce(0, +) }
 }
 

@@ -1,10 +1,12 @@
 import Foundation
 
-/// The token by which a client of the App Store Server API says who it is (JWT with ES256).
+/// The token by which a client of the App Store Server API or of the App Store Connect API says who it is (JWT with
+/// ES256).
 struct APIToken {
     private static let audience = "appstoreconnect-v1"
-    /// What a token may be valid for at most.
+    /// Seconds that a token may be valid for at most: one for an app, and one for the team.
     private static let longestLife: Double = 3600
+    private static let longestLifeOfTeam: Double = 1200
     /// How far the client's clock may be ahead.
     private static let clockSkew: Double = 60
 
@@ -18,11 +20,11 @@ struct APIToken {
         let iat: Double
         let exp: Double
         let aud: String
-        let bid: String
+        let bid: String?
     }
 
-    /// The app that the client asks for.
-    let bundleID: String
+    /// The app that the client asks for; `nil` where it is the team's.
+    let bundleID: String?
 
     /// `nil` for a token that Apple would answer with 401.
     ///
@@ -41,7 +43,8 @@ struct APIToken {
     }
 
     private static func isValid(_ claims: Claims, _ now: Double) -> Bool {
-        claims.iat <= now + clockSkew && claims.exp > now && claims.exp - claims.iat <= longestLife
+        claims.iat <= now + clockSkew && claims.exp > now
+            && claims.exp - claims.iat <= (claims.bid == nil ? longestLifeOfTeam : longestLife)
     }
 
     private static func decode<Value: Decodable>(_ type: Value.Type, _ part: Substring) -> Value? {

@@ -89,7 +89,7 @@ extension Doctor {
         let apple = settings.apple
         let named = [
             apple.verifyReceiptProduction, apple.verifyReceiptSandbox, apple.serverAPIProduction,
-            apple.serverAPISandbox,
+            apple.serverAPISandbox, apple.appStoreConnect,
         ]
         return named.compactMap { address in
             guard let url = URL(string: address), url.scheme == "http", let host = url.host(),

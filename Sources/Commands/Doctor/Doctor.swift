@@ -35,11 +35,17 @@ public struct Doctor: Sendable {
     let settings: JobSettings
     let supportDatabase: String?
     let privacyDatabase: String?
+    let decisionsDirectory: String?
 
     /// - Parameters:
     ///   - supportDatabase: the conninfo of the support desk, where it has one of its own.
     ///   - privacyDatabase: that of whoever erases a person's data.
-    public init(settings: JobSettings, supportDatabase: String? = nil, privacyDatabase: String? = nil) {
+    ///   - decisionsDirectory: where files of decisions lie that the night takes; `nil` for nowhere.
+    public init(
+        settings: JobSettings, supportDatabase: String? = nil, privacyDatabase: String? = nil,
+        decisionsDirectory: String? = nil
+    ) {
+        self.decisionsDirectory = decisionsDirectory
         self.settings = settings
         self.supportDatabase = supportDatabase
         self.privacyDatabase = privacyDatabase
@@ -47,7 +53,7 @@ public struct Doctor: Sendable {
 
     /// Examines the database, the apps' secrets and Apple. Changes nothing.
     public func examine() async -> [Finding] {
-        await database() + desks() + sources() + apps() + addresses() + apple()
+        await database() + desks() + sources() + apps() + addresses() + apple() + sales() + decisions()
     }
 
     private func database() async -> [Finding] {

@@ -11,7 +11,7 @@ extension CommandRunner {
     func doctor(isNotifying: Bool, asJSON: Bool) async -> ExitCode {
         let doctor = Doctor(
             settings: configuration.settings, supportDatabase: configuration.supportDatabase,
-            privacyDatabase: configuration.privacyDatabase)
+            privacyDatabase: configuration.privacyDatabase, decisionsDirectory: configuration.decisionsDirectory)
         var findings =
             configurationFindings + (await doctor.examine())
             + [ReportDirectory.examine(configuration.reportDirectory)]

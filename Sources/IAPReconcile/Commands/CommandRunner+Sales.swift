@@ -27,7 +27,7 @@ extension CommandRunner {
     }
 
     private func tell(_ file: SalesFile) {
-        if let problem = file.problem { console.log(LogEntry(.error, SalesText.text(problem))) }
+        if let problem = file.problem { console.log(LogEntry(.error, "\(problem)")) }
         for day in file.days where day.standing == "kept" {
             let text = "the earlier report of \(day.day) stays, for lines of this one were refused"
             console.log(LogEntry(.warning, text, fields: ["file": file.file]))

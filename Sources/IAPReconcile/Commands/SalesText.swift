@@ -59,23 +59,6 @@ enum SalesText {
     }
 
     private static func signed(_ number: Int) -> String { number > 0 ? "+\(number)" : "\(number)" }
-
-    /// Why a file can't be read, and what to do.
-    static func text(_ error: SalesError) -> String {
-        switch error {
-        case .unreadable(let file, let why): "\(file) can't be read: \(why)"
-        case .empty(let file): "\(file) is empty: a sales report begins with a header"
-        case .missingColumns(let names, let file):
-            "\(file) is no Summary Sales report: it has no column \(names.joined(separator: ", "))"
-        case .repeatedColumn(let name, let file): "the header of \(file) names the column “\(name)” twice"
-        case .damaged(let file): "\(file) is damaged: it is no whole gzip file; fetch it again"
-        case .notDaily(let file, let line, let begin, let end):
-            """
-            \(file) is no daily report: line \(line) tells of \(begin) to \(end). Fetch the reports of its days; \
-            nothing of it was taken
-            """
-        }
-    }
 }
 
 extension RefusedLine {

@@ -24,6 +24,7 @@ struct AppSection {
     var reask: TimeInterval? = 90 * 86_400
     var reaskEvery: TimeInterval?
     var redelivery = RedeliveryMode.never
+    var thresholds = Thresholds()
 
     init(bundleID: BundleID) {
         self.bundleID = bundleID
@@ -35,6 +36,7 @@ struct AppSection {
             bundleID: bundleID, environment: environment, grace: Grace(grace, byType: graceByType), since: since,
             storefronts: storefronts, takesNotifications: takesNotifications, delivery: delivery)
         app.redelivery = redelivery
+        app.thresholds = thresholds
         var settings = AppSettings(
             app: app, sharedSecret: secret?.value, verification: verification, serverAPI: try serverAPI(),
             allowsXcode: allowsXcode, sku: sku)

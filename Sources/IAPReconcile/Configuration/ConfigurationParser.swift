@@ -1,4 +1,5 @@
 import NightlyRun
+import Verification
 import Reconciliation
 import Notifications
 
@@ -37,8 +38,19 @@ struct ConfigurationParser {
                     file: file, line: seen[["source", source.name]], text: "[source \(source.name)]: \(error.text)")
             }
         }
+        finished.settings.sales = try salesAccess()
         finished.telling = try tellingSettings()
         return finished
+    }
+
+    private func salesAccess() throws(ConfigurationError) -> SalesAccess? {
+        guard let line = seen[[SalesSection.name]] else { return nil }
+        do {
+            return try draft.sales.settings()
+        } catch {
+            throw ConfigurationError(
+                file: file, line: line, text: "[sales] needs \(error.missing.joined(separator: ", "))")
+        }
     }
 
     private func tellingSettings() throws(ConfigurationError) -> NotificationSettings {

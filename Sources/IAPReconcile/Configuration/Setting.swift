@@ -1,4 +1,5 @@
 import Foundation
+import Importing
 import Reconciliation
 
 /// One setting as it was written, read as what it should be. Errors name its line and never its value where that
@@ -50,6 +51,15 @@ struct Setting {
             throw error("“\(key)” is a number above 0, not “\(text)”")
         }
         return number
+    }
+
+    /// An amount above 0 with at most three decimals, and its currency: `500 USD`.
+    func money() throws(ConfigurationError) -> Money {
+        let words = text.split(separator: " ")
+        guard words.count == 2, let milliunits = DecimalText.milliunits(words[0]), milliunits > 0,
+            let currency = CurrencyCode(String(words[1]))
+        else { throw error("“\(key)” is an amount and its currency, such as 500 USD, not “\(text)”") }
+        return Money(milliunits: milliunits, currency: currency)
     }
 
     /// Seconds, written with their unit: `90s`, `90m`, `36h`, `2d`; or 0.

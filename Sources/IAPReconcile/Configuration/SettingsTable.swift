@@ -9,7 +9,7 @@ enum SettingsTable {
     /// The sections that may stand once.
     static let sections: [(name: String, keys: [SettingKey<Draft>])] = [
         ("database", database), ("apple", apple), ("run", run), ("report", report), ("decisions", decisions),
-        ("retention", retention),
+        ("retention", retention), ("sales", sales),
         ("webhook", webhook), ("mail", mail), ("ping", ping), ("metrics", metrics),
     ]
 
@@ -30,6 +30,7 @@ enum SettingsTable {
         SettingKey("verify_receipt_sandbox", .address, \.configuration.settings.apple.verifyReceiptSandbox),
         SettingKey("server_api_production", .address, \.configuration.settings.apple.serverAPIProduction),
         SettingKey("server_api_sandbox", .address, \.configuration.settings.apple.serverAPISandbox),
+        SettingKey("app_store_connect", .address, \.configuration.settings.apple.appStoreConnect),
         SettingKey("certificate_authorities", .readableFile, \.configuration.settings.apple.certificateAuthorities),
         SettingKey("root_certificates", .readableFile, \.configuration.settings.apple.rootCertificates),
         SettingKey("concurrency", .whole(1...1000), \.configuration.settings.apple.concurrency),
@@ -62,6 +63,14 @@ enum SettingsTable {
         SettingKey("payloads", .keeping, \.configuration.settings.retention.payloads),
         SettingKey("devices", .keeping, \.configuration.settings.retention.devices),
         SettingKey("orders", .keeping, \.configuration.settings.retention.orders),
+    ]
+
+    private static let sales: [SettingKey<Draft>] = [
+        SettingKey("vendor_number", .whole(1...Int.max), \.sales.vendorNumber),
+        SettingKey("issuer_id", .text, \.sales.issuerID),
+        SettingKey("key_id", .text, \.sales.keyID),
+        SettingKey("key_file", .secretFile, once: \.sales.key),
+        SettingKey("key_credential", .secretCredential, once: \.sales.key),
     ]
 
     private static let webhook: [SettingKey<Draft>] = [
@@ -142,6 +151,12 @@ enum SettingsTable {
         SettingKey("reask", .keeping, \.reask),
         SettingKey("reask_every", .daysOrMore, \.reaskEvery),
         SettingKey("redeliver", .word, \.redelivery),
+        SettingKey("alert_units_missing", .whole(1...Int.max), \.thresholds.unitsMissing),
+        SettingKey("alert_share_lost", .share, \.thresholds.shareLost),
+        SettingKey("alert_money_lost", .money, \.thresholds.moneyLost),
+        SettingKey("alert_oldest_case", .duration, \.thresholds.oldestCase),
+        SettingKey("alert_redeliveries_failing", .whole(1...Int.max), \.thresholds.redeliveriesFailing),
+        SettingKey("alert_dry_spell", .yesOrNo, \.thresholds.drySpell),
     ]
 }
 
@@ -149,4 +164,5 @@ enum SettingsTable {
 struct Draft {
     var configuration = Configuration()
     var telling = NotificationSections()
+    var sales = SalesSection()
 }

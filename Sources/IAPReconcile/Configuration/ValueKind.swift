@@ -85,6 +85,11 @@ extension ValueKind<Double?> {
     }
 }
 
+extension ValueKind<Money> {
+    /// Above 0.
+    static var money: ValueKind { ValueKind(Setting.money) }
+}
+
 extension ValueKind<Date> {
     static var moment: ValueKind { ValueKind(Setting.moment) }
 }

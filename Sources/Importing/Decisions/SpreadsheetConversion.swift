@@ -3,7 +3,10 @@ import Reconciliation
 
 /// Turns the first sheet of an .xlsx file into CSV, by Debian's xlsx2csv: a row a line. It runs as a process of its own, with
 /// limits of time, memory and what it may write, so that a file made to exhaust them ends in a refusal.
-struct SpreadsheetConversion {
+package struct SpreadsheetConversion {
+    /// Whether what it runs is installed.
+    package static var isInstalled: Bool { found("xlsx2csv") != nil && found("python3") != nil }
+
     /// Of xlsx2csv's output, in bytes.
     private static let mostOutput = 256 << 20
     private static let mostMemory = 2 << 30

@@ -1,7 +1,7 @@
-/// Numbers as a sales report writes them, read exactly.
-enum DecimalText {
+/// Decimal numbers as people and sales reports write them, read exactly.
+package enum DecimalText {
     /// The number in thousandths; `nil` where it is no decimal number, is finer than that, or is too great.
-    static func milliunits(_ text: some StringProtocol) -> Int64? {
+    package static func milliunits(_ text: some StringProtocol) -> Int64? {
         var digits = Array(text.utf8)
         let isNegative = digits.first == UInt8(ascii: "-")
         if isNegative { digits.removeFirst() }

@@ -11,6 +11,29 @@ public enum SalesError: Error, Hashable, Sendable {
     case damaged(file: String)
     /// A report of a week, a month or a year: its units belong to no day.
     case notDaily(file: String, line: Int, begin: CalendarDay, end: CalendarDay)
+    /// It was asked for by its day, and tells of another.
+    case ofAnotherDay(file: String, asked: CalendarDay, day: CalendarDay)
+}
+
+extension SalesError: CustomStringConvertible {
+    /// Why it can't be read, and what to do.
+    public var description: String {
+        switch self {
+        case .unreadable(let file, let why): "\(file) can't be read: \(why)"
+        case .empty(let file): "\(file) is empty: a sales report begins with a header"
+        case .missingColumns(let names, let file):
+            "\(file) is no Summary Sales report: it has no column \(names.joined(separator: ", "))"
+        case .repeatedColumn(let name, let file): "the header of \(file) names the column “\(name)” twice"
+        case .damaged(let file): "\(file) is damaged: it is no whole gzip file; fetch it again"
+        case .notDaily(let file, let line, let begin, let end):
+            """
+            \(file) is no daily report: line \(line) tells of \(begin) to \(end). Fetch the reports of its days; \
+            nothing of it was taken
+            """
+        case .ofAnotherDay(let file, let asked, let day):
+            "\(file) should be the report of \(asked) and tells of \(day); nothing of it was taken"
+        }
+    }
 }
 
 extension SalesError {

@@ -56,7 +56,7 @@ extension LedgerSession {
         }
     }
 
-    private static let isFailing: SQL = "ended_at IS NULL AND tries > 0 AND due_at <= now()"
+    static let isFailing: SQL = "ended_at IS NULL AND tries > 0 AND due_at <= now()"
 }
 
 extension FailingRedelivery {

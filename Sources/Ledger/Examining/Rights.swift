@@ -35,7 +35,7 @@ extension LedgerSession {
                             'iap.sources', 'iap.refused_rows', 'iap.rehearsal', 'iap.notices', 'iap.hearings',
                             'iap.handed_notices', 'iap.account_tokens', 'iap.customers', 'iap.delivery_checks',
                             'iap.unproved', 'iap.paid_prices', 'iap.unusual_prices', 'iap.priced',
-                            'iap.case_takings',
+                            'iap.case_takings', 'iap.sales_fetches',
                             'audit.frontier', 'audit.links']),
                     (
                         'INSERT',
@@ -43,13 +43,13 @@ extension LedgerSession {
                             'iap.transactions', 'iap.moves', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events',
                             'iap.connections', 'iap.receipts', 'iap.uploads', 'iap.notices', 'iap.hearings',
                             'iap.customers', 'iap.delivery_checks', 'iap.paid_prices', 'iap.unusual_prices',
-                            'iap.redeliveries']),
+                            'iap.redeliveries', 'iap.sales_fetches']),
                     (
                         'UPDATE',
                         ARRAY[
                             'iap.transactions', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.notices',
                             'iap.hearings', 'iap.customers', 'iap.delivery_checks', 'iap.paid_prices',
-                            'iap.redeliveries']),
+                            'iap.redeliveries', 'iap.sales_fetches']),
                     ('DELETE', ARRAY['iap.handed_notices', 'iap.customers', 'iap.delivery_checks'])
             ) AS needed (privilege, relations)
             CROSS JOIN LATERAL unnest(relations) AS relation

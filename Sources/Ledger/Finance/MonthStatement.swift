@@ -73,7 +73,7 @@ private struct StatementSource {
     static let liability = StatementSource(
         function: "finance.statement",
         columns: [("bundle_id", .text), ("product_id", .text), ("currency", .text)]
-            + counted(["opening", "entered", "delivered"]) + [("by_support", .whole)]
+            + counted(["opening", "entered", "delivered"]) + [("by_support", .whole), ("redelivered", .whole)]
             + counted(["refunded", "dropped", "closing", "refunded_after", "reversed"]))
 
     static let sales = StatementSource(

@@ -80,9 +80,7 @@ extension LedgerSession {
                     count(*) AS cases,
                     count(*) FILTER (WHERE cases.opened_run_id = \(runID)) AS new,
                     count(*) FILTER (WHERE cases.reopened_run_id = \(runID)) AS reopened,
-                    sum(coalesce(
-                        subscription.milliunits, white.price_milliunits,
-                        products.list_price_milliunits * white.quantity))::bigint AS milliunits,
+                    sum(\(OpenCases.milliunits))::bigint AS milliunits,
                     min(white.purchased_at) AS oldest
                 FROM cases
                 JOIN white USING (transaction_id, bundle_id, environment)

@@ -40,9 +40,7 @@ enum OpenCases {
             white.product_id, coalesce(white.product_type, products.type) AS product_type,
             products.name AS product_name, white.quantity, white.purchased_at, white.source::text AS source,
             white.first_seen_at, white.last_confirmed_at,
-            coalesce(
-                subscription.milliunits, white.price_milliunits,
-                products.list_price_milliunits * white.quantity)::bigint AS milliunits,
+            (\(milliunits))::bigint AS milliunits,
             CASE
                 WHEN subscription.milliunits IS NOT NULL THEN white.booked_currency
                 WHEN white.price_milliunits IS NOT NULL THEN white.currency
@@ -75,6 +73,12 @@ enum OpenCases {
             AND entitlements.bundle_id = white.bundle_id
         \(SightingColumns.join)
         WHERE cases.state = 'open'
+        """
+
+    /// What was paid for a case.
+    static let milliunits: SQL = """
+        coalesce(
+            subscription.milliunits, white.price_milliunits, products.list_price_milliunits * white.quantity)
         """
 
     /// What a case tells of a subscription together: the money of its periods without access, and until when it is paid.

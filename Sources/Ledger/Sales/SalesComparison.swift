@@ -10,7 +10,7 @@ public enum SalesDays: Sendable {
 
     private static let compared: Int32 = 30
 
-    fileprivate var condition: SQL {
+    var condition: SQL {
         switch self {
         case .upTo(let now):
             """

@@ -33,12 +33,13 @@ public struct Migration: Sendable, Hashable {
             number: 11, name: "notices", sql: String(decoding: PackageResources._011_notices_sql, as: UTF8.self)),
         Migration(
             number: 12, name: "questions", sql: String(decoding: PackageResources._012_questions_sql, as: UTF8.self)),
+        Migration(number: 13, name: "desk", sql: String(decoding: PackageResources._013_desk_sql, as: UTF8.self)),
         Migration(
-            number: 13, name: "statement", sql: String(decoding: PackageResources._013_statement_sql, as: UTF8.self)),
-        Migration(number: 14, name: "desk", sql: String(decoding: PackageResources._014_desk_sql, as: UTF8.self)),
+            number: 14, name: "redeliveries",
+            sql: String(decoding: PackageResources._014_redeliveries_sql, as: UTF8.self)),
         Migration(
-            number: 15, name: "redeliveries",
-            sql: String(decoding: PackageResources._015_redeliveries_sql, as: UTF8.self)),
+            number: 15, name: "statement", sql: String(decoding: PackageResources._015_statement_sql, as: UTF8.self)),
+        Migration(number: 16, name: "sales", sql: String(decoding: PackageResources._016_sales_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

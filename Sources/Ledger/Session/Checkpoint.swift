@@ -10,6 +10,8 @@ package enum Checkpoint: String, CaseIterable, Sendable {
     case connected, nightTaken
     // For each source, and each page of it.
     case sourceOpened, sourceStored, sourcePageTaken, sourceEnded
+    // For each day whose sales report was asked for.
+    case salesFetched
     // For each batch of notices, and each app that was heard.
     case noticesTaken, noticesCommitting, appHeard
     // For each batch of answers about what was sold before, and each app.

@@ -56,6 +56,7 @@ package struct DecisionResults {
             "it was delivered since, and not by the support desk: who has delivered it by hand, too, delivered twice"
         case .excluded: "nothing is owed any more; iap-reconcile check says why"
         case .severalOwners: "evidence speaks for several users; say to whom with iap-reconcile resolve --user"
+        case .ownerUncertain: "it is not certain whose it is; ask the customer, and adopt or resolve it with --user"
         case .busy: "another session held the case; read the file again"
         case .malformed: "the line is no CSV"
         case .notText: "the line is not UTF-8, but perhaps GBK; save the file as CSV UTF-8, or as .xlsx"

@@ -8,7 +8,8 @@ struct MailText {
     let news: RunNews
     let prefix: String
 
-    /// How many orders are likely lost and how much money, or that the run was in trouble.
+    /// Which figures have reached their threshold, that the run was in trouble, how many orders are likely lost and how
+    /// much money.
     var subject: String {
         let trouble: String? =
             switch news.state {
@@ -17,7 +18,16 @@ struct MailText {
             case .endedEarly: "the run ended early (exit code \(news.exitCode.rawValue))"
             case .failed: "the run failed (exit code \(news.exitCode.rawValue))"
             }
-        return "\(prefix): " + [trouble, found].compactMap(\.self).joined(separator: ", ")
+        return "\(prefix): " + [alerts, trouble, found].compactMap(\.self).joined(separator: ", ")
+    }
+
+    private static let shownAlerts = 3
+
+    private var alerts: String? {
+        guard let alerts = news.findings?.alerts, !alerts.isEmpty else { return nil }
+        let shown = alerts.prefix(Self.shownAlerts).map { "\($0.name) of \($0.bundleID)" }
+        let rest = alerts.count - shown.count
+        return "ALERT: " + (shown + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: ", ")
     }
 
     private var found: String? {

@@ -28,7 +28,14 @@ struct Metrics {
     }
 
     private func found(_ found: RunReport) -> [MetricFamily] {
-        receipts(found) + cases(found) + hearings(found) + [
+        receipts(found) + cases(found) + redeliveries(found) + hearings(found) + [
+            MetricFamily(
+                "alert", "1 where a figure that is watched has reached its threshold.",
+                samples: found.watched.map { figure in
+                    MetricFamily.Sample(
+                        labels: ["bundle_id": figure.bundleID.text, "alert": figure.name],
+                        value: figure.isAlert ? "1" : "0")
+                }),
             MetricFamily(
                 "stage_seconds", "How long each stage of the latest run was under way.", by: "stage",
                 found.stages.map { ($0.name, Self.decimal($0.seconds)) }),
@@ -48,6 +55,18 @@ struct Metrics {
                     ("verified", "\(receipts.verified)"), ("try_again", "\(receipts.tryAgain)"),
                     ("unusable", "\(receipts.unusable)"), ("left", "\(receipts.left)"),
                 ]),
+        ]
+    }
+
+    private func redeliveries(_ found: RunReport) -> [MetricFamily] {
+        let figures = found.redeliveries
+        return [
+            MetricFamily(
+                "redeliveries", "Deliveries without the customer.", by: "state",
+                [
+                    ("ordered", "\(figures.ordered)"), ("delivered", "\(figures.delivered)"),
+                    ("open", "\(figures.open)"), ("failing", "\(figures.failing)"),
+                ])
         ]
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Reconciliation
+import Reporting
 
 /// The JSON that a webhook carries, in the words of `report.json` and `figures.json`: figures, and never who bought
 /// what.
@@ -26,6 +27,17 @@ struct WebhookDocument: Encodable {
         /// Milliunits by currency.
         let money: [String: Int64]
         let oldestPurchase: Date?
+        let redeliveries: Redeliveries
+    }
+
+    /// Deliveries without the customer.
+    struct Redeliveries: Encodable {
+        let ordered, delivered, open, failing: Int
+    }
+
+    /// A figure that has reached its threshold.
+    struct Alert: Encodable {
+        let alert, bundleID, text: String
     }
 
     struct Report: Encodable {
@@ -34,16 +46,21 @@ struct WebhookDocument: Encodable {
     }
 
     let schemaVersion = 1
+    /// Empty where none has, or the run failed before it knew.
+    let alerts: [Alert]
     let run: Run
     /// `nil` where the run failed before it had any.
     let figures: Figures?
     let report: Report?
 
     private enum CodingKeys: CodingKey {
-        case schemaVersion, run, figures, report
+        case schemaVersion, alerts, run, figures, report
     }
 
     init(_ news: RunNews) {
+        alerts = (news.findings?.alerts ?? []).map {
+            Alert(alert: $0.name, bundleID: $0.bundleID.text, text: $0.alertText)
+        }
         run = Run(news)
         figures = news.findings.map(Figures.init)
         report = news.report.map { Report(folder: $0.folder, url: $0.url) }
@@ -77,6 +94,9 @@ extension WebhookDocument.Figures {
                 uniqueKeysWithValues: Likelihood.allCases.map { ($0.rawValue, cases.byLikelihood[$0] ?? 0) }),
             closed: Dictionary(uniqueKeysWithValues: cases.closed.map { ($0.key.rawValue, $0.value) }),
             money: Dictionary(uniqueKeysWithValues: cases.money.map { ($0.currency.text, $0.milliunits) }),
-            oldestPurchase: cases.oldestPurchase)
+            oldestPurchase: cases.oldestPurchase,
+            redeliveries: WebhookDocument.Redeliveries(
+                ordered: found.redeliveries.ordered, delivered: found.redeliveries.delivered,
+                open: found.redeliveries.open, failing: found.redeliveries.failing))
     }
 }

@@ -39,6 +39,10 @@ public struct RunReport: Hashable, Sendable {
     public var redeliveries = RedeliveryFigures()
     /// How hearing each app goes that has a key, or whose server hands notifications on.
     public var hearings: [HearingFigures] = []
+    /// The apps' figures that have a threshold.
+    public var watched: [WatchedFigure] = []
+    /// Those that have reached it, which are told of before everything else.
+    public var alerts: [WatchedFigure] { watched.filter(\.isAlert) }
     /// What many cases have in common, those with the most cases first.
     public var patterns: [Pattern] = []
     /// What is paid and not looked at.

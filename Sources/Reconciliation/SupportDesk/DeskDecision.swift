@@ -2,6 +2,8 @@
 public enum DeskDecision: String, Hashable, Sendable, CaseIterable {
     /// The goods were delivered by hand.
     case delivered
+    /// The app's server shall deliver them, without the customer.
+    case deliver
     /// Nothing is owed after all.
     case dismissed
     /// The money went back.
@@ -71,6 +73,8 @@ public enum DecisionRefusal: String, Hashable, Sendable, CaseIterable {
     case excluded
     /// Evidence speaks for several users, and a line names none.
     case severalOwners = "several_owners"
+    /// It is not certain whose it is, so that nothing is delivered without the customer.
+    case ownerUncertain = "owner_uncertain"
     /// Another session held the case for too long.
     case busy
 

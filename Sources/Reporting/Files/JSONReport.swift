@@ -22,6 +22,7 @@ enum JSONReport {
         let asked: Asked?
         let redeliveries: Redeliveries?
         let hearings: [Hearing]
+        let alerts: [Alert]
         let patterns: [CommonCause]
     }
 
@@ -40,6 +41,11 @@ enum JSONReport {
             onlyAppleTold = totals.unknown
             unanswered = totals.unanswered
         }
+    }
+
+    /// A figure that has reached its threshold.
+    struct Alert: Encodable {
+        let alert, bundleID, text: String
     }
 
     /// How hearing an app goes.
@@ -292,6 +298,7 @@ extension JSONReport.Run {
             heard: run.heard.map { JSONReport.Heard(notices: $0.fresh, onlyAppleTold: $0.unknown) },
             asked: JSONReport.Asked(run.asked), redeliveries: JSONReport.Redeliveries(run.redeliveries),
             hearings: run.hearings.map { JSONReport.Hearing($0, now: run.now) },
+            alerts: run.alerts.map { JSONReport.Alert(alert: $0.name, bundleID: $0.bundleID.text, text: $0.alertText) },
             patterns: run.patterns.map(JSONReport.CommonCause.init))
     }
 }

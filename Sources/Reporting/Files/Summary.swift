@@ -20,7 +20,7 @@ struct Summary {
     mutating func add(_ found: ReportedCase) { firstCases.add(found) }
 
     func text(location: String) -> String {
-        var lines = [title, ""]
+        var lines = [title, ""] + alerts
         lines += [
             row("outcome", outcome),
             row("as of", "\(Formats.utc(run.now)) (\(formats.local(run.now)) \(formats.zoneName))"),
@@ -37,6 +37,14 @@ struct Summary {
         case .complete: "complete: everything due was tried"
         case .endedEarly(let why): "ended early: \(Printable.text(why, longest: 500))"
         }
+    }
+
+    private static let shownAlerts = 10
+
+    /// Before everything else, for that is why they are watched.
+    private var alerts: [String] {
+        let shown = first(Self.shownAlerts, of: run.alerts) { row("ALERT", $0.alertText) }
+        return shown.isEmpty ? [] : shown + [""]
     }
 
     /// A line each of the first of them, and how many more there are.

@@ -29,7 +29,7 @@ struct PageHead {
 
     var figures: HTML {
         """
-        \(outcome)\(toMend)\(patterns)\(hearings)\(sources)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
+        \(alerts)\(outcome)\(toMend)\(patterns)\(hearings)\(sources)\(unjudged)<section class="figures" aria-label="\(readers.first.words(.figure))">
         <div class="card lost">\(lost)</div>
         <div class="card">\(money)</div>
         <div class="card facts"><h2>\(readers.text(.thisRun))</h2><dl>\(facts)</dl></div>
@@ -37,6 +37,17 @@ struct PageHead {
         </section>
 
         """
+    }
+
+    private var alerts: HTML {
+        HTML.joined(
+            run.alerts.map { alert in
+                let text = readers.each { reader in
+                    let text = AlertText(alert, reader.words, money: reader.money, moment: reader.time)
+                    return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
+                }
+                return "<p class=\"early\" data-alert=\"\(alert.name)\">\(text)</p>\n"
+            })
     }
 
     private var outcome: HTML {
@@ -172,9 +183,19 @@ struct PageHead {
             \(fact(number(run.cases.new), readers.text(.newInRun)))\
             \(run.cases.reopened > 0 ? fact(number(run.cases.reopened), readers.text(.reopenedInRun)) : "")\
             \(fact(number(run.cases.closed.values.reduce(0, +)), readers.text(.closedSince)))\
+            \(redelivered)\
             \(fact(oldest ?? readers.text(.none), readers.text(.oldest)))\
             \(fact(number(run.pending), readers.text(.pending), note: readers.text(.pendingNote)))
             """
+    }
+
+    /// Only where there are any: most apps deliver to customers alone.
+    private var redelivered: HTML {
+        let figures = run.redeliveries
+        guard !figures.isEmpty else { return "" }
+        let failing = readers.each { $0.words.html(.redeliveriesFailing, ["n": "\($0.number(figures.failing))"]) }
+        return fact(
+            number(figures.delivered), readers.text(.redelivered), note: figures.failing > 0 ? failing : nil)
     }
 
     private var receipts: HTML {

@@ -135,6 +135,7 @@ struct English: Wording {
     func name(of decision: DeskDecision) -> String {
         switch decision {
         case .delivered: "delivered"
+        case .deliver: "deliver"
         case .dismissed: "dismissed"
         case .refunded: "refunded"
         }
@@ -185,6 +186,16 @@ struct English: Wording {
             "The configuration has no section [app {app}]: receipts that wait: {receipts}, paid purchases that are not looked at: {transactions}."
         case .appWithoutProducts:
             "iap.products has no row of {app}: types and prices of its purchases are not known ({transactions}). “iap-reconcile products --suggest” prints the rows."
+        case .alertUnitsMissing:
+            "{app}: {n} units that Apple sold in thirty days were never seen (told from {threshold} on)"
+        case .alertShareLost:
+            "{app}: {n} of {purchases} purchases of thirty days are likely lost, {share} (told from {threshold} on)"
+        case .alertMoneyLost: "{app}: {money} was paid for the open cases (told from {threshold} on)"
+        case .alertOldestCase: "{app}: the oldest open case was paid {age} ago (told from {threshold} on)"
+        case .alertRedeliveriesFailing:
+            "{app}: {n} redeliveries were taken by the app's server and not claimed (told from {threshold} on)"
+        case .redelivered: "delivered without the customer"
+        case .redeliveriesFailing: "of which keep failing: {n}"
         case .hearingProblem: "Apple's notifications of {app} could not be read to their end: {problem}"
         case .drySpell:
             """

@@ -3,6 +3,8 @@
 enum Phrase: String, CaseIterable {
     // The head
     case title, titleOfDryRun, asOf, endedEarly, language, allReports, skipToCases
+    // Figures that have reached their threshold
+    case alertUnitsMissing, alertShareLost, alertMoneyLost, alertOldestCase, alertRedeliveriesFailing
     // What a company's own tables gave
     case sourceProblem, sourceRefused
     // What Apple tells
@@ -20,6 +22,7 @@ enum Phrase: String, CaseIterable {
     // Figures
     case likelyLost, thisRun, newInRun, reopenedInRun, closedSince, oldest, pending, pendingNote, money, moneyNote,
         unpriced, none
+    case redelivered, redeliveriesFailing
     case receipts, verifiedOfDue, notVerified, unusableCount, notTried, moreCurrencies
     // Charts
     case ageing, ageingNote, trend, trendNote, trendSummary, openCases, newCases, age, count

@@ -136,6 +136,7 @@ struct SimplifiedChinese: Wording {
     func name(of decision: DeskDecision) -> String {
         switch decision {
         case .delivered: "已发货"
+        case .deliver: "补发"
         case .dismissed: "无需处理"
         case .refunded: "已退款"
         }
@@ -183,6 +184,13 @@ struct SimplifiedChinese: Wording {
             "配置中没有 [app {app}] 一节：等待中的票据 {receipts}，已付款但未检查的购买 {transactions}。"
         case .appWithoutProducts:
             "iap.products 中没有 {app} 的任何一行：无法得知其购买（{transactions}）的类型与价格。“iap-reconcile products --suggest” 可列出所缺的行。"
+        case .alertUnitsMissing: "{app}：Apple 三十天内售出的 {n} 件从未见到（自 {threshold} 件起提醒）"
+        case .alertShareLost: "{app}：三十天内 {purchases} 笔购买中有 {n} 笔疑似漏单，占 {share}（自 {threshold} 起提醒）"
+        case .alertMoneyLost: "{app}：未结漏单的金额为 {money}（自 {threshold} 起提醒）"
+        case .alertOldestCase: "{app}：最早的未结漏单付款于 {age}前（自 {threshold}起提醒）"
+        case .alertRedeliveriesFailing: "{app}：{n} 笔补发被应用服务器取走却未领取（自 {threshold} 笔起提醒）"
+        case .redelivered: "无需客户而补发"
+        case .redeliveriesFailing: "其中屡次失败：{n}"
         case .hearingProblem: "{app} 的 Apple 通知未能读完：{problem}"
         case .drySpell:
             "{app} 的最后一条 Apple 通知是 {time}，此后已发货 {n} 笔：请检查 App Store Connect 中的服务器通知网址，以及服务器的应答"

@@ -17,8 +17,10 @@ import Testing
                 settings: ServerAPISettings(
                     production: addresses.productionServerAPI, sandbox: addresses.sandboxServerAPI),
                 credentials: ServerAPICredentials(
-                    issuerID: APIKey.issuerID, keyID: APIKey.keyID, bundleID: "com.example.game",
-                    key: try ServerAPIKey(file: store.apiKey.privateKeyPEM.utf8)),
+                    AppStoreConnectCredentials(
+                        issuerID: APIKey.issuerID, keyID: APIKey.keyID,
+                        key: try AppStoreConnectKey(file: store.apiKey.privateKeyPEM.utf8)),
+                    bundleID: "com.example.game"),
                 verifier: JWSVerifier(roots: roots))
             try await body(client)
         }

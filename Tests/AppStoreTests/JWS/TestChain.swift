@@ -8,7 +8,7 @@ struct TestChain: Sendable {
     let root: String
     let intermediate: String
     let leaf: String
-    let key: ServerAPIKey
+    let key: AppStoreConnectKey
 
     /// What every test may sign with, made once.
     static let shared = Task { try await make() }
@@ -29,7 +29,7 @@ struct TestChain: Sendable {
         let key = curve == "prime256v1" ? leaf.key : try await intermediate.issue(for: "DNS:other").key
         return TestChain(
             root: root.certificate, intermediate: intermediate.certificate, leaf: leaf.certificate,
-            key: try ServerAPIKey(file: key.utf8))
+            key: try AppStoreConnectKey(file: key.utf8))
     }
 
     /// The chain's own root and no other.

@@ -26,8 +26,8 @@ struct ServerAPIStage {
         let client = ServerAPIClient(
             http: try HTTPClient(), settings: settings,
             credentials: ServerAPICredentials(
-                issuerID: "issuer", keyID: "2X9R4HXF34", bundleID: TestPayload.bundleID, appAppleID: 1234,
-                key: chain.key),
+                AppStoreConnectCredentials(issuerID: "issuer", keyID: "2X9R4HXF34", key: chain.key),
+                bundleID: TestPayload.bundleID, appAppleID: 1234),
             verifier: JWSVerifier(roots: try chain.roots), pace: time.pace)
         try await body(ServerAPIStage(client: client, server: server, chain: chain))
     }

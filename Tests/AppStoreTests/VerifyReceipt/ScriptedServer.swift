@@ -24,6 +24,8 @@ final class ScriptedServer: Sendable {
         case status(Int)
         case json(String)
         case http(Int, headers: [String: String] = [:], body: String = "")
+        /// A body that is no text.
+        case data(Data)
         /// The connection is closed in the middle of the body.
         case cut
         /// No answer comes until the server stops.
@@ -92,6 +94,9 @@ final class ScriptedServer: Sendable {
         case .status(let status): send(200, [:], #"{"status":\#(status)}"#, to: connection)
         case .json(let json): send(200, [:], json, to: connection)
         case .http(let status, let headers, let body): send(status, headers, body, to: connection)
+        case .data(let data):
+            write("HTTP/1.1 200 OK\r\nContent-Length: \(data.count)\r\nConnection: close\r\n\r\n", to: connection)
+            write(Array(data), to: connection)
         case .cut: write("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"status\":", to: connection)
         case .silence:
             var byte: UInt8 = 0
@@ -106,8 +111,9 @@ final class ScriptedServer: Sendable {
                 + body, to: connection)
     }
 
-    private func write(_ text: String, to connection: Int32) {
-        let bytes = Array(text.utf8)
+    private func write(_ text: String, to connection: Int32) { write(Array(text.utf8), to: connection) }
+
+    private func write(_ bytes: [UInt8], to connection: Int32) {
         _ = Glibc.send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 

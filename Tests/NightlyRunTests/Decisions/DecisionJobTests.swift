@@ -60,6 +60,30 @@ import Testing
         }
     }
 
+    @Test func whatTheServerShallDeliverIsOrderedOnce() async throws {
+        try await withCases { play, cases, folder in
+            let file = folder.appending(path: "list.csv")
+            try write([(cases[0], "deliver"), (cases[1], "deliver")], to: file)
+            let (tried, _) = try await read(play, file, isDryRun: true)
+            #expect(tried.done == 2)
+            #expect(try await play.count("iap.redeliveries") == 0)
+            let (tally, rows) = try await read(play, file)
+            #expect(tally.done == 2)
+            #expect(rows == ["1000000001 deliver done", "1000000002 deliver done"])
+            #expect(try await read(play, file).0.already == 2)
+            let taken = try await play.server(
+                "SELECT count(*) AS n FROM iap.take_redeliveries(\(Play.bundleID), 10) WHERE user_id = 'anna'")
+            #expect(try taken.decode("n", as: Int.self) == 2)
+            for found in cases.prefix(2) {
+                _ = try await play.server(
+                    "SELECT iap.claim(\(Play.bundleID), \(found.key.id.text), 'anna', NULL) AS answer")
+            }
+            let report = try await play.night(2).report
+            #expect(report.cases.total == 1 && report.redeliveries.delivered == 2)
+            #expect(try await read(play, file).0.already == 2)
+        }
+    }
+
     @Test func whatIsNotAsTheReportShowedItIsRefused() async throws {
         try await withCases { play, cases, folder in
             let file = folder.appending(path: "list.csv")

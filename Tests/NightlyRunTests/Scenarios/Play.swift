@@ -15,6 +15,8 @@ struct Play {
 
     let database: ScratchDatabase
     let store: SimulatedAppStore
+    /// Where the store hands out sales reports.
+    let appStoreConnect: String
     var settings: JobSettings
     /// The database's clock says when something was uploaded, so the play is set in the present.
     let began = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
@@ -156,7 +158,7 @@ func withPlay<Value>(
                     issuerID: APIKey.issuerID, keyID: APIKey.keyID, key: Secret(store.apiKey.privateKeyPEM)) : nil)
         return try await body(
             Play(
-                database: database, store: store,
+                database: database, store: store, appStoreConnect: addresses.appStoreConnect,
                 settings: JobSettings(
                     database: database.conninfo(as: "iap_job"), apps: [settings],
                     apple: AppleSettings(

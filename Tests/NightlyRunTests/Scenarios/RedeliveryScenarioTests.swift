@@ -104,6 +104,27 @@ import Verification
         }
     }
 
+    /// psql prints what it is notified of after each statement.
+    @Test func whoListensIsWoken() async throws {
+        try await withRedeliveries(1) { play, lost in
+            try await play.administer("DELETE FROM iap.redeliveries")
+            let printed = try await ChildProcess.runSuccessfully(
+                "/usr/bin/psql", ["-X", "-q", "-v", "ON_ERROR_STOP=1", play.database.conninfo],
+                input: """
+                    LISTEN iap_redeliveries;
+                    SELECT iap.redeliver('\(lost[0].id)', 'sue', 'ticket 7');
+                    SELECT iap.redeliver('\(lost[0].id)', 'sue', 'ticket 7');
+                    """)
+            let notices = printed.split(separator: "\n").filter { $0.contains("\"iap_redeliveries\"") }
+            #expect(notices.count == 1 && notices[0].contains("\"\(Self.app)\""), "\(printed)")
+            let taken = try await onServer(play) { server in try await take(server) }
+            #expect(taken.count == 1)
+            try await play.administer("DELETE FROM iap.redeliveries")
+            _ = try await play.night(3)
+            #expect(try await play.count("iap.redeliveries") == 1)
+        }
+    }
+
     @Test func nothingIsOrderedUnlessTheAppWantsIt() async throws {
         try await withPlay { play in
             let bought = play.buy("2000000000007001")

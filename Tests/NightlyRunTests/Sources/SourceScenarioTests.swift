@@ -35,7 +35,9 @@ import Testing
                 """
 
             let byFunctions = try await withScratchDatabase { database in
-                var plain = Play(database: database, store: play.store, settings: play.settings)
+                var plain = Play(
+                    database: database, store: play.store, appStoreConnect: play.appStoreConnect,
+                    settings: play.settings)
                 plain.settings.sources = []
                 plain.settings.database = database.conninfo(as: "iap_job")
                 try await plain.administer(products)

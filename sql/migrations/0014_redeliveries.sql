@@ -457,6 +457,15 @@ COMMENT ON FUNCTION iap.order_redeliveries IS
     'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, '
     'wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
 
+CREATE FUNCTION iap.redelivery_of(t iap.transactions) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN ended_at IS NOT NULL THEN ended_as WHEN tries = 5 AND due_at <= now() THEN 'given up' ELSE 'under way' END
+    FROM iap.redeliveries
+    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+$$;
+COMMENT ON FUNCTION iap.redelivery_of IS
+    'How the redelivery of a transaction stands: under way, given up, or as it ended; NULL where none was ordered.';
+
 CREATE FUNCTION iap.redeliver(
     transaction_id text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL
 ) RETURNS text
@@ -608,8 +617,17 @@ BEGIN
     -- Whose the token was nobody shall learn from it any more; and nothing can be delivered to nobody.
     DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
     GET DIAGNOSTICS rows = ROW_COUNT;
-    DELETE FROM iap.redeliveries AS ordered WHERE ordered.user_id = erase_from_entitlements.user_id;
-    GET DIAGNOSTICS orders = ROW_COUNT;
+    WITH ended AS (
+        UPDATE iap.redeliveries AS ordered
+        SET user_id = pseudonym
+        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NOT NULL
+        RETURNING 1
+    ), open AS (
+        DELETE FROM iap.redeliveries AS ordered
+        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NULL
+        RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM ended) + (SELECT count(*) FROM open) INTO orders;
     rows := rows + orders;
     UPDATE iap.redeliveries AS ordered
     SET note = iap.without_user(ordered.note, erase_from_entitlements.user_id, pseudonym)
@@ -629,5 +647,5 @@ COMMENT ON FUNCTION iap.erase_from_entitlements IS
 REVOKE ALL ON FUNCTION
     iap.certain_owner, iap.open_for, iap.orders_for, iap.owed, iap.transactions_of_order, iap.word_of,
     iap.word_of_upload, iap.status, iap.redeliverable_to, iap.end_of_redelivery, iap.settle_redeliveries,
-    iap.order_redeliveries, iap.redeliver, iap.take_redeliveries
+    iap.order_redeliveries, iap.redelivery_of, iap.redeliver, iap.take_redeliveries
     FROM PUBLIC;

@@ -4,12 +4,12 @@ import Foundation
 /// The private key of an App Store Server API key, as App Store Connect gives it out once in a `.p8` file.
 ///
 /// No description, dump or error of it shows anything of the key.
-public struct ServerAPIKey: Sendable {
+public struct AppStoreConnectKey: Sendable {
     /// In DER form. OpenSSL's own form is made from it for each token, which is rare, so that nothing is shared.
     private let der: [UInt8]
 
     /// - Parameter file: the contents of the `.p8` file: a private key on P-256 in PEM form, without a passphrase.
-    public init(file: some Collection<UInt8>) throws(ServerAPIKeyError) {
+    public init(file: some Collection<UInt8>) throws(AppStoreConnectKeyError) {
         let text = Array(file.prefix(Self.largestFile))
         try Self.checkKind(String(decoding: text, as: UTF8.self))
         defer { ERR_clear_error() }
@@ -22,7 +22,7 @@ public struct ServerAPIKey: Sendable {
     private static let largestFile = 65_536
 
     /// ES256 over the message.
-    func sign(_ message: [UInt8]) throws(ServerAPIKeyError) -> [UInt8] {
+    func sign(_ message: [UInt8]) throws(AppStoreConnectKeyError) -> [UInt8] {
         let key = der.withUnsafeBufferPointer { bytes in
             var position = bytes.baseAddress
             return d2i_AutoPrivateKey(nil, &position, bytes.count)
@@ -32,7 +32,7 @@ public struct ServerAPIKey: Sendable {
         return signature
     }
 
-    private static func checkKind(_ text: String) throws(ServerAPIKeyError) {
+    private static func checkKind(_ text: String) throws(AppStoreConnectKeyError) {
         guard text.contains("-----BEGIN ") else { throw .notPEM }
         if text.contains("ENCRYPTED") { throw .encrypted }
         guard text.contains("PRIVATE KEY-----") else { throw .notPrivate }
@@ -56,14 +56,14 @@ public struct ServerAPIKey: Sendable {
     }
 }
 
-extension ServerAPIKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension AppStoreConnectKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String { "a private key, which is not shown" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: EmptyCollection()) }
 }
 
 /// Why a file is no key for the App Store Server API.
-public enum ServerAPIKeyError: Error, Sendable, Hashable, CustomStringConvertible {
+public enum AppStoreConnectKeyError: Error, Sendable, Hashable, CustomStringConvertible {
     case notPEM
     /// A certificate or a public key.
     case notPrivate

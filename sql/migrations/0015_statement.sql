@@ -33,8 +33,8 @@ BEGIN
     PERFORM iap.require_id('bundle_id', decide.bundle_id, 255);
     PERFORM iap.require_text('who', decide.who, 1000);
     PERFORM iap.require_text('note', decide.note, 10000);
-    IF decide.how IS NULL OR decide.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
-        RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
+    IF decide.how IS NULL OR decide.how NOT IN ('delivered', 'deliver', 'dismissed', 'refunded') THEN
+        RAISE EXCEPTION 'a decision is “delivered”, “deliver”, “dismissed” or “refunded”'
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
@@ -44,6 +44,8 @@ BEGIN
         RETURN CASE
             WHEN t.transaction_id IS NULL THEN 'another_report'
             WHEN decide.how = 'delivered' AND t.delivered_by = 'resolved' THEN 'already'
+            WHEN decide.how = 'deliver' AND t.place = 'black' AND iap.redelivery_of(t) IN ('under way', 'redelivered')
+            THEN 'already'
             WHEN decide.how = 'refunded' AND t.reason = 'refunded' THEN 'already'
             WHEN decide.how = 'dismissed' AND t.reason = 'dismissed' THEN 'already'
             ELSE outcome
@@ -64,6 +66,13 @@ BEGIN
         RETURN 'changed_since';
     END IF;
 
+    IF decide.how = 'deliver' THEN
+        IF iap.redelivery_of(t) = 'under way' THEN
+            RETURN 'already';
+        END IF;
+        outcome := iap.redeliver(t.transaction_id, decide.who, decide.note, t.bundle_id, t.environment);
+        RETURN CASE outcome WHEN 'redelivery' THEN decide.how ELSE outcome END;
+    END IF;
     outcome := iap.resolve(
         t.transaction_id, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
     IF outcome = decide.how THEN
@@ -79,9 +88,10 @@ END
 $$;
 COMMENT ON FUNCTION iap.decide IS
     'Ends a case on a decision that was taken before a report, if the case is still as the report''s mark says: how, '
-    'delivered, dismissed or refunded. Where the desk has ended it so already: already. Otherwise it changes nothing and '
-    'says why: another_report, where the mark is of no case here; changed_since, where other evidence came since; '
-    'already_delivered, excluded, and what else iap.resolve refuses.';
+    'delivered, dismissed or refunded; with deliver it orders the redelivery. Where the desk has decided so already: '
+    'already. Otherwise it changes nothing and says why: another_report, where the mark is of no case here; '
+    'changed_since, where other evidence came since; already_delivered, excluded, and what else iap.resolve and '
+    'iap.redeliver refuse.';
 
 REVOKE ALL ON FUNCTION iap.case_mark, iap.decide FROM PUBLIC;
 
@@ -162,16 +172,33 @@ JOIN (
 ) AS compared ON compared.day = placed.day AND compared.bundle_id = placed.bundle_id
 GROUP BY placed.day, placed.bundle_id, placed.product_id, placed.is_placed, 5;
 
+CREATE VIEW finance.redeliveries AS
+SELECT
+    transaction_id, bundle_id, product_id, booked_currency AS currency,
+    greatest(
+        (delivered_at AT TIME ZONE 'UTC')::date,
+        (SELECT max(closed_through) + 1 FROM finance.closings WHERE run_id < told_run_id)) AS booked_on
+FROM iap.redeliveries
+JOIN iap.transactions USING (transaction_id, bundle_id, environment)
+WHERE ended_as = 'redelivered' AND told_run_id IS NOT NULL AND environment = 'Production';
+COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
+COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the purchase.';
+COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
+COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product.';
+COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price.';
+COMMENT ON COLUMN finance.redeliveries.booked_on IS
+    'The day of its delivery, or the first day that was not closed yet when a run told of it.';
+
 CREATE FUNCTION finance.statement(first date, through date)
 RETURNS TABLE (
     bundle_id text, product_id text, currency text, opening bigint, opening_amount numeric, entered bigint,
-    entered_amount numeric, delivered bigint, delivered_amount numeric, by_support bigint, refunded bigint,
+    entered_amount numeric, delivered bigint, delivered_amount numeric, by_support bigint, redelivered bigint, refunded bigint,
     refunded_amount numeric, dropped bigint, dropped_amount numeric, closing bigint, closing_amount numeric,
     refunded_after bigint, refunded_after_amount numeric, reversed bigint, reversed_amount numeric
 )
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT
-        bundle_id, product_id, currency,
+        journal.bundle_id, journal.product_id, journal.currency,
         coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::bigint,
@@ -180,6 +207,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
+        (
+            SELECT count(*)
+            FROM finance.redeliveries AS done
+            WHERE done.bundle_id = journal.bundle_id AND done.product_id = journal.product_id
+                AND done.currency IS NOT DISTINCT FROM journal.currency AND done.booked_on BETWEEN first AND through),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
@@ -201,10 +233,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     FROM finance.closed(through) AS closed
     JOIN finance.journal ON booked_on <= closed
     CROSS JOIN LATERAL (SELECT booked_on < first AS is_before) AS span
-    GROUP BY bundle_id, product_id, currency
+    GROUP BY journal.bundle_id, journal.product_id, journal.currency
     HAVING bool_or(NOT is_before) OR sum(transactions) FILTER (WHERE account = 'owed') <> 0
         OR sum(amount) FILTER (WHERE account = 'owed') <> 0
-    ORDER BY bundle_id, product_id, currency
+    ORDER BY journal.bundle_id, journal.product_id, journal.currency
 $$;
 COMMENT ON FUNCTION finance.statement IS
     'What was booked from a first day through a last that is closed, by app, product and currency. Closing is opening and '

@@ -3,14 +3,15 @@ import Testing
 
 @testable import AppStore
 
-@Suite struct ServerAPITokenTests {
+@Suite struct AppStoreConnectTokenTests {
     private let time = TestPace()
 
-    private func makeToken() async throws -> ServerAPIToken {
+    private func makeToken(
+        for scope: AppStoreConnectToken.Scope = .app(bundleID: "com.example.game")
+    ) async throws -> AppStoreConnectToken {
         let key = try await TestChain.shared.value.key
-        return ServerAPIToken(
-            ServerAPICredentials(
-                issuerID: "57246542-96fe", keyID: "2X9R4HXF34", bundleID: "com.example.game", key: key),
+        return AppStoreConnectToken(
+            AppStoreConnectCredentials(issuerID: "57246542-96fe", keyID: "2X9R4HXF34", key: key), for: scope,
             date: time.pace.date)
     }
 
@@ -29,7 +30,15 @@ import Testing
                 "iss": "57246542-96fe", "iat": "1795230000", "exp": "1795233000", "aud": "appstoreconnect-v1",
                 "bid": "com.example.game",
             ])
-        #expect(ServerAPIToken.lifetime < 60 * 60)
+        #expect(AppStoreConnectToken.Scope.app(bundleID: "").lifetime < 60 * 60)
+    }
+
+    @Test func ofATeamNamesNoAppAndLivesForLessThanTwentyMinutes() async throws {
+        let jws = try CompactJWS(try await makeToken(for: .team).current().utf8, limit: 10_000)
+        #expect(
+            try json(jws.payload()) == [
+                "iss": "57246542-96fe", "iat": "1795230000", "exp": "1795230900", "aud": "appstoreconnect-v1",
+            ])
     }
 
     @Test func isSignedByTheKey() async throws {

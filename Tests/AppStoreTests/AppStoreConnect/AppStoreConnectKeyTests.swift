@@ -4,14 +4,14 @@ import Testing
 
 @testable import AppStore
 
-@Suite struct ServerAPIKeyTests {
+@Suite struct AppStoreConnectKeyTests {
     private func openssl(_ arguments: String...) async throws -> String {
         try await ChildProcess.runSuccessfully("/usr/bin/openssl", arguments)
     }
 
-    private func error(of text: String) -> ServerAPIKeyError? {
-        do throws(ServerAPIKeyError) {
-            _ = try ServerAPIKey(file: text.utf8)
+    private func error(of text: String) -> AppStoreConnectKeyError? {
+        do throws(AppStoreConnectKeyError) {
+            _ = try AppStoreConnectKey(file: text.utf8)
             return nil
         } catch {
             return error
@@ -53,7 +53,7 @@ import Testing
         let key = try await TestChain.shared.value.key
         var dumped = ""
         dump(key, to: &dumped)
-        dump(ServerAPICredentials(issuerID: "i", keyID: "k", bundleID: "b", key: key), to: &dumped)
+        dump(AppStoreConnectCredentials(issuerID: "i", keyID: "k", key: key), to: &dumped)
         for text in ["\(key)", String(reflecting: key), "\([key])", dumped] {
             #expect(text.contains("which is not shown"))
             // The bytes of the key would be printed as a list of numbers.

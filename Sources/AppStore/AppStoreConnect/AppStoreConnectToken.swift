@@ -1,34 +1,56 @@
 import Foundation
 import Synchronization
 
-/// The token of an app (ES256, RFC 7519) that goes along with each request, kept until it nearly ends.
-final class ServerAPIToken: Sendable {
+/// The token (ES256, RFC 7519) that goes along with each request, kept until it nearly ends.
+final class AppStoreConnectToken: Sendable {
+    /// What a token opens.
+    enum Scope: Sendable {
+        /// The App Store Server API of one app, which accepts less than 60 minutes.
+        case app(bundleID: String)
+        /// The App Store Connect API, which accepts 20 minutes at most.
+        case team
+
+        /// Seconds for which a token is valid.
+        var lifetime: TimeInterval {
+            switch self {
+            case .app: 50 * 60
+            case .team: 15 * 60
+            }
+        }
+
+        /// A token is no longer given out when it ends within so many seconds, so that it outlives waiting and a slow
+        /// request.
+        fileprivate var margin: TimeInterval { lifetime / 5 }
+
+        fileprivate var bundleID: String? {
+            if case .app(let bundleID) = self { bundleID } else { nil }
+        }
+    }
+
     private struct Issued {
         let text: String
         let at: Date
     }
 
-    /// Apple accepts less than 60 minutes.
-    static let lifetime: TimeInterval = 50 * 60
-    /// A token is no longer given out when it ends within this time, so that it outlives waiting and a slow request.
-    private static let margin: TimeInterval = 10 * 60
     /// Apple refuses a token for its age or for a clock that was set meanwhile only if it is older than this.
     private static let fresh: TimeInterval = 60
 
-    private let credentials: ServerAPICredentials
+    private let credentials: AppStoreConnectCredentials
+    private let scope: Scope
     private let date: @Sendable () -> Date
     private let issued = Mutex<Issued?>(nil)
 
-    init(_ credentials: ServerAPICredentials, date: @escaping @Sendable () -> Date) {
+    init(_ credentials: AppStoreConnectCredentials, for scope: Scope, date: @escaping @Sendable () -> Date) {
         self.credentials = credentials
+        self.scope = scope
         self.date = date
     }
 
     /// A token that is valid for some minutes at least.
-    func current() throws(ServerAPIKeyError) -> String {
+    func current() throws(AppStoreConnectKeyError) -> String {
         let now = date()
-        return try issued.withLock { issued throws(ServerAPIKeyError) in
-            if let issued, (0..<Self.lifetime - Self.margin).contains(now.timeIntervalSince(issued.at)) {
+        return try issued.withLock { issued throws(AppStoreConnectKeyError) in
+            if let issued, (0..<scope.lifetime - scope.margin).contains(now.timeIntervalSince(issued.at)) {
                 return issued.text
             }
             let token = Issued(text: try make(at: now), at: now)
@@ -49,11 +71,11 @@ final class ServerAPIToken: Sendable {
         }
     }
 
-    private func make(at now: Date) throws(ServerAPIKeyError) -> String {
+    private func make(at now: Date) throws(AppStoreConnectKeyError) -> String {
         let iat = Int(now.timeIntervalSince1970)
         let header = Header(kid: credentials.keyID)
         let claims = Claims(
-            iss: credentials.issuerID, iat: iat, exp: iat + Int(Self.lifetime), bid: credentials.bundleID)
+            iss: credentials.issuerID, iat: iat, exp: iat + Int(scope.lifetime), bid: scope.bundleID)
         let input = Self.encode(header) + "." + Self.encode(claims)
         return input + "." + Base64URL.encode(try credentials.key.sign(Array(input.utf8)))
     }
@@ -76,6 +98,6 @@ final class ServerAPIToken: Sendable {
         let iat: Int
         let exp: Int
         let aud = "appstoreconnect-v1"
-        let bid: String
+        let bid: String?
     }
 }

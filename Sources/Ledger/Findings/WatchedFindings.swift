@@ -1,0 +1,112 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+extension LedgerSession {
+    /// What is watched of the apps, beside their thresholds. What no app has a threshold for is not counted.
+    ///
+    /// - Parameter hearings: how hearing the apps goes.
+    public func watchedFigures(
+        of apps: [App], hearings: [HearingFigures], now: Date
+    ) async throws(LedgerError) -> [WatchedFigure] {
+        let watching = Watching(apps: apps, connection: connection, now: now)
+        let figures = try await translating { try await watching.figures() }
+        return apps.flatMap { app in
+            WatchedFigure.all(
+                of: app, figures[app.bundleID] ?? AppFigures(bundleID: app.bundleID),
+                hearing: hearings.first { $0.bundleID == app.bundleID }, now: now)
+        }
+    }
+}
+
+/// The queries for what is watched: one for all apps each.
+private struct Watching {
+    let apps: [App]
+    let connection: Connection
+    let now: Date
+
+    func figures() async throws -> [BundleID: AppFigures] {
+        var figures = Dictionary(
+            apps.map { ($0.bundleID, AppFigures(bundleID: $0.bundleID)) }, uniquingKeysWith: { first, _ in first })
+        if watches({ $0.shareLost != nil || $0.moneyLost != nil || $0.oldestCase != nil }) {
+            try await forEach(cases) { try Self.addCases($1, to: &figures[$0]) }
+        }
+        if watches({ $0.shareLost != nil }) {
+            try await forEach(purchases) { figures[$0]?.purchases = try $1.decode("purchases") }
+        }
+        if watches({ $0.unitsMissing != nil }) {
+            try await forEach(units) { figures[$0]?.unitsMissing = try $1.decode("missing") }
+        }
+        if watches({ $0.redeliveriesFailing != nil }) {
+            try await forEach(redeliveries) { figures[$0]?.redeliveriesFailing = try $1.decode("failing") }
+        }
+        return figures
+    }
+
+    private func watches(_ isSet: (Thresholds) -> Bool) -> Bool { apps.contains { isSet($0.thresholds) } }
+
+    private func forEach(_ query: SQL, _ body: (BundleID, Row) throws -> Void) async throws {
+        for row in try await connection.query(query) { try body(try row.id("bundle_id"), row) }
+    }
+
+    private static func addCases(_ row: Row, to figures: inout AppFigures?) throws {
+        figures?.lost += try row.decode("lost", as: Int.self)
+        let oldest = try row.decode("oldest", as: Date.self)
+        if let figures, let earlier = figures.oldestCase, earlier < oldest {} else { figures?.oldestCase = oldest }
+        if let money = try row.money("milliunits", "currency") { figures?.money.append(money) }
+    }
+
+    private var cases: SQL {
+        """
+        SELECT
+            cases.bundle_id,
+            coalesce(white.currency, products.currency) AS currency,
+            count(*) FILTER (WHERE white.purchased_at > \(now) - interval '30 days') AS lost,
+            min(white.purchased_at) AS oldest,
+            sum(\(OpenCases.milliunits))::bigint AS milliunits
+        FROM cases
+        JOIN white USING (transaction_id, bundle_id, environment)
+        LEFT JOIN products USING (bundle_id, product_id)
+        \(OpenCases.subscription)
+        WHERE cases.state = 'open'
+        GROUP BY 1, 2
+        """
+    }
+
+    /// By the day of Apple's, which has an index.
+    private var purchases: SQL {
+        """
+        SELECT bundle_id, count(*) AS purchases
+        FROM unnest(\(apps.map(\.bundleID.text)), \(apps.map(\.environment.rawValue))) AS app (bundle_id, environment)
+        JOIN transactions USING (bundle_id, environment)
+        WHERE transactions.place <> 'excluded'
+            AND transactions.purchased_at > \(now) - interval '30 days' AND transactions.purchased_at <= \(now)
+            AND (transactions.purchased_at AT TIME ZONE 'America/Los_Angeles')::date
+                >= (\(now) AT TIME ZONE 'America/Los_Angeles')::date - 31
+        GROUP BY bundle_id
+        """
+    }
+
+    /// What is seen a day before or after Apple's, or told with another country, is not missing.
+    private var units: SQL {
+        """
+        SELECT bundle_id, sum(missing)::bigint AS missing
+        FROM (
+            SELECT bundle_id, product_id, greatest(sum(difference), 0) AS missing
+            FROM sold_against_seen
+            WHERE \(SalesDays.upTo(now).condition)
+            GROUP BY bundle_id, product_id
+        ) AS products
+        GROUP BY bundle_id
+        """
+    }
+
+    private var redeliveries: SQL {
+        """
+        SELECT bundle_id, count(*) AS failing
+        FROM redeliveries
+        WHERE \(LedgerSession.isFailing)
+        GROUP BY bundle_id
+        """
+    }
+}

@@ -1,0 +1,80 @@
+public import Foundation
+import PostgreSQL
+public import Reconciliation
+
+/// What fetching Apple's sales report of a day came to.
+public enum SalesFetch: Hashable, Sendable {
+    /// So many lines, some of which may have been refused.
+    case fetched(lines: Int, refused: Int)
+    /// Apple has none yet.
+    case notThere
+    case problem(String)
+
+    public var isFetched: Bool { if case .fetched = self { true } else { false } }
+
+    public var problem: String? { if case .problem(let why) = self { why } else { nil } }
+
+    fileprivate var lines: (all: Int, refused: Int) {
+        if case .fetched(let lines, let refused) = self { (lines, refused) } else { (0, 0) }
+    }
+}
+
+extension LedgerSession {
+    /// The days of the last thirty, in Apple's time, whose report was not fetched yet, the oldest first. Apple keeps a
+    /// report for a year, and has it from eight o'clock of the next morning on.
+    public func missingSalesDays(of vendorNumber: String, now: Date) async throws(LedgerError) -> [CalendarDay] {
+        try await translating {
+            try await connection.query(
+                """
+                SELECT days.day::date::text AS day
+                FROM (SELECT (\(now) AT TIME ZONE 'America/Los_Angeles')::date AS day) AS today
+                CROSS JOIN generate_series(today.day - 30, today.day - 1, '1 day') AS days (day)
+                WHERE NOT EXISTS (
+                    SELECT FROM sales_fetches
+                    WHERE vendor_number = \(vendorNumber) AND sales_fetches.day = days.day AND fetched_at IS NOT NULL)
+                ORDER BY days.day
+                """
+            ).map { try $0.day("day") }
+        }
+    }
+
+    /// Writes down what fetching the report of a day came to.
+    public func note(
+        _ fetch: SalesFetch, of vendorNumber: String, on day: CalendarDay, at now: Date
+    ) async throws(LedgerError) {
+        try await translating {
+            let fetchedAt = fetch.isFetched ? now : nil
+            _ = try await connection.execute(
+                """
+                INSERT INTO sales_fetches AS known (vendor_number, day, tried_at, fetched_at, lines, refused, problem)
+                VALUES (
+                    \(vendorNumber), \(day.description)::text::date, \(now), \(fetchedAt), \(Int64(fetch.lines.all)),
+                    \(Int64(fetch.lines.refused)), \(fetch.problem))
+                ON CONFLICT (vendor_number, day) DO UPDATE
+                SET tried_at = EXCLUDED.tried_at, fetched_at = EXCLUDED.fetched_at, lines = EXCLUDED.lines,
+                    refused = EXCLUDED.refused, problem = EXCLUDED.problem
+                WHERE known.fetched_at IS NULL
+                """)
+        }
+    }
+
+    /// What the latest night that fetched sales reports came to, as the pull of a source; `nil` where none did.
+    public func salesPull(of vendorNumber: String) async throws(LedgerError) -> SourcePull? {
+        try await translating {
+            try await connection.query(
+                """
+                SELECT sum(lines - refused)::bigint AS taken, sum(refused)::bigint AS refused,
+                    (array_agg(problem ORDER BY day DESC) FILTER (WHERE problem IS NOT NULL))[1] AS problem
+                FROM sales_fetches
+                WHERE vendor_number = \(vendorNumber)
+                    AND tried_at = (SELECT max(tried_at) FROM sales_fetches WHERE vendor_number = \(vendorNumber))
+                HAVING count(*) > 0
+                """
+            ).first.map { row in
+                SourcePull(
+                    name: "sales", taken: try row.decode("taken"), alreadyThere: 0, refused: try row.decode("refused"),
+                    problem: try row.decode("problem"))
+            }
+        }
+    }
+}

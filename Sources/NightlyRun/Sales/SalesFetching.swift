@@ -1,0 +1,84 @@
+import Foundation
+import Importing
+import Ledger
+import Reconciliation
+import Verification
+
+/// Fetches Apple's daily sales reports that the tables have not yet, so that what was sold is compared with what was
+/// seen without anybody's hand. A report that can't be fetched or read is told of, and the night goes on with the rest.
+struct SalesFetching {
+    let access: SalesAccess
+    let reports: SalesReports
+    let settings: JobSettings
+    let stop: StopSignal
+    let present: Date
+    let log: @Sendable (LogEntry) -> Void
+
+    /// Fetches the missing days of the last thirty, the oldest first.
+    func fetch() async throws(LedgerError) -> Int {
+        let session = try await LedgerSession.connect(settings.ledger, waiting: settings.patience)
+        defer { session.close() }
+        let days = try await session.missingSalesDays(of: access.vendorNumber, now: present)
+        guard !days.isEmpty else { return 0 }
+        let reading = try await SalesReading(session, apps: settings.apps)
+        var fetched = 0
+        for day in days where !stop.isRequested {
+            let result = try await fetch(day, reading)
+            try await session.note(result.fetch, of: access.vendorNumber, on: day, at: present)
+            checkpoint(.salesFetched)
+            if let problem = result.fetch.problem {
+                log(LogEntry(.warning, "the sales report of \(day) could not be fetched: \(problem)"))
+            }
+            if result.fetch.isFetched { fetched += 1 }
+            if result.isLast { break }
+        }
+        return fetched
+    }
+
+    private struct Result {
+        let fetch: SalesFetch
+        /// Whether asking for further days is of no use.
+        var isLast = false
+    }
+
+    private func fetch(_ day: CalendarDay, _ reading: SalesReading) async throws(LedgerError) -> Result {
+        switch await outcome(of: day) {
+        case .report(let data): Result(fetch: try await take(data, of: day, reading))
+        case .notThere, nil: Result(fetch: .notThere)
+        case .problem(let why): Result(fetch: .problem(why), isLast: true)
+        case .needsConfiguration(let what): Result(fetch: .problem(what), isLast: true)
+        }
+    }
+
+    /// `nil` where the run was asked to stop.
+    private func outcome(of day: CalendarDay) async -> SalesReports.Outcome? {
+        await stop.cancelling { try? await reports.report(of: day.description) }
+    }
+
+    private func take(
+        _ report: Data, of day: CalendarDay, _ reading: SalesReading
+    ) async throws(LedgerError) -> SalesFetch {
+        do {
+            // As Apple calls the file.
+            let name = "S_D_\(access.vendorNumber)_\(day.description.filter(\.isNumber)).txt.gz"
+            let file = try await reading.read(name, of: day, refused: { _ in }) { MemorySource(report) }
+            return fetch(of: file)
+        } catch let error as LedgerError {
+            throw error
+        } catch {
+            return .problem("\(error)")
+        }
+    }
+
+    private func fetch(of file: SalesFile) -> SalesFetch {
+        if let problem = file.problem { return .problem("\(problem)") }
+        for (sku, lines) in file.unknownApps.sorted(by: { $0.key < $1.key }) {
+            let text = "lines of an app that is not known; if it is yours, name its SKU with “sku” in [app BUNDLE]"
+            log(LogEntry(.info, text, fields: ["file": file.file, "sku": sku, "lines": String(lines)]))
+        }
+        if file.days.contains(where: { $0.standing == SalesDayOutcome.Standing.kept.rawValue }) {
+            return .problem("\(file.refusedCount) of its lines can't be read, so that the earlier report stays")
+        }
+        return .fetched(lines: file.lines, refused: file.refusedCount)
+    }
+}

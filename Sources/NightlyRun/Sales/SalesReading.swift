@@ -1,0 +1,73 @@
+package import Importing
+package import Ledger
+package import Reconciliation
+package import Verification
+
+/// Reads sales reports into the ledger, each as a whole: the command of a person does it, and the night, with what it
+/// fetched from Apple.
+package struct SalesReading {
+    /// Seconds that another who reads a report is waited for: as long as a large one takes.
+    private static let patience = 60.0
+
+    private let session: LedgerSession
+    /// The apps by the SKUs that the configuration says they have.
+    private let apps: [String: BundleID]
+
+    /// Makes the session ready.
+    package init(_ session: LedgerSession, apps: [AppSettings]) async throws(LedgerError) {
+        let named = apps.compactMap { app in app.sku.map { ($0, app.app.bundleID) } }
+        self.apps = Dictionary(named, uniquingKeysWith: { first, _ in first })
+        self.session = session
+        // Many sessions that make their tables at once wait for each other in PostgreSQL's catalogue.
+        try await retryingConflicts(for: Self.patience) { () async throws(LedgerError) in
+            try await session.prepareSales()
+        }
+    }
+
+    /// Reads one report. Where it is of no use, nothing of it is taken, and the file says why.
+    ///
+    /// - Parameters:
+    ///   - day: the only one that the report may tell of, where it was asked for by its day.
+    ///   - refused: gets the lines that are refused, in their order.
+    /// - Throws: `LedgerError`, `CancellationError` when asked to stop, or what `refused` throws.
+    package func read(
+        _ name: String, of day: CalendarDay? = nil, refused receive: ([RefusedLine]) throws -> Void,
+        opening source: () throws(SalesError) -> sending any ByteSource
+    ) async throws -> SalesFile {
+        var file = SalesFile(file: name)
+        do {
+            let otherDays = try await stage(
+                &file, from: SalesReader(try source(), file: name), of: day, refused: receive)
+            let staged = StagedSales(file: name, otherDays: otherDays, refused: file.refusedCount, apps: apps)
+            let outcome = try await retryingConflicts(for: Self.patience) { () async throws(LedgerError) in
+                try await session.take(staged)
+            }
+            file.days = outcome.days.map(SalesFile.Day.init)
+            file.unknownApps = outcome.unknownApps
+        } catch let problem as SalesError {
+            try await session.discardStagedSales()
+            file.problem = problem
+        }
+        return file
+    }
+
+    /// Hands all lines to the session; gives the days and accounts of those that tell of no sale.
+    private func stage(
+        _ file: inout SalesFile, from reader: SalesReader, of day: CalendarDay?,
+        refused receive: ([RefusedLine]) throws -> Void
+    ) async throws -> Set<SalesDay> {
+        var otherDays: Set<SalesDay> = []
+        while let read = try await reader.next() {
+            let days = read.sales.map(\.day) + read.otherDays.map(\.day)
+            if let day, let other = days.first(where: { $0 != day }) {
+                throw SalesError.ofAnotherDay(file: file.file, asked: day, day: other)
+            }
+            try await session.stage(read.sales)
+            file.others += read.others
+            otherDays.formUnion(read.otherDays)
+            for line in read.refused { file.refused[line.reason, default: 0] += 1 }
+            try receive(read.refused)
+        }
+        return otherDays
+    }
+}

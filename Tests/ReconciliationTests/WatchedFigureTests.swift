@@ -1,0 +1,86 @@
+import Foundation
+import Reconciliation
+import Testing
+
+/// From where on a figure is told of first.
+@Suite struct WatchedFigureTests {
+    private static let now = Date(timeIntervalSince1970: 1_790_000_000)
+
+    private func alerts(
+        _ figures: (inout AppFigures) -> Void = { _ in }, hearing: HearingFigures? = nil,
+        _ thresholds: (inout Thresholds) -> Void
+    ) throws -> [String] {
+        var app = App(
+            bundleID: try #require(BundleID("com.example.game")), environment: .production, grace: Grace(0),
+            since: nil)
+        thresholds(&app.thresholds)
+        var found = AppFigures(bundleID: app.bundleID)
+        figures(&found)
+        return WatchedFigure.all(of: app, found, hearing: hearing, now: Self.now).filter(\.isAlert).map(\.name)
+    }
+
+    private static let dollars = CurrencyCode("USD")!
+    private static let yen = CurrencyCode("JPY")!
+
+    @Test func nothingIsWatchedUnlessItIsNamed() throws {
+        #expect(
+            try alerts({
+                $0.unitsMissing = 1000
+                $0.lost = 10
+                $0.purchases = 10
+                $0.oldestCase = .distantPast
+                $0.redeliveriesFailing = 10
+                $0.money = [Money(milliunits: 1_000_000, currency: Self.dollars)]
+            }) { _ in } == [])
+    }
+
+    @Test(arguments: [(49, false), (50, true), (51, true)])
+    func unitsMissing(units: Int, isAlert: Bool) throws {
+        #expect(try alerts({ $0.unitsMissing = units }) { $0.unitsMissing = 50 } == (isAlert ? ["units_missing"] : []))
+    }
+
+    /// Where nothing was bought nothing is lost, however low the threshold.
+    @Test(arguments: [
+        (0, 0, 0.0, false), (0, 9, 0.0, false), (1, 100, 0.02, false), (2, 100, 0.02, true), (1, 1, 1.0, true),
+    ])
+    func shareLost(lost: Int, purchases: Int, threshold: Double, isAlert: Bool) throws {
+        let found = try alerts({ ($0.lost, $0.purchases) = (lost, purchases) }) { $0.shareLost = threshold }
+        #expect(found == (isAlert ? ["share_lost"] : []))
+    }
+
+    @Test func moneyOfAnotherCurrencyIsNoMoney() throws {
+        let threshold = Money(milliunits: 500_000, currency: Self.dollars)
+        for (money, isAlert) in [
+            ([], false), ([Money(milliunits: 9_000_000, currency: Self.yen)], false),
+            ([Money(milliunits: 499_999, currency: Self.dollars)], false),
+            (
+                [Money(milliunits: 1, currency: Self.yen), Money(milliunits: 500_000, currency: Self.dollars)], true
+            ),
+        ] {
+            #expect(try alerts({ $0.money = money }) { $0.moneyLost = threshold } == (isAlert ? ["money_lost"] : []))
+        }
+    }
+
+    /// Without a case nothing is old; one from the future is not, either.
+    @Test(arguments: [(nil, false), (-1, false), (86_399, false), (86_400, true)] as [(TimeInterval?, Bool)])
+    func oldestCase(age: TimeInterval?, isAlert: Bool) throws {
+        let found = try alerts({ $0.oldestCase = age.map { Self.now - $0 } }) { $0.oldestCase = 86_400 }
+        #expect(found == (isAlert ? ["oldest_case"] : []))
+    }
+
+    @Test func redeliveriesThatFail() throws {
+        #expect(try alerts({ $0.redeliveriesFailing = 4 }) { $0.redeliveriesFailing = 5 } == [])
+        #expect(
+            try alerts({ $0.redeliveriesFailing = 5 }) { $0.redeliveriesFailing = 5 } == ["redeliveries_failing"])
+    }
+
+    @Test func adrySpellIsToldUnlessItIsTurnedOff() throws {
+        let dry = HearingFigures(
+            bundleID: try #require(BundleID("com.example.game")), heardThrough: nil,
+            lastSignedAt: Self.now - 2 * 86_400, problem: nil, refused: 0, whyRefused: nil, unsent: 0, whyUnsent: nil,
+            deliveredSince: 20)
+        #expect(try alerts(hearing: dry) { _ in } == ["dry_spell"])
+        #expect(try alerts(hearing: dry) { $0.drySpell = false } == [])
+        #expect(try alerts { _ in } == [])
+    }
+}
