@@ -16,7 +16,7 @@ demo:
 # App Store Server API, and the job knows only what receipts tell.
 world:
 	@scripts/install-packages demo
-	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" KEYS="$(KEYS)" scripts/world
+	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" KEYS="$(KEYS)" REDELIVER="$(REDELIVER)" scripts/world
 
 # The job under fire, each time compared with an undisturbed night: `make chaos SEED=1 POINTS=200`. SCENARIO=name and
 # POINT=number play one of them.

@@ -13,14 +13,15 @@ enum WorldCommand {
           --play-all             let all days take place, with no night in between
           --truth FILE           write there, as JSON, which orders are truly lost in the last night
           --observe NIGHT        keep what the job said in that night
+          --redeliver NIGHT      let the apps' server take what that night asks it to deliver
           --sales NIGHT          write Apple's sales report of the last day of Pacific Time that is over by that night
                                  into the folder --sales-dir DIR, and print the file's name
           --apps SECRETS         print the apps' sections of the job's configuration; SECRETS is serve's --secrets-dir, in
-                                 which serve's --key-out is server-api.p8
+                                 which serve's --key-out is server-api.p8; with --redelivering one app asks for redeliveries
           --sources CONNINFO     print its sections for what a company keeps in tables of its own
           --tally                judge all nights and print the table; ends with 1 when something should not be
 
-        and --play, --play-all, --observe and --tally need
+        and --play, --play-all, --observe, --redeliver and --tally need
 
           --database CONNINFO    as libpq understands it
 
@@ -35,9 +36,9 @@ enum WorldCommand {
         let options = try Options(
             arguments,
             values: WorldOptions.names.union([
-                "database", "moment", "play", "truth", "observe", "sales", "sales-dir", "apps", "sources",
+                "database", "moment", "play", "truth", "observe", "redeliver", "sales", "sales-dir", "apps", "sources",
             ]),
-            switches: ["play-all", "tally"])
+            switches: ["play-all", "tally", "redelivering"])
         let settings = try WorldOptions.settings(options)
         if let night = try options.number("moment", in: 1...settings.nights) {
             return print(settings.moment(ofNight: night).formatted(.iso8601))
@@ -52,14 +53,16 @@ enum WorldCommand {
         if let conninfo = options.text("sources") {
             return print(CompanyTables.configuration(conninfo: conninfo))
         }
-        if let secrets = options.text("apps") { return printApps(settings, secrets: secrets) }
+        if let secrets = options.text("apps") {
+            return printApps(settings, secrets: secrets, redelivers: options.has("redelivering"))
+        }
         try await act(options, settings)
     }
 
-    private static func printApps(_ settings: WorldSettings, secrets: String) {
+    private static func printApps(_ settings: WorldSettings, secrets: String, redelivers: Bool) {
         for app in World.apps {
             print("\n[app \(app.bundleID)]\nshared_secret_file = \(secrets)/\(app.bundleID)")
-            print(app.configuration(settings, keyFile: "\(secrets)/server-api.p8"))
+            print(app.configuration(settings, keyFile: "\(secrets)/server-api.p8", redelivers: redelivers))
         }
     }
 
@@ -74,7 +77,9 @@ enum WorldCommand {
     private static func act(_ options: Options, _ settings: WorldSettings) async throws {
         let play = try options.number("play", in: 1...settings.nights)
         let observe = try options.number("observe", in: 1...settings.nights)
-        guard play != nil || options.has("play-all") || observe != nil || options.has("tally") else {
+        let redeliver = try options.number("redeliver", in: 1...settings.nights)
+        guard play != nil || options.has("play-all") || observe != nil || redeliver != nil || options.has("tally")
+        else {
             throw UsageError("an action is needed")
         }
         let database = try options.required("database")
@@ -82,6 +87,7 @@ enum WorldCommand {
             if options.has("play-all") { try await stage.play() }
             if let play { try await stage.play(day: play) }
             if let observe { try await stage.observe(night: observe) }
+            if let redeliver { try await stage.redeliver(night: redeliver) }
             return options.has("tally") ? try await stage.tally() : nil
         }
         if let tally { show(tally) }

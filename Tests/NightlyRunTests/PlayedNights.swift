@@ -38,7 +38,7 @@ struct PlayedNights {
 
 /// Opens a world with a store of its own.
 func withNights<Value>(
-    _ settings: WorldSettings, _ body: (PlayedNights) async throws -> Value
+    _ settings: WorldSettings, redelivery: RedeliveryMode = .never, _ body: (PlayedNights) async throws -> Value
 ) async throws -> Value {
     let world = World(settings)
     let present = Present(settings.moment(ofNight: 1))
@@ -49,8 +49,8 @@ func withNights<Value>(
     defer { roots.remove() }
     return try await withScratchDatabase { database async throws -> Value in
         let job = NightlyJob(
-            settings: jobSettings(settings, database, addresses, roots), programVersion: "test", log: { _ in },
-            progress: { _ in })
+            settings: jobSettings(settings, database, addresses, roots, redelivery: redelivery), programVersion: "test",
+            log: { _ in }, progress: { _ in })
         return try await WorldStage.open(world, on: database.conninfo) { stage in
             try await body(
                 PlayedNights(

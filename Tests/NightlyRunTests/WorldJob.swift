@@ -20,15 +20,17 @@ struct RootsFile {
 
 /// As the configuration of a world's apps says it, with the tables of their companies as sources.
 func jobSettings(
-    _ settings: WorldSettings, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses, _ roots: RootsFile
+    _ settings: WorldSettings, _ database: ScratchDatabase, _ addresses: SimulatedAppStore.Addresses,
+    _ roots: RootsFile,
+    redelivery: RedeliveryMode = .never
 ) -> JobSettings {
     let apps = zip(World.apps, World.storeApps(seed: settings.seed)).compactMap { app, store in
         BundleID(app.bundleID).map { bundleID in
-            AppSettings(
-                app: App(
-                    bundleID: bundleID, environment: .production, grace: Grace(WorldTally.grace),
-                    since: app.since(settings), storefronts: ["CHN", "JPN", "USA"], delivery: app.deliveryModes),
-                sharedSecret: store.sharedSecret.map { Secret($0) })
+            var judged = App(
+                bundleID: bundleID, environment: .production, grace: Grace(WorldTally.grace),
+                since: app.since(settings), storefronts: ["CHN", "JPN", "USA"], delivery: app.deliveryModes)
+            if app.bundleID == "com.example.game" { judged.redelivery = redelivery }
+            return AppSettings(app: judged, sharedSecret: store.sharedSecret.map { Secret($0) })
         }
     }
     var job = JobSettings(

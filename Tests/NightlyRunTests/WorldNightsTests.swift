@@ -24,6 +24,23 @@ import Testing
         #expect(tally.cases >= tally.total.found)
     }
 
+    /// The app's server takes after each night what that asks it to deliver; it crashes, and claims twice.
+    @Test func whatIsHighIsDeliveredWithoutItsCustomerOnceAndToWhoPaid() async throws {
+        let settings = try WorldSettings(seed: 11, customers: 450, nights: 12)
+        try await withNights(settings, redelivery: .high) { nights in
+            var told = 0
+            for night in 1...settings.nights {
+                told += try await nights.play(night).redeliveries.delivered
+                try await nights.stage.redeliver(night: night)
+            }
+            let tally = try await nights.stage.tally()
+            #expect(tally.faults == [])
+            #expect(tally.isGood && tally.deliveredTwice == 0 && tally.total.missed == 0)
+            #expect(told > 3 && tally.redelivered >= told, "\(told) told, \(tally.redelivered) delivered")
+            #expect(try await violations(nights.database) == [])
+        }
+    }
+
     /// Servers that keep entitlements, one that is connected on the tenth day, and one that forgets for two.
     @Test func whatWasGrantedIsNoCaseAndWhatIsNotConnectedIsALine() async throws {
         let settings = try WorldSettings(seed: 5, customers: 300, nights: 14)

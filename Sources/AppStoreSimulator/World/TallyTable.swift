@@ -52,8 +52,12 @@ public struct TallyTable: CustomStringConvertible {
         false alarms \(tally.total.falseAlarms), delivered twice \(tally.deliveredTwice), deliveries unlike the \
         world's \(tally.wrongDeliveries), wrong owner with high \(tally.total.wronglyHigh), wrong order \
         \(tally.total.wrongOrder), false alarms of what was granted \(tally.total.falseOfGranted), told twice \
-        \(tally.total.toldTwice), high though there is access \(tally.total.overstated)\(summaryOfKeys)
+        \(tally.total.toldTwice), high though there is access \(tally.total.overstated)\(summaryOfKeys)\(redelivered)
         """
+    }
+
+    private var redelivered: String {
+        tally.redelivered == 0 ? "" : ", delivered without the customer \(tally.redelivered)"
     }
 
     private var summaryOfKeys: String {

@@ -7,6 +7,11 @@ public struct World: Sendable {
     public let settings: WorldSettings
     let events: WorldEvents
 
+    init(settings: WorldSettings, events: WorldEvents) {
+        self.settings = settings
+        self.events = events
+    }
+
     public init(_ settings: WorldSettings) {
         self.settings = settings
         let outages = settings.outages

@@ -88,8 +88,12 @@ public struct WorldApp: Sendable {
 
     /// What its section of the job's configuration says beside its secret.
     ///
-    /// - Parameter keyFile: of the App Store Server API, for an app that has a key.
-    public func configuration(_ settings: WorldSettings, keyFile: String? = nil) -> String {
+    /// - Parameters:
+    ///   - keyFile: of the App Store Server API, for an app that has a key.
+    ///   - redelivers: whether the server of the app that claims all it delivers delivers without the customer, too.
+    public func configuration(
+        _ settings: WorldSettings, keyFile: String? = nil, redelivers: Bool = false
+    ) -> String {
         var lines = ["environment = production", "grace = 1h", "storefronts = CHN JPN USA"]
         if let keyFile, settings.keys.contains(bundleID), !settings.handsNoticesOn {
             lines += [
@@ -97,6 +101,7 @@ public struct WorldApp: Sendable {
                 "server_api_key_id = \(APIKey.keyID)", "server_api_key_file = \(keyFile)",
             ]
         }
+        if redelivers, subscriptions == .claims { lines.append("redeliver = high") }
         if let since = since(settings) { lines.append("since = \(since.formatted(.iso8601))") }
         lines += delivery.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
         return lines.joined(separator: "\n")

@@ -175,6 +175,14 @@ struct WorldDays {
             row.append(claim.at)
             row.append(claim.kind.rawValue)
         }
+        // Whose goods came without them are told so.
+        try await connection.execute(
+            """
+            UPDATE day_claims d
+            SET kind = 'already_delivered'
+            FROM world.redeliveries r
+            WHERE r.transaction_id = d.transaction_id AND r.bundle_id = d.bundle_id AND d.kind = 'delivered'
+            """)
         try await connection.executeScript(unsafe: "ANALYZE day_claims; ANALYZE world.uploads")
     }
 

@@ -46,6 +46,9 @@ public final class WorldStage {
                 CREATE TABLE IF NOT EXISTS world.refunds (
                     night integer NOT NULL, transaction_id text NOT NULL, share bigint,
                     PRIMARY KEY (night, transaction_id));
+                CREATE TABLE IF NOT EXISTS world.redeliveries (
+                    night integer NOT NULL, bundle_id text NOT NULL, transaction_id text NOT NULL,
+                    PRIMARY KEY (transaction_id, bundle_id));
                 \(CompanyTables.schema)
                 """)
     }
@@ -105,9 +108,11 @@ public final class WorldStage {
                 isHigh: try row("likelihood", as: String.self) == "high", owners: try row("owners"),
                 orders: try row("orders"))
         }
+        let redeliveries = try await redeliveries()
         return WorldTally(
-            world: world, observations: observations, deliveries: try await deliveries(),
-            unanswered: try await unanswered(), refunds: try await refunds(), unproved: try await unproved())
+            world: world.delivering(redeliveries), observations: observations, deliveries: try await deliveries(),
+            unanswered: try await unanswered(), refunds: try await refunds(), unproved: try await unproved(),
+            redelivered: redeliveries.count)
     }
 
     private func unproved() async throws -> Set<String> {

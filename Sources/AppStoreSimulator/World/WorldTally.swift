@@ -75,6 +75,8 @@ public struct WorldTally: Sendable {
     /// Purchases and subscriptions that ever were a case.
     public let cases: Int
     public let deliveredTwice: Int
+    /// Delivered by the apps' servers without the customer.
+    public let redelivered: Int
     /// Transactions whose delivery in the ledger isn't that of the world.
     public let wrongDeliveries: Int
     /// A sentence for each of what should not be.
@@ -85,7 +87,7 @@ public struct WorldTally: Sendable {
 
     init(
         world: World, observations: [WorldObservation], deliveries: Deliveries, unanswered: Set<String> = [],
-        refunds: [RefundObservation] = [], unproved: Set<String> = []
+        refunds: [RefundObservation] = [], unproved: Set<String> = [], redelivered: Int = 0
     ) {
         let matters = WorldMatter.all(in: world)
         let sorted = SortedObservations(observations, by: matters)
@@ -93,6 +95,7 @@ public struct WorldTally: Sendable {
         self.refunds = RefundTally(world, refunds)
         forgeries = ForgeryTally(world, unproved: unproved)
         deliveredTwice = deliveries.twice
+        self.redelivered = redelivered
         cases = sorted.byMatter.count + sorted.strangers.count
         let forged = Set(world.events.forged.map(\.claim.transaction.id))
         let wrong = Self.wrongDeliveries(deliveries, matters.flatMap(\.fates)).filter { fault in

@@ -4,7 +4,7 @@ enum Repertoire {
         Kills.scenarios(theatre, points: points) + Signals.scenarios(points: points)
             + Databases.scenarios(theatre, points: points) + Networks.scenarios(points: points)
             + Neighbours.scenarios(points: points) + Conditions.scenarios(points: points)
-            + Claims.scenarios(points: points)
+            + Claims.scenarios(points: points) + Redeliveries.scenarios(points: points)
             + Apples.scenarios(theatre, points: points) + Reports.scenarios() + Runs.scenarios()
     }
 }

@@ -10,6 +10,8 @@ struct Job: Sendable {
     var now = Theatre.now
     /// Whether the moment is given on the command line; otherwise the clocks say it.
     var isReplay = true
+    /// Whether the apps' servers deliver what the night is sure of.
+    var redelivers = false
     var command = ["run"]
     /// Further keys, by section.
     var settings: [String: [String: String]]
@@ -52,7 +54,7 @@ struct Job: Sendable {
             """
             [app \(app.bundleID)]
             shared_secret_file = \(folder)/\(app.bundleID)
-            \(app.configuration(world, keyFile: Theatre.key(in: folder)))
+            \(app.configuration(world, keyFile: Theatre.key(in: folder), redelivers: redelivers))
 
             """
         }
