@@ -3,7 +3,7 @@ enum Benchmark: String, CaseIterable {
     case appReceipts = "app-receipts"
     case jws, verify, record, report, page
     case emptyNight = "empty-night"
-    case hear, night, workers, rough, black, check, million
+    case hear, night, workers, rough, black, check, server, million
 
     func run(_ bench: Bench) async throws -> [Measurement] {
         switch self {
@@ -20,6 +20,7 @@ enum Benchmark: String, CaseIterable {
         case .rough: try await Nights.onRoughDay(bench)
         case .black: try await BlackTable.nights(bench)
         case .check: try await BlackTable.check(bench)
+        case .server: try await AppServer.measure(bench)
         case .million: try await Nights.million(bench)
         }
     }

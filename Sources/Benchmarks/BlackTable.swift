@@ -4,7 +4,7 @@ import PostgreSQL
 
 /// What the job and the support desk do beside years of deliveries.
 enum BlackTable {
-    private static let many: Int64 = 10_000_000
+    static let many: Int64 = 10_000_000
 
     /// The same receipts with a black table of one row, and of ten million.
     static func nights(_ bench: Bench) async throws -> [Measurement] {
@@ -47,7 +47,7 @@ enum BlackTable {
 
     /// A database with receipts that wait and so many delivered transactions of other customers, made if it isn't
     /// there yet.
-    private static func database(_ bench: Bench, rows: Int64) async throws -> String {
+    static func database(_ bench: Bench, rows: Int64) async throws -> String {
         let name = "black_\(rows)"
         if try await bench.hasDatabase(name) { return name }
         try await bench.copyDatabase(try await bench.filledDatabase(receipts: Nights.fewReceipts), to: name)

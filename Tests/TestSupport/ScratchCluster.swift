@@ -109,7 +109,7 @@ extension ScratchCluster {
         [
             "listen_addresses": "", "unix_socket_directories": directory, "port": "\(port)",
             "fsync": "off", "full_page_writes": "off",
-            "max_connections": "400", "max_prepared_transactions": "10", "shared_buffers": "64MB",
+            "max_connections": "1000", "max_prepared_transactions": "10", "shared_buffers": "64MB",
             "max_wal_size": "4GB", "jit": "off",
             "lc_messages": "C", "timezone": "UTC", "log_timezone": "UTC", "log_min_messages": "warning",
         ]
