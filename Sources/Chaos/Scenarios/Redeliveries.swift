@@ -89,8 +89,9 @@ enum Redeliveries {
                 """
             ),
             (
-                "a redelivery is neither done nor ended otherwise",
-                "SELECT FROM iap.redeliveries WHERE ended_at IS NULL AND tries < 5"
+                // Those that the last night ordered anew nobody took yet.
+                "a redelivery that was taken is neither done nor ended otherwise",
+                "SELECT FROM iap.redeliveries WHERE ended_at IS NULL AND tries BETWEEN 1 AND 4"
             ),
             (
                 "a redelivery that is done was not credited",
