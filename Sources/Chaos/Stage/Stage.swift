@@ -18,7 +18,14 @@ struct Stage: Sendable {
     /// The job as cron starts it, undisturbed.
     var job: Job {
         let own = [
-            "apple": ["timeout": "5s", "root_certificates": Theatre.roots(in: theatre.scratch)],
+            "apple": [
+                "timeout": "5s", "root_certificates": Theatre.roots(in: theatre.scratch),
+                "app_store_connect": theatre.store.appStoreConnect,
+            ],
+            "sales": [
+                "vendor_number": SalesReport.vendorNumber, "issuer_id": APIKey.issuerID, "key_id": APIKey.keyID,
+                "key_file": Theatre.key(in: theatre.scratch),
+            ],
             "run": ["batch_size": "20"],
             "database": ["import_conninfo": theatre.cluster.conninfo(user: "iap_import", database: database)],
         ]

@@ -118,6 +118,7 @@ func withTheatre<Value>(_ options: Options, _ body: (Theatre) async throws -> Va
     let store = SimulatedAppStore(
         seed: options.seed, records: world.records, latency: try Latency(median: 0.003, percentile99: 0.012),
         now: { Theatre.now })
+    store.handOut { day in try? Gzip.compressed(Array(world.salesReport(of: day).text.utf8)) }
     let addresses = try store.start()
     defer { store.stop() }
     let later = SimulatedAppStore(
