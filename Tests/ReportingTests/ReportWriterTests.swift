@@ -39,6 +39,34 @@ import Testing
         }
     }
 
+    /// Only what has reached its threshold is told; deliveries without the customer stand among the figures.
+    @Test func whatIsOverAThresholdStandsFirstOnThePage() throws {
+        try withFolder { folder in
+            var run = Sample.run()
+            var app = App(
+                bundleID: try #require(BundleID("com.example.game")), environment: .production, grace: Grace(0),
+                since: nil)
+            app.thresholds.redeliveriesFailing = 3
+            app.thresholds.oldestCase = 1
+            var figures = AppFigures(bundleID: app.bundleID)
+            figures.redeliveriesFailing = 4
+            run.watched = WatchedFigure.all(of: app, figures, hearing: nil, now: Sample.now)
+            run.redeliveries = RedeliveryFigures(ordered: 1, delivered: 40, open: 5, failing: 4)
+            let writer = try ReportWriter(directory: folder, programVersion: "1.0")
+            try writer.begin(run)
+            try writer.finish()
+            let page = try String(contentsOfFile: "\(writer.location)/index.html", encoding: .utf8)
+            #expect(page.components(separatedBy: "data-alert").count == 2)
+            let shown = page.replacing(/<[^>]*>/, with: "").replacing("&#39;", with: "'")
+            #expect(
+                shown.contains("4 redeliveries were taken by the app's server and not claimed (told from 3 on)"))
+            #expect(shown.contains("4 笔补发被应用服务器取走却未领取（自 3 笔起提醒）"))
+            #expect(shown.contains("delivered without the customer") && shown.contains("其中屡次失败：4"))
+            let json = try String(contentsOfFile: "\(writer.location)/report.json", encoding: .utf8)
+            #expect(json.contains(#""alert":"redeliveries_failing""#), "\(json.prefix(2000))")
+        }
+    }
+
     @Test func whatASettingKeepsFromBeingLookedAtStandsInEveryForm() throws {
         try withFolder { folder in
             var run = Sample.run()
