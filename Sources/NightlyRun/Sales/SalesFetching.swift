@@ -22,31 +22,33 @@ struct SalesFetching {
         guard !days.isEmpty else { return 0 }
         let reading = try await SalesReading(session, apps: settings.apps)
         var fetched = 0
-        for day in days where !stop.isRequested {
-            let result = try await fetch(day, reading)
-            try await session.note(result.fetch, of: access.vendorNumber, on: day, at: present)
+        var troubles = 0
+        for day in days where !stop.isRequested && troubles < Self.mostTroubles {
+            // Asked to stop, nothing was learnt of the day.
+            guard let outcome = await outcome(of: day) else { break }
+            let fetch = try await fetch(outcome, of: day, reading)
+            try await session.note(fetch, of: access.vendorNumber, on: day, at: present)
             checkpoint(.salesFetched)
-            if let problem = result.fetch.problem {
+            if let problem = fetch.problem {
                 log(LogEntry(.warning, "the sales report of \(day) could not be fetched: \(problem)"))
             }
-            if result.fetch.isFetched { fetched += 1 }
-            if result.isLast { break }
+            if fetch.isFetched { fetched += 1 }
+            troubles = outcome.isTrouble ? troubles + 1 : 0
+            if case .needsConfiguration = outcome { break }
         }
         return fetched
     }
 
-    private struct Result {
-        let fetch: SalesFetch
-        /// Whether asking for further days is of no use.
-        var isLast = false
-    }
+    /// One day that Apple can't hand out holds up no other; of several in a row the others are no better.
+    private static let mostTroubles = 3
 
-    private func fetch(_ day: CalendarDay, _ reading: SalesReading) async throws(LedgerError) -> Result {
-        switch await outcome(of: day) {
-        case .report(let data): Result(fetch: try await take(data, of: day, reading))
-        case .notThere, nil: Result(fetch: .notThere)
-        case .problem(let why): Result(fetch: .problem(why), isLast: true)
-        case .needsConfiguration(let what): Result(fetch: .problem(what), isLast: true)
+    private func fetch(
+        _ outcome: SalesReports.Outcome, of day: CalendarDay, _ reading: SalesReading
+    ) async throws(LedgerError) -> SalesFetch {
+        switch outcome {
+        case .report(let data): try await take(data, of: day, reading)
+        case .notThere: .notThere
+        case .problem(let what), .needsConfiguration(let what): .problem(what)
         }
     }
 
@@ -81,4 +83,8 @@ struct SalesFetching {
         }
         return .fetched(lines: file.lines, refused: file.refusedCount)
     }
+}
+
+extension SalesReports.Outcome {
+    fileprivate var isTrouble: Bool { if case .problem = self { true } else { false } }
 }

@@ -137,6 +137,22 @@ import Verification
         }
     }
 
+    /// A day that is broken for good, and those after it; and an Apple that hands out nothing at all.
+    @Test func oneBrokenDayHoldsUpNoOther() async throws {
+        try await withShelf { play, shelf in
+            shelf[day(play, daysAgo: 20)] = Array("<html>".utf8)
+            shelf[day(play, daysAgo: 10)] = Array("<html>".utf8)
+            try shelf.lay(4, on: day(play, daysAgo: 2))
+            let report = try await play.night().report
+            #expect(report.sales?.unitsSold == 4)
+            #expect(try pull(report).problem != nil)
+            for daysAgo in 3...29 { shelf[day(play, daysAgo: Double(daysAgo))] = Array("<html>".utf8) }
+            let before = play.store.counts.salesReports
+            _ = try await play.night(2)
+            #expect(play.store.counts.salesReports <= before + 6)
+        }
+    }
+
     /// A report of the same day that a person read, with a correction.
     @Test func whatAPersonReadBeforeStaysWhereAppleSaysTheSame() async throws {
         try await withShelf { play, shelf in
