@@ -101,6 +101,19 @@ struct Snapshot: Sendable {
         return snapshot
     }
 
+    /// What only the App Store Server API tells of a purchase.
+    private static let terms = ["source", "price_milliunits", "currency", "storefront", "booked_as"]
+
+    /// Without the terms of delivered purchases: Apple is asked about those that no receipt has proved by then, and
+    /// whether a receipt proves one before hangs on the moment, and on what was answered.
+    func leavingOutTermsOfDeliveries() throws -> Snapshot {
+        var snapshot = self
+        snapshot.rows["black"] = try objects(of: "black").map { row in
+            try Self.text(row.filter { !Self.terms.contains($0.key) })
+        }.sorted()
+        return snapshot
+    }
+
     /// A table's rows, by column.
     func objects(of table: String) throws -> [[String: Any]] {
         try (rows[table] ?? []).map { row in

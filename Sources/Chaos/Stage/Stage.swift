@@ -138,7 +138,7 @@ struct Stage: Sendable {
         try await runLaterNightsAndCheck()
         let findings = { (night: Snapshot) in
             try night.keeping(["white", "black", "report's cases"]).leavingOut(boughtAfter: Theatre.now)
-                .leavingOut(deliveredRefundedAfter: Theatre.now - Theatre.day)
+                .leavingOut(deliveredRefundedAfter: Theatre.now - Theatre.day).leavingOutTermsOfDeliveries()
         }
         try findings(try await snapshot(ofNights: true)).expectSame(as: try findings(theatre.undisturbedLater))
     }
