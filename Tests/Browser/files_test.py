@@ -96,7 +96,7 @@ class Decisions(Sheets):
         validations = self.sheet("Cases").findall("s:dataValidations/s:dataValidation", self.NAMES)
         self.assertEqual([validation.get("type") for validation in validations], ["list"])
         self.assertEqual(
-            validations[0].findtext("s:formula1", namespaces=self.NAMES), '"delivered,dismissed,refunded"')
+            validations[0].findtext("s:formula1", namespaces=self.NAMES), '"delivered,deliver,dismissed,refunded"')
         column, first = validations[0].get("sqref").split(":")[0][:-1], validations[0].get("sqref").split(":")[0][-1]
         self.assertEqual((column, first), (headings["Decision"], "2"))
         rows = [row for row in self.rows("Cases") if "Transaction" in row]
