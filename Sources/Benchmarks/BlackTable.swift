@@ -60,7 +60,7 @@ enum BlackTable {
         """
         -- Over three years: what was delivered of late is looked at each night, as it would be at a company's.
         INSERT INTO iap.transactions
-        SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
+        SELECT new.*, audit.seal(ROW(new.*, NULL, NULL, NULL, NULL)::iap.transactions)
         FROM (
             SELECT
                 id, bundle_id, 'Production', 'black', id, product_id, type, 1, delivered_at, NULL::timestamptz,

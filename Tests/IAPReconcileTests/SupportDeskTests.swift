@@ -29,6 +29,14 @@ import Testing
         }
     }
 
+    /// The desk's configuration for people who read Chinese.
+    private func inChinese(_ night: ProgramNight) throws -> String {
+        let folder = night.folder.path(percentEncoded: false)
+        let configuration = try String(contentsOfFile: folder + "/desk.conf", encoding: .utf8)
+        try write("[report]\nlanguage = zh\n" + configuration, to: folder + "/chinese.conf")
+        return folder + "/chinese.conf"
+    }
+
     private typealias Desk = ([String]) async throws -> ChildProcess.Ended
 
     private func openCase(_ night: ProgramNight) async throws -> String {
@@ -48,6 +56,9 @@ import Testing
             #expect(open.errors == "")
             #expect(open.output.contains("Transaction \(id) of "))
             #expect(open.output.split(separator: "\n").last?.hasPrefix("paid, not delivered: ") == true)
+            let chinese = try await ChildProcess.run(
+                ProgramNight.program, ["check", id, "--config", try inChinese(night)])
+            #expect(chinese.output.split(separator: "\n").last?.hasPrefix("已付款，未发货：") == true, "\(chinese)")
 
             let decision = ["resolve", id, "--delivered", "--by", "sue", "--note", "ticket 1", "--user", "anna"]
             let mistyped = try await desk(decision)

@@ -14,6 +14,37 @@ import Testing
         #expect(ReportLanguage.allCases.allSatisfy { !$0.wording.text(of: phrase).isEmpty })
     }
 
+    @Test(arguments: EnquiryPhrase.allCases)
+    func aPhraseOfAnEnquiryHasTheSameValuesInEveryLanguage(phrase: EnquiryPhrase) {
+        let values = ReportLanguage.allCases.map { language in
+            let pieces = Template(language.wording.text(ofEnquiry: phrase)).pieces
+            return Set(pieces.filter { if case .value = $0 { true } else { false } })
+        }
+        #expect(values.allSatisfy { $0 == values[0] })
+        #expect(ReportLanguage.allCases.allSatisfy { !$0.wording.text(ofEnquiry: phrase).isEmpty })
+    }
+
+    @Test(arguments: EnquiryCount.allCases)
+    func whatIsCountedTellsItsNumber(count: EnquiryCount) {
+        let words = ReportLanguage.simplifiedChinese.wording
+        for number in [0, 1, 7] { #expect(words.counted(number, count).hasPrefix("\(number) ")) }
+        let english = ReportLanguage.english.wording
+        #expect(english.counted(0, count).hasPrefix("no ") && english.counted(1, count).hasPrefix("1 "))
+        #expect(english.counted(7, count).hasPrefix("7 ") && english.counted(7, count) != english.counted(1, count))
+    }
+
+    /// The names of the audit trail that a purchase may have: of moves, of the desk's words, of cases.
+    @Test(arguments: [
+        "claimed", "resolved", "imported", "withdrawn", "refunded", "refund_reversed", "released", "reopened",
+        "corrected", "entitled", "revoked", "adopted", "noted", "erased", "redelivery_ordered", "case_opened",
+        "case_changed", "case_closed", "case_reopened", "case_withdrawn", "delivered", "dismissed",
+    ])
+    func everythingThatHappensToAPurchaseHasAChineseName(kind: String) {
+        let name = SimplifiedChinese().name(ofEvent: kind)
+        #expect(name.unicodeScalars.contains { $0.properties.isIdeographic })
+        #expect(English().name(ofEvent: kind) == kind.replacing("_", with: " "))
+    }
+
     @Test func aValueIsPutInOnceAndAsItIs() {
         let template = Template("{user} wants {order}")
         #expect(template.filled(["user": "{order}", "order": "o-1"]) == "{order} wants o-1")

@@ -14,7 +14,9 @@ extension CommandRunner {
         StandardOutput.write(
             asJSON
                 ? try EnquiryJSON.text(of: enquiry) + "\n"
-                : EnquiryText(timeZone: configuration.settings.timeZone).text(of: enquiry))
+                : EnquiryText(
+                    timeZone: configuration.settings.timeZone, language: configuration.reportLanguage
+                ).text(of: enquiry))
         return DeskVerdict(of: enquiry) == .unknown ? .dataError : .done
     }
 

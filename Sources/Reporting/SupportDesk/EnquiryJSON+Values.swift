@@ -3,7 +3,7 @@ import Reconciliation
 
 extension EnquiryJSON {
     /// In words as a person reads them, with times of UTC.
-    fileprivate static var text: EnquiryText { EnquiryText(timeZone: .gmt) }
+    fileprivate static var text: EnquiryText { EnquiryText(timeZone: .gmt, language: .english) }
 }
 
 extension EnquiryJSON.Answer {

@@ -3,41 +3,51 @@ import Reconciliation
 
 extension EnquiryText {
     func block(of order: KnownOrder) -> TextBlock {
-        var block = TextBlock("Order \(Printable.text(order.orderID)) of \(Printable.text(order.bundleID))")
-        block.add("user", Printable.text(order.userID))
-        block.add(
-            "product",
-            Printable.text(order.productID) + (order.quantity == 1 ? "" : ", quantity \(order.quantity)"))
-        block.add("created", moment(order.createdAt))
+        var block = TextBlock(
+            say(.order, ["id": Printable.text(order.orderID), "app": Printable.text(order.bundleID)]))
+        block.add(say(.userLine), Printable.text(order.userID))
+        block.add(say(.product), Printable.text(order.productID) + quantity(order.quantity))
+        block.add(say(.created), moment(order.createdAt))
         return block
     }
 
     func block(of user: KnownUser, id: String) -> TextBlock {
-        var block = TextBlock("User \(Printable.text(id))")
+        var block = TextBlock(say(.user, ["id": Printable.text(id)]))
         block.add(
-            "receipts",
-            "\(user.receipts): \(user.waitingReceipts) waiting to be verified, \(user.watchedReceipts) with a purchase "
-                + "that nobody has claimed")
+            say(.receiptsLine),
+            say(
+                .receiptsOfUser,
+                [
+                    "receipts": String(user.receipts), "waiting": String(user.waitingReceipts),
+                    "watched": String(user.watchedReceipts),
+                ]))
         block.add(
-            "deliveries",
+            say(.deliveries),
             user.deliveries.isEmpty
-                ? ["none"]
+                ? [say(.none)]
                 : user.deliveries.map { "\($0.key.id)  \($0.productID)  \(delivery($0.delivery))" })
         return block
     }
 
     func claims(_ claims: [StrayClaim]) -> TextBlock {
-        var block = TextBlock("Claims of what nobody has verified")
+        var block = TextBlock(say(.claims))
         block.add(
             "",
-            claims.map { "\(Printable.text($0.transactionID)) of \(Printable.text($0.bundleID))  \(line($0.attempt))" })
+            claims.map { claim in
+                let what = say(
+                    .claimOf,
+                    ["id": Printable.text(claim.transactionID), "app": Printable.text(claim.bundleID)])
+                return "\(what)  \(line(claim.attempt))"
+            })
         return block
     }
 
     func receipts(_ receipts: [KnownReceipt]) -> TextBlock {
-        var block = TextBlock("Receipts that are not verified")
+        var block = TextBlock(say(.receipts))
         for receipt in receipts {
-            block.add("receipt \(receipt.receiptID)", "uploaded \(moment(receipt.submittedAt)), \(by(receipt.userID))")
+            block.add(
+                say(.receiptLine, ["id": String(receipt.receiptID)]),
+                say(.uploaded, ["time": moment(receipt.submittedAt), "who": by(receipt.userID)]))
             block.add("", trouble(receipt))
             block.add("", Device.text(receipt.device).isEmpty ? nil : Printable.text(Device.text(receipt.device)))
         }
@@ -45,10 +55,15 @@ extension EnquiryText {
     }
 
     private func trouble(_ receipt: KnownReceipt) -> [String] {
-        guard let problem = receipt.problem else { return ["It waits for its first night."] }
-        let detail = receipt.detail.map { " (\(Printable.text($0, longest: 300)))" } ?? ""
-        let nights = counted(receipt.attempts, "night", "nights")
-        return ["\(words.sentence(problem))\(detail) Tried on \(nights).", "→ \(words.action(problem))"]
+        guard let problem = receipt.problem else { return [say(.waitsForNight)] }
+        let tried = say(
+            .triedOn,
+            [
+                "problem": words.sentence(problem),
+                "detail": receipt.detail.map { " (\(Printable.text($0, longest: 300)))" } ?? "",
+                "nights": words.counted(receipt.attempts, .nights),
+            ])
+        return [tried, "→ \(words.action(problem))"]
     }
 
     /// What Apple told of what the ledger does not know, and what it said otherwise.
@@ -56,7 +71,7 @@ extension EnquiryText {
         switch enquiry.apple {
         case .notNeeded: return []
         case .notAsked(let why):
-            var block = TextBlock("Apple was not asked")
+            var block = TextBlock(say(.appleNotAsked))
             block.add("", Printable.text(why, longest: 500))
             return [block]
         case .asked(let answers):
@@ -66,17 +81,13 @@ extension EnquiryText {
 
     private func block(of told: ApplesTransaction) -> TextBlock {
         let transaction = told.transaction
-        var block = TextBlock(
-            "Transaction \(told.key.id) of \(told.key.bundleID), \(told.key.environment.rawValue), as Apple tells it now"
-        )
-        block.add(
-            "product",
-            "\(transaction.productID)" + (transaction.quantity == 1 ? "" : ", quantity \(transaction.quantity)"))
-        block.add("price", transaction.price.map(Formats.text) ?? words(.priceUnknown))
-        block.add("purchased", moment(transaction.purchasedAt))
-        block.add("refunded", transaction.refundedAt.map(moment))
-        block.add("token", transaction.appAccountToken.map { Printable.text($0) })
-        block.add("seen", "in no receipt")
+        var block = TextBlock(say(.transactionOfApple, name(of: told.key)))
+        block.add(say(.product), "\(transaction.productID)" + quantity(transaction.quantity))
+        block.add(say(.price), transaction.price.map(Formats.text) ?? words(.priceUnknown))
+        block.add(say(.purchased), moment(transaction.purchasedAt))
+        block.add(say(.refunded), transaction.refundedAt.map(moment))
+        block.add(say(.token), transaction.appAccountToken.map { Printable.text($0) })
+        block.add(say(.seen), say(.inNoReceipt))
         return block
     }
 
@@ -86,7 +97,7 @@ extension EnquiryText {
         case .found: return nil
         case .notFound(let sentence), .failed(let sentence): text = sentence
         }
-        var block = TextBlock("Apple, asked for \(answer.bundleID)")
+        var block = TextBlock(say(.appleAsked, ["app": answer.bundleID.text]))
         block.add("", Printable.text(text, longest: 500))
         return block
     }

@@ -4,25 +4,31 @@ import Reconciliation
 extension EnquiryText {
     /// - Parameter isOnly: whether the enquiry's own verdict, which stands at the end, is this one's.
     func block(of known: KnownTransaction, isOnly: Bool) -> TextBlock {
-        var block = TextBlock("Transaction \(known.key.id) of \(known.key.bundleID), \(known.key.environment.rawValue)")
-        block.add("product", product(known))
-        block.add("price", price(known))
-        block.add("purchased", moment(known.purchasedAt))
-        if known.originalID != known.key.id { block.add("original", known.originalID.text) }
-        block.add("where", place(known))
-        block.add("verified by", words.name(of: known.source))
-        block.add("seen", known.sightings.isEmpty ? ["in no receipt"] : known.sightings.map(line))
-        block.add("claims", known.claims.isEmpty ? ["none"] : known.claims.map(line))
-        if let lostOrder = known.lostOrder { block.add("case", lines(of: lostOrder, orderIDs: known.orderIDs)) }
-        block.add("events", known.events.map(line))
-        if !isOnly { block.add("verdict", sentence(DeskVerdict(of: known))) }
+        var block = TextBlock(say(.transaction, name(of: known.key)))
+        block.add(say(.product), product(known))
+        block.add(say(.price), price(known))
+        block.add(say(.purchased), moment(known.purchasedAt))
+        if known.originalID != known.key.id { block.add(say(.original), known.originalID.text) }
+        block.add(say(.place), place(known))
+        block.add(say(.verifiedBy), words.name(of: known.source))
+        block.add(say(.seen), known.sightings.isEmpty ? [say(.inNoReceipt)] : known.sightings.map(line))
+        block.add(say(.claimLine), known.claims.isEmpty ? [say(.none)] : known.claims.map(line))
+        if let lostOrder = known.lostOrder {
+            block.add(say(.caseLine), lines(of: lostOrder, orderIDs: known.orderIDs))
+        }
+        block.add(say(.events), known.events.map(line))
+        if !isOnly { block.add(say(.verdict), sentence(DeskVerdict(of: known))) }
         return block
+    }
+
+    func name(of key: TransactionKey) -> [String: String] {
+        ["id": key.id.text, "app": key.bundleID.text, "environment": key.environment.rawValue]
     }
 
     private func product(_ known: KnownTransaction) -> String {
         let name = known.productName.map { " (\(Printable.text($0)))" } ?? ""
-        let type = known.productType.map { ", \($0.rawValue.replacing("_", with: "-"))" } ?? ""
-        return "\(known.productID)\(name)\(type)\(known.quantity == 1 ? "" : ", quantity \(known.quantity)")"
+        let type = known.productType.map { say(.comma) + words.name(of: $0) } ?? ""
+        return "\(known.productID)\(name)\(type)\(quantity(known.quantity))"
     }
 
     private func price(_ known: KnownTransaction) -> String {
@@ -33,62 +39,79 @@ extension EnquiryText {
     private func place(_ known: KnownTransaction) -> [String] {
         switch known.place {
         case .white(let owed):
-            let nights = counted(owed.nightsConfirmed, "night", "nights")
+            let nights = words.counted(owed.nightsConfirmed, .nights)
             return [
-                "white: paid and not claimed; known since \(moment(owed.firstSeenAt))",
-                "confirmed on \(nights), last verified \(moment(owed.verifiedAt))",
-            ] + [owed.admittedFor.map { "admitted for \(Printable.text($0))" }].compactMap(\.self)
+                say(.white, ["time": moment(owed.firstSeenAt)]),
+                say(.confirmed, ["nights": nights, "time": moment(owed.verifiedAt)]),
+            ] + [owed.admittedFor.map { say(.admitted, ["user": Printable.text($0)]) }].compactMap(\.self)
         case .black(let delivery):
-            return ["black: \(self.delivery(delivery))"]
+            return [say(.black, ["delivery": self.delivery(delivery)])]
         case .excluded(let exclusion):
-            return ["excluded since \(moment(exclusion.excludedAt)): \(cause(exclusion))"]
+            return [say(.excluded, ["time": moment(exclusion.excludedAt), "cause": cause(exclusion)])]
         }
     }
 
     func delivery(_ delivery: Delivery) -> String {
-        let user = delivery.userID.map { " to \(Printable.text($0))" } ?? ""
-        let order = delivery.orderID.map { " for order \(Printable.text($0))" } ?? ""
         let who =
             switch delivery.deliveredBy {
-            case "claim": "by the app's server"
-            case "entitlement": "by what the app's server granted"
-            case "resolved": "by the support desk"
+            case "claim": say(.byServer)
+            case "entitlement": say(.byGrant)
+            case "resolved": say(.byDesk)
+            case "import": say(.byImport)
             default: Printable.text(delivery.deliveredBy)
             }
-        let refund = delivery.refundedAt.map { "; refunded by Apple \(moment($0))" } ?? ""
-        return "delivered\(user)\(order) \(moment(delivery.deliveredAt)) \(who)\(refund)"
+        return say(
+            .delivered,
+            [
+                "user": delivery.userID.map { say(.toUser, ["user": Printable.text($0)]) } ?? "",
+                "order": delivery.orderID.map { say(.forOrder, ["order": Printable.text($0)]) } ?? "",
+                "time": moment(delivery.deliveredAt), "who": who,
+                "refund": delivery.refundedAt.map { say(.refundedByApple, ["time": moment($0)]) } ?? "",
+            ])
     }
 
     private func line(_ sighting: Sighting) -> String {
-        let receipt = String(sighting.receiptID)
+        let receipt = ["receipt": String(sighting.receiptID)]
         let how =
             if sighting.isNamed {
-                words(.uploadedFor, ["receipt": receipt])
+                words(.uploadedFor, receipt)
             } else if sighting.isInReceipt {
-                words(.uploadedAlong, ["receipt": receipt])
+                words(.uploadedAlong, receipt)
             } else {
-                "in the history of the customer of receipt \(receipt)"
+                say(.inHistory, receipt)
             }
-        let order = sighting.orderID.map { ", " + words(.withOrder, ["order": Printable.text($0)]) } ?? ""
-        return "\(moment(sighting.uploadedAt))  \(how), \(by(sighting.userID))\(order)"
+        return line(at: sighting.uploadedAt, how, by: sighting.userID, for: sighting.orderID)
     }
 
     func line(_ claim: ClaimAttempt) -> String {
-        let order = claim.orderID.map { ", " + words(.withOrder, ["order": Printable.text($0)]) } ?? ""
-        return "\(moment(claim.attemptedAt))  \(words.name(of: claim.outcome)), \(by(claim.userID))\(order)"
+        line(at: claim.attemptedAt, words.name(of: claim.outcome), by: claim.userID, for: claim.orderID)
+    }
+
+    private func line(at date: Date, _ how: String, by userID: String?, for orderID: String?) -> String {
+        let order = orderID.map { say(.comma) + words(.withOrder, ["order": Printable.text($0)]) } ?? ""
+        return "\(moment(date))  " + say(.sighting, ["how": how, "who": by(userID), "order": order])
     }
 
     private func lines(of lostOrder: KnownCase, orderIDs: [String]) -> [String] {
         let assessment = lostOrder.assessment
-        var lines = ["\(words.name(of: assessment.likelihood)) likelihood, opened \(moment(lostOrder.openedAt))"]
+        let opened = [
+            "likelihood": words.name(of: assessment.likelihood), "time": moment(lostOrder.openedAt),
+        ]
+        var lines = [say(.caseOpened, opened)]
         lines += assessment.reasons.map(words.sentence)
         lines += assessment.candidates.prefix(5).map { candidate in
-            let evidence = candidate.evidence.map { $0.rawValue.replacing("_", with: " ") }
-            return "\(Printable.text(candidate.userID)): \(evidence.joined(separator: ", "))"
+            let evidence = candidate.evidence.map(words.name).joined(separator: say(.comma))
+            return say(.candidate, ["user": Printable.text(candidate.userID), "evidence": evidence])
         }
         if let closing = lostOrder.closing {
-            let note = closing.note.map { ": \(Printable.text($0, longest: 500))" } ?? ""
-            lines.append("closed as \(closing.how) \(moment(closing.at)) by \(Printable.text(closing.who))\(note)")
+            lines.append(
+                say(
+                    .caseClosed,
+                    [
+                        "how": words.name(ofEvent: closing.how), "time": moment(closing.at),
+                        "who": Printable.text(closing.who),
+                        "note": closing.note.map { say(.withNote, ["note": Printable.text($0, longest: 500)]) } ?? "",
+                    ]))
         } else {
             lines.append("→ " + Printable.text(words.action(assessment, orderIDs: orderIDs), longest: 500))
         }
@@ -96,12 +119,13 @@ extension EnquiryText {
     }
 
     private func line(_ event: KnownEvent) -> String {
-        let what = Self.spaced(Printable.text(event.kind))
-        let run = event.runID.map { " in run \($0)" } ?? ""
+        let what = [
+            "what": words.name(ofEvent: Printable.text(event.kind)), "who": Printable.text(event.actor),
+            "run": event.runID.map { say(.inRun, ["run": String($0)]) } ?? "",
+        ]
         let details = event.details.filter { $0.key != "login" }.sorted { $0.key < $1.key }
-            .map { "\(Self.spaced($0.key)): \(Self.plain($0.value))" }
-        return (["\(moment(event.happenedAt))  \(what) by \(Printable.text(event.actor))\(run)"] + details)
-            .joined(separator: "; ")
+            .map { say(.detail, ["name": words.name(ofDetail: $0.key), "value": Self.plain($0.value)]) }
+        return "\(moment(event.happenedAt))  \(say(.event, what))" + details.joined()
     }
 
     /// A detail as it is; a list of words without the marks of JSON.
@@ -109,6 +133,4 @@ extension EnquiryText {
         let list = try? JSONDecoder().decode([String].self, from: Data(value.utf8))
         return Printable.text(list.map { $0.joined(separator: ", ") } ?? value, longest: 500)
     }
-
-    private static func spaced(_ name: String) -> String { name.replacing("_", with: " ") }
 }

@@ -53,7 +53,7 @@ struct SimplifiedChinese: Wording {
         case .rodeAlong: "它出现在为其他购买上传的票据里：客户端没有处理到这笔购买。"
         case .claimFailed: "应用服务器曾领取，但被拒绝。"
         case .ownerAmbiguous: "不止一个用户提交过它。"
-        case .ownerUncertain: "包含它的收据是为其他购买上传的，之后的收据中已没有它：若手机共用，付款人可能是他人。"
+        case .ownerUncertain: "包含它的票据是为其他购买上传的，之后的票据中已没有它：若手机共用，付款人可能是他人。"
         case .cutShort: "与它有关的上传、领取或订单超过一百条：只查看了其中一部分。"
         case .unknownProduct: "应用的商品列表里没有这个商品。"
         }

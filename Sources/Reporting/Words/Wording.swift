@@ -19,6 +19,17 @@ protocol Wording: Sendable {
     func name(of outcome: ClaimOutcome) -> String
     func name(of bracket: AgeBracket) -> String
     func name(of decision: DeskDecision) -> String
+
+    /// The text of a phrase of an enquiry; `{name}` stands for a value.
+    func text(ofEnquiry phrase: EnquiryPhrase) -> String
+    func counted(_ number: Int, _ count: EnquiryCount) -> String
+    func name(of evidence: Evidence) -> String
+    func name(of type: ProductType) -> String
+    /// What happened, by the name that the audit trail has for it, or how a case was closed.
+    func name(ofEvent kind: String) -> String
+    /// A detail of an event, by its key in the audit trail.
+    func name(ofDetail key: String) -> String
+    func sentence(_ cause: NotOwed.Cause) -> String
 }
 
 extension Wording {

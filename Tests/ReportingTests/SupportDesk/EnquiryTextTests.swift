@@ -30,11 +30,12 @@ import Testing
             admittedFor: nil)
     }
 
-    private func text(_ enquiry: Enquiry) throws -> String {
-        EnquiryText(timeZone: try #require(TimeZone(identifier: "Asia/Shanghai"))).text(of: enquiry)
+    private func text(_ enquiry: Enquiry, in language: ReportLanguage = .english) throws -> String {
+        EnquiryText(timeZone: try #require(TimeZone(identifier: "Asia/Shanghai")), language: language)
+            .text(of: enquiry)
     }
 
-    @Test func aLostOrderIsToldWholly() throws {
+    private func lostOrder() throws -> Enquiry {
         var known = try transaction(.white(owed))
         known.sightings = [
             Sighting(
@@ -59,6 +60,11 @@ import Testing
         ]
         var enquiry = Enquiry(id: "2000000847061981")
         enquiry.transactions = [known]
+        return enquiry
+    }
+
+    @Test func aLostOrderIsToldWholly() throws {
+        let enquiry = try lostOrder()
         #expect(
             try text(enquiry) == """
                 Times are of Asia/Shanghai.
@@ -82,6 +88,34 @@ import Testing
                                2026-09-22 00:26:41  reopened by sue; note: a mistake; was: dismissed
 
                 paid, not delivered: deliver to anna for order o-1.
+
+                """)
+    }
+
+    @Test func whoReadsReportsInChineseReadsItInChinese() throws {
+        let told = try text(try lostOrder(), in: .simplifiedChinese)
+        #expect(
+            told == """
+                时间均为 Asia/Shanghai 时区。
+
+                交易 2000000847061981，com.example.game，Production
+                  商品      gems.60 (60 Gems)，消耗型，数量 2
+                  价格      1.98 USD (标价)
+                  付款时间  2026-09-21 22:13:20
+                  所在      白表：已付款，未领取；自 2026-09-22 00:13:20 起已知
+                            确认了 2 晚，最近一次验证于 2026-09-22 23:13:20
+                  验证方式  Apple verifyReceipt
+                  见于      2026-09-21 22:14:20  为它上传票据 4711，用户 anna，订单 o-1
+                            2026-09-21 22:15:20  为其他购买上传票据 4712，它随票带出，无人登录
+                  领取      2026-09-21 22:14:21  尚未验证，用户 anna，订单 o-1
+                  漏单      可能性高，2026-09-22 00:13:20 列为漏单
+                            应用服务器曾领取，但被拒绝。
+                            anna：为它上传，曾领取
+                            → 按订单 o-1 发货给 anna。
+                  经过      2026-09-22 00:26:40  列为漏单，iap-reconcile，第 3 次运行；原因：claim_failed, rode_along
+                            2026-09-22 00:26:41  重新打开，sue；备注：a mistake；原为：dismissed
+
+                已付款，未发货：按订单 o-1 发货给 anna。
 
                 """)
     }
@@ -131,8 +165,10 @@ import Testing
             (.notPaid, "not paid as far as Apple knows"), (.unknown, "unknown"),
         ] as [(DeskVerdict, String)])
     func everyVerdictIsOnePlainLine(verdict: DeskVerdict, line: String) throws {
-        let text = EnquiryText(timeZone: try #require(TimeZone(identifier: "Asia/Shanghai")))
+        let text = EnquiryText(timeZone: try #require(TimeZone(identifier: "Asia/Shanghai")), language: .english)
         #expect(text.sentence(verdict) == line)
+        let chinese = EnquiryText(timeZone: .gmt, language: .simplifiedChinese).sentence(verdict)
+        #expect(chinese.unicodeScalars.contains { $0.properties.isIdeographic }, "\(chinese)")
     }
 
     @Test func whatClientsSentCanNotMoveTheCursor() throws {

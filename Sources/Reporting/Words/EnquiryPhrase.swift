@@ -1,0 +1,24 @@
+/// Everything that the support desk reads of an enquiry and that no report says: the text of `iap-reconcile check`.
+enum EnquiryPhrase: CaseIterable {
+    case zone, cut, comma
+    // Headings
+    case transaction, transactionOfApple, order, user, claims, receipts, appleNotAsked, appleAsked
+    // Names of lines
+    case product, price, purchased, original, place, verifiedBy, seen, claimLine, caseLine, events, verdict
+    case created, userLine, receiptsLine, deliveries, receiptLine, refunded, token
+    // Lines
+    case quantity, none, inNoReceipt, inHistory
+    case white, confirmed, admitted, black, excluded
+    case delivered, toUser, forOrder, byServer, byGrant, byDesk, byImport, refundedByApple
+    case sighting, candidate, caseOpened, caseClosed, withNote, event, inRun, detail
+    case receiptsOfUser, claimOf, uploaded, waitsForNight, triedOn
+    // Verdicts
+    case isDelivered, isDeliveredTo, andRefunded, isOwed, notJudged, isPending, isRefunded, isRefundedSince, notOwed
+    case isUnseen, isWaiting, isUnusable, isUnpaidOrder, nothingOpen, notPaid, isUnknown
+    case several, severalOwed, severalDelivered, severalRefunded, severalOthers, excludedAndRefunded
+}
+
+/// What an enquiry counts in words.
+enum EnquiryCount: CaseIterable {
+    case nights, deliveries, waitingReceipts
+}
