@@ -10,7 +10,7 @@ extension JSONEncoder {
         encoder.keyEncodingStrategy = .custom { path in SnakeKey(path.last?.stringValue ?? "") }
         encoder.dateEncodingStrategy = .custom { date, encoder in
             var container = encoder.singleValueContainer()
-            try container.encode(date.formatted(milliseconds))
+            try container.encode(date.inMilliseconds)
         }
         return encoder
     }
@@ -37,6 +37,11 @@ extension String {
     public init(json value: some Encodable, isPretty: Bool = false) throws {
         self.init(decoding: try JSONEncoder.snakeCase(isPretty: isPretty).encode(value), as: UTF8.self)
     }
+}
+
+extension Date {
+    /// In UTC with milliseconds, as the program writes times in JSON.
+    public var inMilliseconds: String { formatted(milliseconds) }
 }
 
 private let milliseconds = Date.ISO8601FormatStyle(includingFractionalSeconds: true)

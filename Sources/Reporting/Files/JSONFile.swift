@@ -23,7 +23,7 @@ final class JSONFile: ReportPart {
         try file.write(",\"cases\":[")
     }
 
-    func add(_ lostOrder: ReportedCase) throws { try add(JSONReport.Case(lostOrder), to: .cases) }
+    func add(_ lostOrder: ReportedCase) throws { try add(JSONObject(lostOrder).text, to: .cases) }
     func add(unusable receipt: ReceiptNotice) throws { try add(JSONReport.Receipt(receipt), to: .unusable) }
     func add(unverified receipt: ReceiptNotice) throws { try add(JSONReport.Receipt(receipt), to: .unverified) }
     func add(_ suspicion: Suspicion) throws { try add(JSONReport.Suspicious(suspicion), to: .suspicious) }
@@ -35,9 +35,12 @@ final class JSONFile: ReportPart {
         try file.finish()
     }
 
-    private func add(_ value: some Encodable, to list: List) throws {
+    private func add(_ value: some Encodable, to list: List) throws { try add(text(value), to: list) }
+
+    private func add(_ json: String, to list: List) throws {
         try advance(to: list)
-        try file.write((listed > 0 ? ",\n" : "\n") + text(value))
+        try file.write(listed > 0 ? ",\n" : "\n")
+        try file.write(json)
         listed += 1
     }
 

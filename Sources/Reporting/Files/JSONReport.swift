@@ -109,12 +109,6 @@ enum JSONReport {
         let money: [String: Int64]
     }
 
-    /// A subscription's periods without access.
-    struct Subscription: Encodable {
-        let transactionIds: [String]
-        let paidUntil, entitledUntil: Date?
-    }
-
     /// What other sessions had locked.
     struct LeftOut: Encodable {
         let transactions: [String]
@@ -141,64 +135,6 @@ enum JSONReport {
         }
     }
 
-    struct Case: Encodable {
-        let transactionID, bundleID, environment, originalTransactionID, productID: String
-        let productName, productType: String?
-        let quantity: Int
-        let purchasedAt: Date
-        let priceMilliunits: Int64?
-        let currency: String?
-        let isListPrice: Bool
-        let subscription: Subscription?
-        let likelihood: String
-        let reasons: [String]
-        let owner: String?
-        let candidates: [String]
-        let evidence: [Evidence]
-        let action: String
-        let orderIds: [String]
-        let device: String?
-        let source: String
-        let openedAt: Date
-        let firstVerifiedAt, lastVerifiedAt, answerAppleBy: Date?
-        let taken: Taken?
-        let comments: [Comment]?
-        let isNew, isReopened: Bool
-        let patterns: [Int]?
-        let sightings: [Seen]
-        let claims: [Claim]
-    }
-
-    /// Who of the support desk is on a case.
-    struct Taken: Encodable {
-        let by: String
-        let since: Date
-    }
-
-    /// What the support desk wrote about a case.
-    struct Comment: Encodable {
-        let at: Date
-        let by, text: String
-    }
-
-    struct Evidence: Encodable {
-        let userID: String
-        let kinds: [String]
-    }
-
-    struct Seen: Encodable {
-        let receiptID: Int64
-        let userID, orderID: String?
-        let isNamed: Bool
-        let uploadedAt: Date
-    }
-
-    struct Claim: Encodable {
-        let outcome, userID: String
-        let orderID: String?
-        let attemptedAt: Date
-    }
-
     struct Receipt: Encodable {
         let receiptID: Int64
         let bundleID: String
@@ -215,42 +151,6 @@ enum JSONReport {
         let userIds: [String]
         let firstSeenAt: Date
         let detail: String
-    }
-}
-
-extension JSONReport.Case {
-    init(_ found: ReportedCase) {
-        self.init(
-            transactionID: found.key.id.text, bundleID: found.key.bundleID.text,
-            environment: found.key.environment.rawValue, originalTransactionID: found.originalID.text,
-            productID: found.productID.text, productName: found.productName,
-            productType: found.productType?.rawValue, quantity: found.quantity, purchasedAt: found.purchasedAt,
-            priceMilliunits: found.price?.milliunits, currency: found.price?.currency.text,
-            isListPrice: found.isListPrice, subscription: found.subscription.map(JSONReport.Subscription.init),
-            likelihood: found.assessment.likelihood.rawValue,
-            reasons: found.assessment.reasons.map(\.rawValue), owner: found.assessment.owner.user,
-            candidates: found.assessment.owner.candidates,
-            evidence: found.assessment.candidates.map { candidate in
-                JSONReport.Evidence(userID: candidate.userID, kinds: candidate.evidence.map(\.rawValue))
-            }, action: found.assessment.action.rawValue,
-            orderIds: found.orderIDs, device: found.device, source: found.source.rawValue, openedAt: found.openedAt,
-            firstVerifiedAt: found.firstVerifiedAt, lastVerifiedAt: found.lastVerifiedAt,
-            answerAppleBy: found.answerAppleBy,
-            taken: found.taking.map { JSONReport.Taken(by: $0.by, since: $0.since) },
-            comments: found.comments.isEmpty
-                ? nil : found.comments.map { JSONReport.Comment(at: $0.at, by: $0.by, text: $0.text) },
-            isNew: found.isNew, isReopened: found.isReopened,
-            patterns: found.patterns.isEmpty ? nil : found.patterns,
-            sightings: found.sightings.map {
-                JSONReport.Seen(
-                    receiptID: $0.receiptID, userID: $0.userID, orderID: $0.orderID, isNamed: $0.isNamed,
-                    uploadedAt: $0.uploadedAt)
-            },
-            claims: found.claims.map {
-                JSONReport.Claim(
-                    outcome: $0.outcome.rawValue, userID: $0.userID, orderID: $0.orderID,
-                    attemptedAt: $0.attemptedAt)
-            })
     }
 }
 
@@ -338,14 +238,6 @@ extension JSONReport.NotJudged {
             cause: unjudged.cause.rawValue, transactions: unjudged.transactions, customers: unjudged.customers,
             money: Dictionary(
                 unjudged.money.map { ($0.currency.text, $0.milliunits) }, uniquingKeysWith: { first, _ in first }))
-    }
-}
-
-extension JSONReport.Subscription {
-    fileprivate init(_ subscription: ReportedSubscription) {
-        self.init(
-            transactionIds: subscription.periods.map(\.text), paidUntil: subscription.paidUntil,
-            entitledUntil: subscription.entitledUntil)
     }
 }
 
