@@ -6796,6 +6796,8 @@ CREATE INDEX events_by_run ON iap.events USING btree (run_id) WHERE (run_id IS N
 
 CREATE INDEX events_by_transaction ON iap.events USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
 
+CREATE INDEX events_of_the_desk ON iap.events USING btree (transaction_id) WHERE (kind = ANY (ARRAY['noted'::text, 'adopted'::text]));
+
 CREATE INDEX handed_notices_waiting ON iap.handed_notices USING btree (submitted_at) WHERE (problem IS NULL);
 
 CREATE INDEX moves_by_number ON iap.moves USING btree (move_id);

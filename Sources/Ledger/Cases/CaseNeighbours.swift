@@ -6,6 +6,8 @@ import Reconciliation
 struct CaseNeighbours {
     /// So many users tell enough of a case.
     private static let mostUsers = 10
+    /// So many receipts are kept at once: what a receipt brings lies on many pages of cases.
+    private static let mostReceipts = 20_000
     /// A receipt that tells of more is looked up once a sweep, however many pages of cases it brings.
     private static let manyTransactions = 1000
 
@@ -30,7 +32,7 @@ struct CaseNeighbours {
     }
 
     mutating func look(beside page: [CaseFacts], in session: LedgerSession) async throws {
-        told = told.filter { $0.value.transactions >= Self.manyTransactions }
+        if told.count > Self.mostReceipts { told = told.filter { $0.value.transactions >= Self.manyTransactions } }
         let receiptIDs = Set(page.flatMap { $0.sightings.filter(\.isInReceipt).map(\.receiptID) })
             .subtracting(told.keys).sorted()
         guard !receiptIDs.isEmpty else { return }

@@ -98,9 +98,21 @@ final class Sheet {
 
     /// How many lines a text takes; Chinese characters are two wide.
     private static func lines(of text: String, inWidth width: Double) -> Int {
-        text.split(separator: "\n", omittingEmptySubsequences: false).reduce(0) { sum, line in
-            let length = line.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) }
+        // Of a short text, which nearly every cell holds, no character needs to be looked at.
+        if text.utf8.count * 2 <= Int(width), !text.utf8.contains(UInt8(ascii: "\n")) { return 1 }
+        return text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).reduce(0) { sum, line in
+            let length = line.reduce(0) { $0 + Self.width(ofLeading: $1) }
             return sum + max(1, Int((Double(length) / width).rounded(.up)))
+        }
+    }
+
+    /// What the first byte of a character in UTF-8 says of its width: from U+1000 on there are three bytes or more, and
+    /// those further on are of a character that is counted.
+    private static func width(ofLeading byte: UInt8) -> Int {
+        switch byte {
+        case 0x80..<0xC0: 0
+        case 0xE1...: 2
+        default: 1
         }
     }
 
