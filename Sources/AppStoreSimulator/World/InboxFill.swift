@@ -75,13 +75,14 @@ public struct InboxFill: Sendable {
         try await connection.executeScript(unsafe: "ANALYZE iap.receipts; ANALYZE iap.uploads")
     }
 
-    /// The receipt of this number; its transactions have ids of 17 digits, which no world has.
+    /// The receipt of this number; its transactions are numbered from a digit and fifteen zeros on, for seed 1 from
+    /// 2000000000000000: other programs say by that which of them were delivered.
     private func receipt(_ number: Int) -> SimulatedReceipt {
         let products = Catalog.game.consumables
         let bought = (0..<transactions).map { index in
             let sequence = number * transactions + index
             return SimulatedTransaction(
-                id: String(10_000_000_000_000_000 * Int(1 + seed % 9) + sequence),
+                id: String(1_000_000_000_000_000 * Int(1 + seed % 9) + sequence),
                 productID: products[sequence % products.count].id,
                 purchasedAt: submitted.addingTimeInterval(Double(-60 * (index + 1))))
         }
