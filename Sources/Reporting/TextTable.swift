@@ -1,12 +1,18 @@
 /// A table as a terminal shows it: columns two spaces apart, figures to the right.
-struct TextTable {
-    let headings: [String]
+package struct TextTable {
+    package let headings: [String]
     /// The columns of figures.
-    let isFigure: Set<Int>
-    let rows: [[String]]
+    package let isFigure: Set<Int>
+    package let rows: [[String]]
+
+    package init(headings: [String], isFigure: Set<Int>, rows: [[String]]) {
+        self.headings = headings
+        self.isFigure = isFigure
+        self.rows = rows
+    }
 
     /// Empty where there is no row.
-    var text: String {
+    package var text: String {
         guard !rows.isEmpty else { return "" }
         let lines = [headings] + rows
         let widths = headings.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }

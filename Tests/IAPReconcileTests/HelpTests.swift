@@ -38,6 +38,12 @@ import Testing
           report                 write the latest run's report again
               --run N            if that is run N
               --report-dir DIR   below DIR
+          history                list the runs with what they found: open cases, new ones, closed ones, the money paid
+              --days N           of N days up to the latest run (default 30)
+              --json             as JSON
+          diff RUN RUN           say which cases a later run has opened, closed or judged otherwise than an earlier one,
+                                 and why
+              --json             as JSON
           check ID               say what is known of a transaction id, an invoice's order id (M…), an own order id
                                  or a user id, the verdict last
               --json             as JSON

@@ -4,9 +4,8 @@ import Reconciliation
 /// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.
 enum CommandTable {
     static let commands: [CommandForm] = [
-        run, report, check, resolve, adopt, take, note, verify, purge, erase, migrate, importFile, notices, sales,
-        statement, products,
-        doctor, inspect, completion,
+        run, report, history, diff, check, resolve, adopt, take, note, verify, purge, erase, migrate, importFile,
+        notices, sales, statement, products, doctor, inspect, completion,
     ]
 
     /// The options of every command.
@@ -46,6 +45,22 @@ enum CommandTable {
             OptionForm("run", .text("N"), help: "if that is run N"),
             OptionForm("report-dir", .folder("DIR"), help: "below DIR"),
         ], understand: Command.report)
+
+    private static let history = CommandForm(
+        "history", help: "list the runs with what they found: open cases, new ones, closed ones, the money paid",
+        options: [
+            OptionForm("days", .text("N"), help: "of N days up to the latest run (default 30)"),
+            OptionForm("json", help: "as JSON"),
+        ]
+    ) { _, options throws(UsageError) in try Command.history(options) }
+
+    private static let diff = CommandForm(
+        "diff", .text("RUN"), .text("RUN"),
+        help: """
+            say which cases a later run has opened, closed or judged otherwise than an earlier one,
+            and why
+            """,
+        options: [OptionForm("json", help: "as JSON")], understand: Command.diff)
 
     private static let check = CommandForm(
         "check", .text("ID"),

@@ -33,6 +33,9 @@ enum Command: Sendable {
     case take(DeskSubject, by: String, isFreeing: Bool)
     case note(DeskSubject, text: String, by: String)
     case resolveFile(DecisionOptions)
+    case history(days: Int, asJSON: Bool)
+    /// By the numbers of two runs.
+    case diff(from: Int64, to: Int64, asJSON: Bool)
     case verify(asJSON: Bool, since: String?)
     case purge(isDryRun: Bool)
     case erase(Erasure)

@@ -17,9 +17,9 @@ struct CommandRunner {
     private static func secrets(for command: Command) -> Secrets {
         switch command {
         case .run, .doctor, .notices, .adopt: .ofThisProcess
-        case .suggestProducts, .statement, .check, .resolve, .resolveFile, .take, .note, .verify, .purge, .erase,
-            .report, .migrate,
-            .importFile, .sales, .inspect, .completion, .help, .version:
+        case .suggestProducts, .statement, .check, .resolve, .resolveFile, .take, .note, .history, .diff, .verify,
+            .purge,
+            .erase, .report, .migrate, .importFile, .sales, .inspect, .completion, .help, .version:
             .leftAlone
         }
     }
@@ -42,6 +42,8 @@ struct CommandRunner {
         case .adopt(let adoption): try await adopt(adoption)
         case .take(let subject, let who, let isFreeing): try await take(subject, by: who, isFreeing: isFreeing)
         case .note(let subject, let text, let who): try await comment(on: subject, text, by: who)
+        case .history(let days, let asJSON): try await history(days: days, asJSON: asJSON)
+        case .diff(let from, let to, let asJSON): try await diff(from: from, to: to, asJSON: asJSON)
         case .verify(let asJSON, let end): try await verify(asJSON: asJSON, since: end)
         case .purge(let isDryRun): try await purge(isDryRun: isDryRun)
         case .erase(let erasure): try await erase(erasure)

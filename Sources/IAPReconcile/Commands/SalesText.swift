@@ -2,6 +2,7 @@ import Importing
 import Commands
 import NightlyRun
 import Reconciliation
+import Reporting
 
 /// What the reading of sales reports came to, in words.
 enum SalesText {

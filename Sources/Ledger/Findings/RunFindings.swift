@@ -70,7 +70,7 @@ extension LedgerSession {
 }
 
 extension Row {
-    fileprivate func receiptCounts() throws -> ReceiptCounts {
+    func receiptCounts() throws -> ReceiptCounts {
         ReceiptCounts(
             due: try decode("receipts_due"), verified: try decode("receipts_verified"),
             tryAgain: try decode("receipts_try_again"), unusable: try decode("receipts_unusable"))

@@ -1,0 +1,82 @@
+import Foundation
+import Reconciliation
+import Testing
+
+@testable import Reporting
+
+@Suite struct HistoryTextTests {
+    private static let night = Date(timeIntervalSince1970: 1_790_000_000)
+
+    private func run(_ id: Int64, open: Int, money: [Money] = []) -> PastRun {
+        PastRun(
+            runID: id, now: Self.night + Double(id) * 86_400, state: .complete, exitCode: 0, reason: nil,
+            receipts: ReceiptCounts(due: 10, verified: 9),
+            cases: CaseCounts(byLikelihood: [.high: open], new: 2, reopened: 1, closed: [.delivered: 4], money: money),
+            pending: 5)
+    }
+
+    @Test func runsStandInLinesWithABarForWhatIsOpen() throws {
+        let dollars = Money(milliunits: 12_340, currency: try #require(CurrencyCode("USD")))
+        let euros = Money(milliunits: 990, currency: try #require(CurrencyCode("EUR")))
+        let early = PastRun(
+            runID: 3, now: Self.night + 3 * 86_400, state: .endedEarly, exitCode: 75, reason: "Apple is\u{1B} down",
+            receipts: ReceiptCounts(due: 10), cases: nil, pending: 0)
+        let text = HistoryText(timeZone: .gmt).text(of: [
+            run(1, open: 100, money: [euros, dollars]), run(2, open: 1), early,
+        ])
+        #expect(
+            text == """
+                Times are of GMT.
+
+                run  night                open                        new  closed  pending  verified  paid, not delivered  end
+                  1  2026-09-22 14:13:20   100  ████████████████████    3       4        5      9/10  12.34 USD +1         0
+                  2  2026-09-23 14:13:20     1  ▏                       3       4        5      9/10                       0
+                  3  2026-09-24 14:13:20                                                        0/10                       75
+
+                run 3: Apple is\u{FFFD} down
+
+                """)
+        #expect(HistoryText(timeZone: .gmt).text(of: []) == "No run yet.\n")
+    }
+
+    @Test func twoRunsDifferByWhatIsOpenedClosedAndJudgedOtherwise() throws {
+        func key(_ id: String) throws -> TransactionKey {
+            TransactionKey(
+                id: try #require(TransactionID(id)), bundleID: try #require(BundleID("com.example.game")),
+                environment: .production)
+        }
+        let high = CaseDifference.Judgement(
+            likelihood: .high, reasons: [.claimFailed, .orderMatched], ownerUserIDs: ["anna"])
+        let low = CaseDifference.Judgement(likelihood: .low, reasons: [.rodeAlong, .orderMatched], ownerUserIDs: [])
+        let closing = CaseDifference.Closing(how: "refunded", who: "iap-reconcile", at: Self.night)
+        let differences = CaseDifferences(
+            from: RunMoment(runID: 3, now: Self.night), to: RunMoment(runID: 5, now: Self.night + 86_400),
+            cases: [
+                CaseDifference(key: try key("7"), change: .opened(high)),
+                CaseDifference(key: try key("8"), change: .closed(closing, was: low)),
+                CaseDifference(key: try key("9"), change: .judgedOtherwise(from: low, to: high)),
+            ])
+        #expect(
+            DifferenceText(timeZone: .gmt).text(of: differences) == """
+                From run 3 (2026-09-21 14:13:20) to run 5 (2026-09-22 14:13:20), in times of GMT: 1 opened, 1 closed, \
+                1 judged otherwise.
+
+                Opened
+
+                transaction  app               environment  likelihood
+                7            com.example.game  Production   high        claim failed, order matched
+
+                Closed
+
+                transaction  app               environment  likelihood
+                8            com.example.game  Production   low         refunded by iap-reconcile 2026-09-21 14:13:20
+
+                Judged otherwise
+
+                transaction  app               environment  likelihood
+                9            com.example.game  Production   low → high  now: claim failed, no longer: rode along, \
+                owner: nobody known → anna
+
+                """)
+    }
+}
