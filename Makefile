@@ -4,13 +4,20 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT_BUILD := scripts/with-swift swift build
 
-.PHONY: demo world chaos test fuzz bench lint install clean
+.PHONY: demo play demo-stop world chaos test fuzz bench lint install clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
-# and leaves its report under .build/demo/reports/latest/.
+# and leaves its report under .build/demo/reports/latest/. With KEEP=1 it leaves database and App Store running, too:
+# `make play` plays the next night, `make demo-stop` ends both.
 demo:
 	@scripts/install-packages demo
-	@scripts/demo
+	@KEEP="$(KEEP)" SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" scripts/demo
+
+play:
+	@scripts/play
+
+demo-stop:
+	@scripts/demo-stop
 
 # Night after night, beside the truth: `make world SEED=2 CUSTOMERS=20000 NIGHTS=30`. With KEYS=0 no app has a key for the
 # App Store Server API, and the job knows only what receipts tell.

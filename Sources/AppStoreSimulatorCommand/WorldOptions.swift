@@ -3,13 +3,14 @@ import Foundation
 
 /// The options that say which world it is; `serve` and `world` must be given the same.
 enum WorldOptions {
-    static let names: Set<String> = ["seed", "customers", "days", "now", "nights", "keys", "handed"]
+    static let names: Set<String> = ["seed", "customers", "days", "now", "nights", "since", "keys", "handed"]
 
     static let help = """
           --seed N               what makes receipts, faults and the world (default 1)
           --customers N          (default 3000)
           --days N               over which they buy, before the only night (default 14)
           --nights N             or N days, each of which a night ends
+          --since NIGHT          of these nights the job is run from this one on (default 1)
           --now MOMENT           that of the last night, such as 2026-11-21T03:00:00Z (default: with --days the
                                  present, with --nights one that is always the same)
           --keys APPS            the apps, such as com.example.game,com.example.reader, that have a key for the App Store
@@ -29,8 +30,10 @@ enum WorldOptions {
         if let nights = try options.number("nights", in: 1...366) {
             guard options.text("days") == nil else { throw UsageError("--nights goes without --days") }
             settings = try WorldSettings(
-                seed: seed, customers: customers, nights: nights, now: options.moment("now"), keys: keys)
+                seed: seed, customers: customers, nights: nights, since: options.number("since", in: 1...nights) ?? 1,
+                now: options.moment("now"), keys: keys)
         } else {
+            guard options.text("since") == nil else { throw UsageError("--since goes with --nights") }
             settings = try WorldSettings(
                 seed: seed, customers: customers, days: options.number("days", in: 1...366) ?? 14,
                 now: options.moment("now") ?? Date(), keys: keys)

@@ -29,12 +29,14 @@ public struct WorldSettings: Hashable, Sendable {
 
     /// A world in which the job is run every night.
     ///
-    /// - Parameter now: the moment of the last night; by default the first is always the same.
+    /// - Parameters:
+    ///   - since: the first of these nights; there is none before it.
+    ///   - now: the moment of the last night; by default the first is always the same.
     public init(
-        seed: UInt64, customers: Int, nights: Int, now: Date? = nil, keys: Set<String> = []
+        seed: UInt64, customers: Int, nights: Int, since: Int = 1, now: Date? = nil, keys: Set<String> = []
     ) throws(SimulatorError) {
         try self.init(
-            seed: seed, customers: customers, nights: nights, runs: 1,
+            seed: seed, customers: customers, nights: nights, runs: since,
             end: now ?? Self.firstNight + Double(nights - 1) * Self.day, mishapShare: Self.mishapShare,
             claimsOnly: false, keys: keys)
     }
@@ -59,6 +61,7 @@ public struct WorldSettings: Hashable, Sendable {
             throw .invalidOption("a world has from 0 to 1000000 customers")
         }
         guard nights >= 1, nights <= 366 else { throw .invalidOption("a world lasts from 1 to 366 days") }
+        guard (1...nights).contains(first) else { throw .invalidOption("the first night is one of the world's") }
         if let stranger = keys.sorted().first(where: { key in !World.apps.contains { $0.bundleID == key } }) {
             throw .invalidOption("\(stranger) is no app of a world")
         }

@@ -18,7 +18,7 @@ public struct HistoryText {
         let most = runs.compactMap(\.cases?.total).max() ?? 0
         let table = TextTable(
             headings: [
-                "run", "night", "open", "", "new", "closed", "pending", "verified", "paid, not delivered", "end",
+                "run", "night", "open", "", "new", "closed", "pending", "verified", "end", "paid, not delivered",
             ],
             isFigure: [0, 2, 4, 5, 6, 7], rows: runs.map { row($0, most: most) })
         let reasons = runs.compactMap { run in
@@ -34,12 +34,13 @@ public struct HistoryText {
             if let cases = run.cases {
                 [
                     String(cases.total), Self.bar(cases.total, of: most), String(cases.new + cases.reopened),
-                    String(cases.closed.values.reduce(0, +)), String(run.pending), verified, Self.money(cases),
+                    String(cases.closed.values.reduce(0, +)), String(run.pending), verified,
                 ]
             } else {
-                ["", "", "", "", "", verified, ""]
+                ["", "", "", "", "", verified]
             }
-        return [String(run.runID), formats.local(run.now)] + found + [Self.end(run)]
+        let money = run.cases?.money.map(Formats.text).joined(separator: ", ") ?? ""
+        return [String(run.runID), formats.local(run.now)] + found + [Self.end(run), money]
     }
 
     /// In eighths of a column, so that a single case is seen.
@@ -48,12 +49,6 @@ public struct HistoryText {
         let eighths = max(1, number * barWidth * 8 / most)
         let rest = eighths % 8 == 0 ? "" : ["▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8 - 1]
         return String(repeating: "█", count: eighths / 8) + rest
-    }
-
-    /// The largest sum, and how many other currencies there are.
-    private static func money(_ cases: CaseCounts) -> String {
-        guard let largest = cases.money.max(by: { $0.milliunits < $1.milliunits }) else { return "" }
-        return Formats.text(largest) + (cases.money.count > 1 ? " +\(cases.money.count - 1)" : "")
     }
 
     private static func end(_ run: PastRun) -> String {
