@@ -123,5 +123,24 @@ FROM (
 SELECT test.is_refused(
     'iap_app', $$SELECT iap.owed('com.example.a', '')$$, '22023', '%user_id%', 'nobody is owed nothing');
 
+-- Where white was empty at the last ANALYZE, the index of all of an app's white costs the planner nothing, and a login a
+-- look at everybody's.
+CREATE FUNCTION test.plan_of_open() RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    line text;
+    plan text := '';
+BEGIN
+    FOR line IN EXPLAIN SELECT * FROM iap.open_for('com.example.a', 'ann') LOOP
+        plan := plan || line || E'\n';
+    END LOOP;
+    RETURN plan;
+END
+$$;
+SET LOCAL enable_seqscan = off;
+SELECT unalike(test.plan_of_open(), '%using transactions_white on%', 'a login looks at no other user''s purchases');
+SELECT alike(test.plan_of_open(), '%transactions_white_by_admission%', 'but at those that were admitted for the user');
+SELECT alike(test.plan_of_open(), '%transactions_white_by_token%', 'and at those that bear their token');
+
 SELECT * FROM finish();
 ROLLBACK;

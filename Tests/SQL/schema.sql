@@ -2690,7 +2690,7 @@ CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.tra
     FROM (
         SELECT w.transaction_id, w.environment
         FROM iap.transactions AS w
-        WHERE w.admitted_user_id = $2 AND w.bundle_id = $1 AND w.place = 'white'
+        WHERE w.admitted_user_id = $2 AND w.bundle_id = $1 AND starts_with(w.place, 'white')
         UNION
         SELECT w.transaction_id, w.environment
         FROM (
@@ -2703,7 +2703,8 @@ CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.tra
         CROSS JOIN LATERAL (
             SELECT found.transaction_id, found.environment
             FROM iap.transactions AS found
-            WHERE found.app_account_token = own.token AND found.bundle_id = $1 AND found.place = 'white'
+            WHERE found.app_account_token = own.token AND found.bundle_id = $1
+                AND starts_with(found.place, 'white')
             OFFSET 0
         ) AS w
         UNION
@@ -2735,9 +2736,10 @@ CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.tra
     CROSS JOIN LATERAL (
         SELECT * FROM iap.transactions AS found
         WHERE found.transaction_id = candidate.transaction_id AND found.bundle_id = $1
-            AND found.environment = candidate.environment AND found.place = 'white'
+            AND found.environment = candidate.environment
         OFFSET 0
     ) AS t
+    WHERE t.place = 'white'
 $_$;
 
 COMMENT ON FUNCTION iap.open_for(bundle_id text, user_id text) IS 'The white transactions that anything names a user of: an admission, a token, an upload, an order or a case.';
@@ -6866,9 +6868,9 @@ CREATE INDEX transactions_unproved ON iap.transactions USING btree (bundle_id, e
 
 CREATE INDEX transactions_white ON iap.transactions USING btree (bundle_id, purchased_at) WHERE (place = 'white'::text);
 
-CREATE INDEX transactions_white_by_admission ON iap.transactions USING btree (admitted_user_id, bundle_id) WHERE ((place = 'white'::text) AND (admitted_user_id IS NOT NULL));
+CREATE INDEX transactions_white_by_admission ON iap.transactions USING btree (admitted_user_id, bundle_id) WHERE (starts_with(place, 'white'::text) AND (admitted_user_id IS NOT NULL));
 
-CREATE INDEX transactions_white_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE ((place = 'white'::text) AND (app_account_token IS NOT NULL));
+CREATE INDEX transactions_white_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE (starts_with(place, 'white'::text) AND (app_account_token IS NOT NULL));
 
 CREATE INDEX unusual_prices_by_moment ON iap.unusual_prices USING btree (found_at);
 

@@ -42,6 +42,8 @@ public struct Migration: Sendable, Hashable {
         Migration(number: 16, name: "sales", sql: String(decoding: PackageResources._016_sales_sql, as: UTF8.self)),
         Migration(
             number: 17, name: "comments", sql: String(decoding: PackageResources._017_comments_sql, as: UTF8.self)),
+        Migration(
+            number: 18, name: "owed", sql: String(decoding: PackageResources._018_owed_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.
