@@ -11,8 +11,8 @@ extension LedgerSession {
                 SELECT
                     run_id, as_of, state, exit_code, reason, receipts_due, receipts_verified, receipts_try_again,
                     receipts_unusable, cases::text AS cases
-                FROM iap.runs
-                WHERE as_of > (SELECT max(as_of) FROM iap.runs) - make_interval(days => \(Int32(clamping: days)))
+                FROM runs
+                WHERE as_of > (SELECT max(as_of) FROM runs) - make_interval(days => \(Int32(clamping: days)))
                 ORDER BY run_id
                 """)
             return try rows.map(PastRun.init)
@@ -28,11 +28,11 @@ extension LedgerSession {
                 """
                 WITH touched AS (
                     SELECT transaction_id, bundle_id, environment
-                    FROM iap.events
+                    FROM events
                     WHERE event_id > \(before.number) AND event_id <= \(after.number) AND \(Self.isOfCase)
                     UNION
                     SELECT transaction_id, bundle_id, environment
-                    FROM iap.moves
+                    FROM moves
                     WHERE move_id > \(before.number) AND move_id <= \(after.number) AND from_place = 'white'
                 )
                 SELECT
@@ -66,12 +66,12 @@ extension LedgerSession {
             END AS owners
         FROM (
             SELECT event_id AS number, kind, actor, happened_at, details
-            FROM iap.events
+            FROM events
             WHERE transaction_id = touched.transaction_id AND bundle_id = touched.bundle_id
                 AND environment = touched.environment AND event_id <= \(number) AND \(isOfCase)
             UNION ALL
             SELECT move_id, kind, actor, moved_at, '{}'
-            FROM iap.moves
+            FROM moves
             WHERE transaction_id = touched.transaction_id AND bundle_id = touched.bundle_id
                 AND environment = touched.environment AND move_id <= \(number)
                 AND from_place = 'white' AND to_place <> 'white'
@@ -86,9 +86,9 @@ extension LedgerSession {
         let rows = try await connection.query(
             """
             SELECT runs.as_of, ended.event_id
-            FROM iap.runs
+            FROM runs
             CROSS JOIN LATERAL (
-                SELECT event_id FROM iap.events
+                SELECT event_id FROM events
                 WHERE events.run_id = runs.run_id AND kind = 'run_finished'
                 ORDER BY event_id DESC
                 LIMIT 1
