@@ -2,9 +2,10 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 SWIFT_BUILD := scripts/with-swift swift build
 
-.PHONY: demo play demo-stop world chaos test fuzz bench lint install clean
+.PHONY: demo play demo-stop world chaos test fuzz bench lint install install-files program deb deb-test clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
 # and leaves its report under .build/demo/reports/latest/. With KEEP=1 it leaves database and App Store running, too:
@@ -52,28 +53,42 @@ lint:
 	@scripts/with-swift swift format lint --strict -r Sources Tests Package.swift
 
 # The program is stripped, with its symbols beside it; what names a path names that of PREFIX.
-install:
-	@scripts/install-packages build
-	$(SWIFT_BUILD) -c release --static-swift-stdlib --product iap-reconcile
-	install -D -m 755 .build/release/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
+install: program install-files
 	objcopy --only-keep-debug "$(DESTDIR)$(PREFIX)/bin/iap-reconcile" "$(DESTDIR)$(PREFIX)/bin/iap-reconcile.debug"
 	chmod 644 "$(DESTDIR)$(PREFIX)/bin/iap-reconcile.debug"
 	cd "$(DESTDIR)$(PREFIX)/bin" && objcopy --strip-all --add-gnu-debuglink=iap-reconcile.debug iap-reconcile
+
+# Swift's own libraries are linked in.
+program:
+	@scripts/install-packages build
+	$(SWIFT_BUILD) -c release --static-swift-stdlib --product iap-reconcile
+
+install-files:
+	install -D -m 755 .build/release/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
 	install -d "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations" "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron"
 	install -m 644 sql/*.sql "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/"
 	cp -R sql/migrations/. "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations/"
 	install -m 644 cron/* "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron/"
 	install -m 644 docs/report.schema.json "$(DESTDIR)$(PREFIX)/share/iap-reconcile/"
 	install -D -m 644 docs/iap-reconcile.8 "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
-	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" \
-	    "$(DESTDIR)$(PREFIX)/share/zsh/site-functions" "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
+	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(ZSH_COMPLETIONS)" \
+	    "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
 	.build/release/iap-reconcile completion bash \
 	    > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/iap-reconcile"
-	.build/release/iap-reconcile completion zsh > "$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_iap-reconcile"
+	.build/release/iap-reconcile completion zsh > "$(DESTDIR)$(ZSH_COMPLETIONS)/_iap-reconcile"
 	.build/release/iap-reconcile completion fish \
 	    > "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/iap-reconcile.fish"
 	sed -i 's,/usr/local/,$(PREFIX)/,g; s,/usr/local\b,$(PREFIX),g' "$(DESTDIR)$(PREFIX)"/share/iap-reconcile/cron/* \
 	    "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
+
+# A Debian package, under .build/deb. It is built from what is committed.
+deb:
+	@scripts/install-packages deb
+	@scripts/deb
+
+# The package in a root of its own, as an operator would: installed, a night, upgraded, removed, purged.
+deb-test: deb
+	@Tests/Deb/run.sh
 
 clean:
 	rm -rf .build

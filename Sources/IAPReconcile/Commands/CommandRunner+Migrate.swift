@@ -6,7 +6,7 @@ import Reconciliation
 extension CommandRunner {
     /// Brings the schema up to date, or shows the SQL that would.
     func migrate(isPrintOnly: Bool, isRehearsal: Bool) async throws -> ExitCode {
-        let database = configuration.settings.database
+        let database = configuration.ownerDatabase ?? configuration.settings.database
         if isPrintOnly {
             StandardOutput.write(try await SchemaUpdate.pendingSQL(database: database))
             return .done

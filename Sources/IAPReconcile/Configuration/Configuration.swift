@@ -9,6 +9,8 @@ struct Configuration {
     static let defaultReportDirectory = "/var/lib/iap-reconcile/reports"
 
     var settings = JobSettings(database: "", apps: [])
+    /// The database as the schema's owner reaches it, for `migrate`; `nil` where it is the job's own way.
+    var ownerDatabase: String?
     /// The database as the support desk reaches it; `nil` where it is the job's own way.
     var supportDatabase: String?
     /// The database as whoever erases a person's data reaches it; `nil` where it is the job's own way.

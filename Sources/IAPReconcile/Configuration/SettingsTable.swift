@@ -18,6 +18,7 @@ enum SettingsTable {
 
     private static let database: [SettingKey<Draft>] = [
         SettingKey("conninfo", .conninfo, \.configuration.settings.database),
+        SettingKey("owner_conninfo", .conninfo, \.configuration.ownerDatabase),
         SettingKey("support_conninfo", .conninfo, \.configuration.supportDatabase),
         SettingKey("import_conninfo", .conninfo, \.configuration.settings.importDatabase),
         SettingKey("privacy_conninfo", .conninfo, \.configuration.privacyDatabase),

@@ -1,0 +1,127 @@
+#!/bin/sh
+# The Debian package in a root of its own: installed by the very commands of docs/operate.md, a night beside the
+# simulated App Store, an upgrade over a changed configuration, removed, purged. Needs root and mmdebstrap.
+set -eu
+cd "$(dirname "$0")/../.."
+if [ "$(id -u)" -ne 0 ] || ! command -v mmdebstrap >/dev/null; then
+    echo "Deb: skipped, it needs root and mmdebstrap" >&2
+    exit 0
+fi
+deb=$(find .build/deb -maxdepth 1 -name '*.deb' ! -name '*dbgsym*' | sort | tail -n 1)
+[ -n "$deb" ] || { echo "Deb: no package; make deb builds it" >&2; exit 65; }
+scripts/with-swift swift build -c release --product appstore-simulator >/dev/null
+
+root=$(mktemp -d)
+store=""
+stop() {
+    trap - EXIT INT TERM HUP
+    [ -z "$store" ] || kill "$store" 2>/dev/null || true
+    chroot "$root" pg_ctlcluster 15 main stop -m immediate >/dev/null 2>&1 || true
+    umount "$root/proc" 2>/dev/null || true
+    rm -rf "$root"
+}
+trap stop EXIT
+trap 'stop; exit 130' INT TERM HUP
+fail() { echo "Deb: $1" >&2; exit 1; }
+inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
+
+echo "== A clean root"
+mmdebstrap --quiet --variant=apt --include=postgresql bookworm "$root"
+mount -t proc proc "$root/proc" 2>/dev/null || true
+chmod 755 "$root"
+# A root without systemd starts nothing by itself.
+inside pg_ctlcluster 15 main start
+cp "$deb" "$root/root/"
+
+# What a page shows in a block of shell that holds this word.
+shown() {
+    awk -v word="$1" '/^```sh$/ { block = ""; inside = 1; next } /^```$/ { if (inside && index(block, word)) printf "%s", block; inside = 0 }
+        inside { block = block $0 "\n" }' docs/operate.md
+}
+run_shown() {
+    shown "$1" >"$root/root/shown.sh"
+    [ -s "$root/root/shown.sh" ] || fail "operate.md shows no $1"
+    inside sh -euc 'cd /root && . ./shown.sh'
+}
+
+echo "== Installed"
+run_shown "apt-get install" >/dev/null 2>"$root/root/errors" || { cat "$root/root/errors" >&2; fail "not installed"; }
+inside iap-reconcile --version
+[ "$(inside stat -c '%a %U %G' /etc/iap-reconcile/iap-reconcile.conf)" = "640 root iap-reconcile" ] || fail "the configuration can be read"
+[ "$(inside stat -c '%a %U' /var/lib/iap-reconcile/reports)" = "750 iap-reconcile" ] || fail "the reports' folder"
+[ "$(inside stat -c '%a %U %G' /var/log/iap-reconcile)" = "750 iap-reconcile adm" ] || fail "the logs' folder"
+[ ! -e "$root/etc/systemd/system/timers.target.wants/iap-reconcile.timer" ] || fail "the timer is on"
+grep -q '^ExecStart=/usr/bin/iap-reconcile run' "$root/lib/systemd/system/iap-reconcile.service" || fail "no unit"
+for file in man/man8/iap-reconcile.8.gz bash-completion/completions/iap-reconcile zsh/vendor-completions/_iap-reconcile \
+    fish/vendor_completions.d/iap-reconcile.fish iap-reconcile/sql/roles.sql doc/iap-reconcile/operate.md.gz; do
+    [ -e "$root/usr/share/$file" ] || [ -e "$root/usr/share/${file%.gz}" ] || fail "$file is missing"
+done
+
+echo "== Set up"
+now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+conf="$root/etc/iap-reconcile/iap-reconcile.conf"
+install -d -m 755 "$root/store"
+world="--seed 3 --customers 200 --days 3 --now $now"
+# shellcheck disable=SC2086
+.build/release/appstore-simulator serve $world --clock "$now" --port-file "$root/store/port" \
+    --secrets-dir "$root/store/secrets" --root-out "$root/store/roots.pem" >"$root/store/log" 2>&1 &
+store=$!
+run_shown "pg_ident.conf"
+# As replays are for rehearsals, this database is one: the first migration marks it.
+sed -i 's/^conninfo = .*/conninfo = host=\/var\/run\/postgresql dbname=shop user=postgres/' "$conf"
+inside runuser -u postgres -G iap-reconcile -- iap-reconcile migrate --rehearsal --quiet >/dev/null
+run_shown "iap-reconcile migrate" >/dev/null
+until [ -s "$root/store/port" ]; do sleep 0.1; done
+port=$(cat "$root/store/port")
+chmod -R o+rX "$root/store"
+postgres=$(inside id -u postgres)
+admin="host=$root/var/run/postgresql user=postgres dbname=shop"
+# shellcheck disable=SC2086
+as_postgres() { setpriv --reuid="$postgres" --clear-groups "$@"; }
+cp .build/release/appstore-simulator "$root/store/"
+as_postgres "$root/store/appstore-simulator" world --seed 3 --customers 200 --days 3 --now "$now" --database "$admin" --play-all
+# The example's own app gives way to the world's.
+sed -i '/^\[app /,$d' "$conf"
+{
+    echo "[apple]"
+    echo "verify_receipt_production = http://127.0.0.1:$port/production/verifyReceipt"
+    echo "verify_receipt_sandbox = http://127.0.0.1:$port/sandbox/verifyReceipt"
+    echo "root_certificates = /store/roots.pem"
+    # shellcheck disable=SC2086
+    .build/release/appstore-simulator world $world --apps /store/secrets
+} >>"$conf"
+chown -R "$(inside id -u iap-reconcile)" "$root/store/secrets"
+chmod -R go-rwx "$root/store/secrets"
+
+echo "== A night"
+inside runuser -u iap-reconcile -- iap-reconcile doctor >"$root/root/doctor" || true
+grep -q "^fine *schema\|^fine *database" "$root/root/doctor" || { cat "$root/root/doctor"; fail "the doctor finds no database"; }
+inside runuser -u iap-reconcile -- iap-reconcile run --now "$now" --replay --quiet >"$root/root/night" || fail "the night failed: $(cat "$root/root/night")"
+grep "^likely lost orders" "$root/root/night"
+report="$root/var/lib/iap-reconcile/reports/latest"
+[ -e "$root/var/lib/iap-reconcile/reports/$(readlink "$report")/index.html" ] || fail "no page"
+
+echo "== Upgraded"
+echo "# mine" >>"$conf"
+dpkg-deb -R "$deb" "$root/newer"
+sed -i 's/^Version: .*/Version: 0.1.1/' "$root/newer/DEBIAN/control"
+echo "# theirs" >>"$root/newer/etc/iap-reconcile/iap-reconcile.conf"
+(cd "$root/newer" && find . -type f ! -path './DEBIAN/*' -printf '%P\n' | LC_ALL=C sort | xargs md5sum >DEBIAN/md5sums)
+dpkg-deb --root-owner-group -b "$root/newer" "$root/root/newer.deb" >/dev/null
+inside dpkg --force-confold -i /root/newer.deb >/dev/null 2>&1 || fail "not upgraded"
+grep -q '^# mine$' "$conf" || fail "the upgrade changed the configuration"
+[ "$(inside stat -c '%a %G' /etc/iap-reconcile/iap-reconcile.conf)" = "640 iap-reconcile" ] || fail "the configuration can be read"
+inside runuser -u iap-reconcile -- iap-reconcile verify --quiet >/dev/null || fail "the newer version does not verify"
+
+echo "== Removed and purged"
+inside dpkg -r iap-reconcile >/dev/null 2>&1
+for path in "$conf" "$root/var/lib/iap-reconcile/reports/index.html"; do
+    [ -e "$path" ] || fail "remove took $path away"
+done
+[ ! -e "$root/usr/bin/iap-reconcile" ] || fail "remove left the program"
+inside dpkg -P iap-reconcile >/dev/null 2>&1
+for path in /etc/iap-reconcile/iap-reconcile.conf /var/lib/iap-reconcile /var/log/iap-reconcile /usr/share/iap-reconcile; do
+    [ ! -e "$root$path" ] || fail "purge left $path"
+done
+[ "$(inside runuser -u postgres -- psql -X -A -t -d shop -c 'SELECT count(*) > 0 FROM iap.runs')" = t ] || fail "the database is gone"
+echo "Deb: the package installs, runs, upgrades, and goes."
