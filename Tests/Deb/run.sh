@@ -18,7 +18,7 @@ stop() {
     [ -z "$store" ] || kill "$store" 2>/dev/null || true
     chroot "$root" pg_ctlcluster 15 main stop -m immediate >/dev/null 2>&1 || true
     umount "$root/proc" 2>/dev/null || true
-    rm -rf "$root"
+    rm -rf --one-file-system "$root"
 }
 trap stop EXIT
 trap 'stop; exit 130' INT TERM HUP
@@ -26,12 +26,15 @@ fail() { echo "Deb: $1" >&2; exit 1; }
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
 
 echo "== A clean root"
-mmdebstrap --quiet --variant=apt --include=postgresql bookworm "$root"
-mount -t proc proc "$root/proc" 2>/dev/null || true
+# With PostgreSQL, as it would be there already, and the lists of packages from which apt takes what ours needs.
+mmdebstrap --quiet --variant=apt --include=postgresql --skip=cleanup/apt/lists bookworm "$root"
+mount -t proc proc "$root/proc"
 chmod 755 "$root"
+cp /etc/resolv.conf /etc/hosts "$root/etc/"
+install -d -m 1777 "$root/dev/shm"
 # A root without systemd starts nothing by itself.
 inside pg_ctlcluster 15 main start
-cp "$deb" "$root/root/"
+cp "$deb" "$root/tmp/"
 
 # What a page shows in a block of shell that holds this word.
 shown() {
@@ -41,7 +44,7 @@ shown() {
 run_shown() {
     shown "$1" >"$root/root/shown.sh"
     [ -s "$root/root/shown.sh" ] || fail "operate.md shows no $1"
-    inside sh -euc 'cd /root && . ./shown.sh'
+    inside sh -euc 'cd /tmp && . /root/shown.sh'
 }
 
 echo "== Installed"
@@ -75,21 +78,17 @@ until [ -s "$root/store/port" ]; do sleep 0.1; done
 port=$(cat "$root/store/port")
 chmod -R o+rX "$root/store"
 postgres=$(inside id -u postgres)
-admin="host=$root/var/run/postgresql user=postgres dbname=shop"
+admin="host=$root/run/postgresql user=postgres dbname=shop"
 # shellcheck disable=SC2086
 as_postgres() { setpriv --reuid="$postgres" --clear-groups "$@"; }
 cp .build/release/appstore-simulator "$root/store/"
 as_postgres "$root/store/appstore-simulator" world --seed 3 --customers 200 --days 3 --now "$now" --database "$admin" --play-all
 # The example's own app gives way to the world's.
 sed -i '/^\[app /,$d' "$conf"
-{
-    echo "[apple]"
-    echo "verify_receipt_production = http://127.0.0.1:$port/production/verifyReceipt"
-    echo "verify_receipt_sandbox = http://127.0.0.1:$port/sandbox/verifyReceipt"
-    echo "root_certificates = /store/roots.pem"
-    # shellcheck disable=SC2086
-    .build/release/appstore-simulator world $world --apps /store/secrets
-} >>"$conf"
+sed -i "s,^\[apple\]\$,&\\nverify_receipt_production = http://127.0.0.1:$port/production/verifyReceipt\\
+verify_receipt_sandbox = http://127.0.0.1:$port/sandbox/verifyReceipt\\nroot_certificates = /store/roots.pem," "$conf"
+# shellcheck disable=SC2086
+.build/release/appstore-simulator world $world --apps /store/secrets >>"$conf"
 chown -R "$(inside id -u iap-reconcile)" "$root/store/secrets"
 chmod -R go-rwx "$root/store/secrets"
 
