@@ -1,0 +1,89 @@
+#!/bin/sh
+# The examples of an app's server, each in its language against a real database: of eight claims at once one credits, a
+# login delivers what is owed, and what Apple posts is taken. A language that is not installed is skipped, and said so.
+set -eu
+cd "$(dirname "$0")/../.."
+bin=$(scripts/with-swift swift build --show-bin-path)
+work=$(mktemp -d)
+cluster=$(scripts/private-cluster start)
+trap 'scripts/private-cluster stop "$cluster"; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+psql="$(find /usr/lib/postgresql -path '*/bin/psql' | sort -V | tail -n 1) -X -q -A -t -v ON_ERROR_STOP=1 -h $cluster -U postgres"
+$psql -d postgres -c "CREATE DATABASE shop"
+printf '[database]\nconninfo = host=%s user=postgres dbname=shop\n' "$cluster" >"$work/conf"
+"$bin/iap-reconcile" migrate --config "$work/conf" --quiet >/dev/null
+$psql -d shop -f sql/roles.sql -c "CREATE TABLE wallets (user_id text PRIMARY KEY, gems integer NOT NULL DEFAULT 0)" \
+    -c "GRANT SELECT, UPDATE ON wallets TO iap_app"
+export PGHOST="$cluster" PGDATABASE=shop PGUSER=iap_app
+app=com.example.game
+tried=""
+
+admit() {
+    $psql -d shop -c "SELECT iap.admit('$app', 'Production', '$2', '$2', 'gems.100', 1, now() - interval '1 hour', '$1')" >/dev/null
+}
+gems() { $psql -d shop -c "SELECT gems FROM wallets WHERE user_id = '$1'"; }
+fail() { echo "Examples: $1" >&2; exit 1; }
+
+# try LANGUAGE FIRST-ID COMMAND…
+try() {
+    language=$1 first=$2
+    shift 2
+    user="user-$language"
+    $psql -d shop -c "INSERT INTO wallets VALUES ('$user')"
+    admit "$user" "$first"
+    for number in 1 2 3 4 5 6 7 8; do
+        "$@" claim "$app" "$first" "$user" "" >"$work/$language-$number" 2>&1 &
+    done
+    wait
+    [ "$(cat "$work/$language"-* | grep -cx delivered)" -eq 1 ] || { cat "$work/$language"-* >&2; fail "$language: not delivered once"; }
+    [ "$(cat "$work/$language"-* | grep -cx already_delivered)" -eq 7 ] || { cat "$work/$language"-* >&2; fail "$language: what the others were told"; }
+    [ "$(gems "$user")" -eq 100 ] || fail "$language: credited otherwise than once"
+    admit "$user" $((first + 1))
+    admit "$user" $((first + 2))
+    "$@" login "$app" "$user"
+    "$@" login "$app" "$user"
+    [ "$(gems "$user")" -eq 300 ] || fail "$language: a login does not deliver what is owed, once"
+    "$@" notification "$app" "not.apples.$language"
+    [ "$($psql -d shop -c "SELECT count(*) FROM iap.handed_notices")" -gt 0 ] || fail "$language: no notification"
+    $psql -d shop -c "DELETE FROM iap.handed_notices"
+    tried="$tried $language"
+}
+skipped() { echo "Examples: $1 skipped, $2 is not installed" >&2; }
+
+if /usr/bin/python3 -c "import psycopg" 2>/dev/null; then
+    try python 1000 /usr/bin/python3 examples/claim.py
+else
+    skipped Python python3-psycopg
+fi
+if command -v php >/dev/null && php -m | grep -qx pdo_pgsql; then
+    try php 2000 php examples/claim.php
+else
+    skipped PHP php-pgsql
+fi
+if command -v node >/dev/null && node -e "require('pg')" 2>/dev/null; then
+    try node 3000 node examples/claim.js
+else
+    skipped Node.js node-pg
+fi
+if command -v go >/dev/null && [ -d /usr/share/gocode/src/github.com/jackc/pgx ]; then
+    GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE="$work/cache" go build -o "$work/claim-go" examples/claim.go
+    try go 4000 "$work/claim-go"
+else
+    skipped Go golang-github-jackc-pgx-v4-dev
+fi
+if command -v javac >/dev/null && [ -e /usr/share/java/postgresql.jar ]; then
+    # Its driver knows no Unix sockets.
+    port=$((20000 + $$ % 20000))
+    $psql -d postgres -c "ALTER SYSTEM SET listen_addresses = '127.0.0.1'" -c "ALTER SYSTEM SET port = $port"
+    javac -d "$work" examples/Claim.java
+    pg_ctl="$(find /usr/lib/postgresql -path '*/bin/pg_ctl' | sort -V | tail -n 1)"
+    as_server() { if [ "$(id -u)" -eq 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
+    as_server "$pg_ctl" -D "$cluster/data" -w -l "$cluster/log" -o "-k $cluster -c fsync=off" restart >/dev/null
+    psql="$psql -p $port"
+    export JDBC_URL="jdbc:postgresql://127.0.0.1:$port/shop?user=iap_app"
+    try java 5000 java -cp "$work:/usr/share/java/postgresql.jar" Claim
+else
+    skipped Java libpostgresql-jdbc-java
+fi
+[ -n "$tried" ] || { echo "Examples: no language is installed" >&2; exit 0; }
+echo "Examples:$tried"

@@ -1,0 +1,87 @@
+// An app's server beside iap-reconcile, in Go with pgx.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/jackc/pgx/v4"
+)
+
+// Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome.
+func claimAndCredit(ctx context.Context, db *pgx.Conn, app, transactionID, user string, orderID *string) (outcome string, err error) {
+	err = db.BeginFunc(ctx, func(tx pgx.Tx) error {
+		err := tx.QueryRow(ctx, "SELECT iap.claim($1, $2, $3, $4)", app, transactionID, user, orderID).Scan(&outcome)
+		if err == nil && outcome == "delivered" {
+			_, err = tx.Exec(ctx, "UPDATE wallets SET gems = gems + 100 WHERE user_id = $1", user)
+		}
+		return err
+	})
+	return
+}
+
+// At login: what was lost on the way, each in a transaction of its own.
+func deliverWhatIsOwed(ctx context.Context, db *pgx.Conn, app, user string) error {
+	type purchase struct {
+		transactionID string
+		orderID       *string
+	}
+	var owed []purchase
+	rows, err := db.Query(ctx, "SELECT transaction_id, order_ids[1] FROM iap.owed($1, $2) WHERE is_certain", app, user)
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		var one purchase
+		if err := rows.Scan(&one.transactionID, &one.orderID); err != nil {
+			return err
+		}
+		owed = append(owed, one)
+	}
+	if rows.Err() != nil {
+		return rows.Err()
+	}
+	for _, one := range owed {
+		if _, err := claimAndCredit(ctx, db, app, one.transactionID, user, one.orderID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// For the URL to which Apple posts: nothing else needs to be done. Answer 200.
+func takeNotification(ctx context.Context, db *pgx.Conn, app, signedPayload string) error {
+	_, err := db.Exec(ctx, "SELECT iap.submit_notification($1, $2)", app, signedPayload)
+	return err
+}
+
+func main() {
+	ctx := context.Background()
+	db, err := pgx.Connect(ctx, "")
+	if err == nil {
+		defer db.Close(ctx)
+		err = act(ctx, db, os.Args[1], os.Args[2:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func act(ctx context.Context, db *pgx.Conn, action string, given []string) error {
+	switch action {
+	case "claim":
+		var orderID *string
+		if given[3] != "" {
+			orderID = &given[3]
+		}
+		outcome, err := claimAndCredit(ctx, db, given[0], given[1], given[2], orderID)
+		fmt.Println(outcome)
+		return err
+	case "login":
+		return deliverWhatIsOwed(ctx, db, given[0], given[1])
+	default:
+		return takeNotification(ctx, db, given[0], given[1])
+	}
+}

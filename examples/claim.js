@@ -1,0 +1,47 @@
+// An app's server beside iap-reconcile, in Node.js with pg.
+const { Client } = require('pg')
+
+/** Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome. */
+async function claimAndCredit(db, app, transactionID, user, orderID) {
+  await db.query('BEGIN')
+  try {
+    const { rows } = await db.query('SELECT iap.claim($1, $2, $3, $4) AS outcome', [app, transactionID, user, orderID])
+    if (rows[0].outcome === 'delivered') {
+      await db.query('UPDATE wallets SET gems = gems + 100 WHERE user_id = $1', [user])
+    }
+    await db.query('COMMIT')
+    return rows[0].outcome
+  } catch (error) {
+    await db.query('ROLLBACK')
+    throw error
+  }
+}
+
+/** At login: what was lost on the way, each in a transaction of its own. */
+async function deliverWhatIsOwed(db, app, user) {
+  const { rows } = await db.query(
+    'SELECT transaction_id, order_ids[1] AS order_id FROM iap.owed($1, $2) WHERE is_certain', [app, user])
+  for (const { transaction_id, order_id } of rows) await claimAndCredit(db, app, transaction_id, user, order_id)
+}
+
+/** For the URL to which Apple posts: nothing else needs to be done. Answer 200. */
+async function takeNotification(db, app, signedPayload) {
+  await db.query('SELECT iap.submit_notification($1, $2)', [app, signedPayload])
+}
+
+async function main([action, ...given]) {
+  const db = new Client()
+  await db.connect()
+  try {
+    if (action === 'claim') {
+      const [app, transactionID, user, orderID] = given
+      console.log(await claimAndCredit(db, app, transactionID, user, orderID || null))
+    }
+    if (action === 'login') await deliverWhatIsOwed(db, ...given)
+    if (action === 'notification') await takeNotification(db, ...given)
+  } finally {
+    await db.end()
+  }
+}
+
+main(process.argv.slice(2)).catch((error) => { console.error(error); process.exitCode = 1 })

@@ -1,0 +1,46 @@
+<?php
+// An app's server beside iap-reconcile, in PHP with PDO.
+declare(strict_types=1);
+
+/** Credits a purchase in the transaction that claims it: both happen, or neither. Gives the claim's outcome. */
+function claimAndCredit(PDO $db, string $app, string $transactionId, string $user, ?string $orderId): string
+{
+    $db->beginTransaction();
+    try {
+        $claim = $db->prepare('SELECT iap.claim(?, ?, ?, ?)');
+        $claim->execute([$app, $transactionId, $user, $orderId]);
+        $outcome = $claim->fetchColumn();
+        if ($outcome === 'delivered') {
+            $db->prepare('UPDATE wallets SET gems = gems + 100 WHERE user_id = ?')->execute([$user]);
+        }
+        $db->commit();
+        return $outcome;
+    } catch (Throwable $error) {
+        $db->rollBack();
+        throw $error;
+    }
+}
+
+/** At login: what was lost on the way, each in a transaction of its own. */
+function deliverWhatIsOwed(PDO $db, string $app, string $user): void
+{
+    $owed = $db->prepare('SELECT transaction_id, order_ids[1] AS order_id FROM iap.owed(?, ?) WHERE is_certain');
+    $owed->execute([$app, $user]);
+    foreach ($owed->fetchAll(PDO::FETCH_ASSOC) as $purchase) {
+        claimAndCredit($db, $app, $purchase['transaction_id'], $user, $purchase['order_id']);
+    }
+}
+
+/** For the URL to which Apple posts: nothing else needs to be done. Answer 200. */
+function takeNotification(PDO $db, string $app, string $signedPayload): void
+{
+    $db->prepare('SELECT iap.submit_notification(?, ?)')->execute([$app, $signedPayload]);
+}
+
+$db = new PDO('pgsql:');
+$given = array_slice($argv, 2);
+match ($argv[1]) {
+    'claim' => print(claimAndCredit($db, $given[0], $given[1], $given[2], $given[3] ?: null) . "\n"),
+    'login' => deliverWhatIsOwed($db, ...$given),
+    'notification' => takeNotification($db, ...$given),
+};
