@@ -2,10 +2,11 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
+BUILD ?= .build/release
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 SWIFT_BUILD := scripts/with-swift swift build
 
-.PHONY: demo play demo-stop world chaos test fuzz bench lint install install-files program deb deb-test clean
+.PHONY: demo play demo-stop world chaos test fuzz bench lint install install-files program deb tarball deb-test clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
 # and leaves its report under .build/demo/reports/latest/. With KEEP=1 it leaves database and App Store running, too:
@@ -64,7 +65,7 @@ program:
 	$(SWIFT_BUILD) -c release --static-swift-stdlib --product iap-reconcile
 
 install-files:
-	install -D -m 755 .build/release/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
+	install -D -m 755 $(BUILD)/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
 	install -d "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations" "$(DESTDIR)$(PREFIX)/share/iap-reconcile/cron"
 	install -m 644 sql/*.sql "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/"
 	cp -R sql/migrations/. "$(DESTDIR)$(PREFIX)/share/iap-reconcile/sql/migrations/"
@@ -73,10 +74,10 @@ install-files:
 	install -D -m 644 docs/iap-reconcile.8 "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
 	install -d "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(ZSH_COMPLETIONS)" \
 	    "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d"
-	.build/release/iap-reconcile completion bash \
+	$(BUILD)/iap-reconcile completion bash \
 	    > "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/iap-reconcile"
-	.build/release/iap-reconcile completion zsh > "$(DESTDIR)$(ZSH_COMPLETIONS)/_iap-reconcile"
-	.build/release/iap-reconcile completion fish \
+	$(BUILD)/iap-reconcile completion zsh > "$(DESTDIR)$(ZSH_COMPLETIONS)/_iap-reconcile"
+	$(BUILD)/iap-reconcile completion fish \
 	    > "$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/iap-reconcile.fish"
 	sed -i 's,/usr/local/,$(PREFIX)/,g; s,/usr/local\b,$(PREFIX),g' "$(DESTDIR)$(PREFIX)"/share/iap-reconcile/cron/* \
 	    "$(DESTDIR)$(PREFIX)/share/man/man8/iap-reconcile.8"
@@ -85,6 +86,10 @@ install-files:
 deb:
 	@scripts/install-packages deb
 	@scripts/deb
+
+# The same for other Linuxes, with install.sh, under .build/tarball.
+tarball: program
+	@scripts/tarball
 
 # The package in a root of its own, as an operator would: installed, a night, upgraded, removed, purged.
 deb-test: deb

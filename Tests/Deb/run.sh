@@ -123,4 +123,20 @@ for path in /etc/iap-reconcile/iap-reconcile.conf /var/lib/iap-reconcile /var/lo
     [ ! -e "$root$path" ] || fail "purge left $path"
 done
 [ "$(inside runuser -u postgres -- psql -X -A -t -d shop -c 'SELECT count(*) > 0 FROM iap.runs')" = t ] || fail "the database is gone"
+# With the libraries that the package brought.
+tarball=$(find .build/tarball -maxdepth 1 -name '*.tar.gz' 2>/dev/null | sort | tail -n 1)
+if [ -n "$tarball" ]; then
+    echo "== The tarball"
+    tar xzf "$tarball" -C "$root/root"
+    folder=$(basename "$tarball" .tar.gz)
+    inside "/root/$folder/install.sh" >/dev/null || fail "the tarball is not installed"
+    echo "# mine" >>"$conf"
+    inside "/root/$folder/install.sh" | grep -q '^iap-reconcile ' || fail "the tarball is not installed again"
+    grep -q '^# mine$' "$conf" || fail "the tarball changed the configuration"
+    [ "$(inside stat -c '%a %G' /etc/iap-reconcile/iap-reconcile.conf)" = "640 iap-reconcile" ] || fail "the configuration can be read"
+    inside sh -c 'echo x >/root/x; /usr/local/bin/iap-reconcile inspect /root/x >/dev/null 2>&1; [ $? -eq 65 ]' || fail "the program does not run"
+    inside "/root/$folder/install.sh" --uninstall >/dev/null
+    [ ! -e "$root/usr/local/bin/iap-reconcile" ] || fail "uninstalling leaves the program"
+    [ -e "$conf" ] || fail "uninstalling takes the configuration away"
+fi
 echo "Deb: the package installs, runs, upgrades, and goes."
