@@ -3,12 +3,13 @@
 --
 --     psql -X -v ON_ERROR_STOP=1 -1 -f citus.sql
 --
--- The schema needs no change for it:
+-- It says where each table would lie. A night does not run on it yet: its functions lock rows of many transactions at
+-- once (FOR UPDATE SKIP LOCKED), which Citus takes for one shard alone. What is ready for it:
 -- - every unique key of a distributed table holds the distribution column;
 -- - there are no foreign keys;
 -- - iap.claims numbers its rows by an identity column of type bigint, which Citus 11.2 and newer distribute; numbers
 --   are drawn on the coordinator, where the functions run, so they stay unique;
--- - the functions of the schema touch one transaction, or one receipt, at a time, by its distribution column. What
+-- - what an app's server calls touches one transaction, or one receipt, at a time, by its distribution column. What
 --   looks up an original purchase asks all shards, by index.
 
 -- Small, joined with everything, rarely written: a copy on every node.
