@@ -96,4 +96,5 @@ deb-test: deb
 	@Tests/Deb/run.sh
 
 clean:
+	@scripts/demo-stop --quiet
 	rm -rf .build
