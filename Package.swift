@@ -54,8 +54,10 @@ let package = Package(
         room("CivilTime"),
         room("AppStore", ["HTTP", "CivilTime", "COpenSSL", "CYajl"]),
         room("Reconciliation"),
-        // The migrations of sql/, compiled in, so that the program carries the schema that it needs.
-        room("Ledger", ["PostgreSQL", "Reconciliation"], resources: [.embedInCode("SQL")]),
+        // The migrations and roles of sql/, compiled in, so that the program carries the schema that it needs.
+        room(
+            "Ledger", ["PostgreSQL", "Reconciliation"],
+            resources: [.embedInCode("SQL"), .embedInCode("roles.sql")]),
         // What a company and Apple hand over in files, line by line.
         room("Importing", ["Ledger", "Reconciliation", "CivilTime", "CCSV", "CZlib"]),
         // What Apple and Apple's signatures say of a receipt, in the words of the rules.
@@ -77,7 +79,8 @@ let package = Package(
                 "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation",
                 "CINIH", "CGetopt", "CMalloc",
             ],
-            swiftSettings: strict),
+            // From which setup makes a configuration.
+            resources: [.embedInCode("Setup/iap-reconcile.conf.example")], swiftSettings: strict),
         .executableTarget(
             name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator"], swiftSettings: strict),
 

@@ -38,6 +38,8 @@ enum IAPReconcile {
         case .help: StandardOutput.write(Help.text)
         case .version: StandardOutput.write("iap-reconcile \(Help.version)\n")
         case .completion(let shell): StandardOutput.write(shell.completion)
+        case .setup(let options):
+            return try await SettingUp(options, configuration: invocation.configuration).perform()
         case .inspect(let files, let trustRoot): return try Inspecting(files: files, trustRoot: trustRoot).perform()
         default: return try await CommandRunner(invocation).perform()
         }

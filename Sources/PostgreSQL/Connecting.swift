@@ -16,18 +16,9 @@ enum Connecting {
         return Session(try result.get(), settings)
     }
 
-    /// libpq quotes what it can't read, which may be a password: so its words are left out.
     private static func check(_ conninfo: String) throws(PostgreSQLError) {
-        var message: UnsafeMutablePointer<CChar>?
-        let options = PQconninfoParse(conninfo, &message)
-        defer {
-            PQconninfoFree(options)
-            PQfreemem(message)
-        }
-        guard options == nil, conninfo.contains("=") || conninfo.contains("://") else { return }
-        throw PostgreSQLError(
-            .usage, "The connection string can't be read.",
-            hint: "Write host=… dbname=… user=…, or postgresql://user@host/database.")
+        guard conninfo.contains("=") || conninfo.contains("://") else { return }
+        _ = try ConnectionString(conninfo)
     }
 
     private static func connect(_ keywords: [(name: String, value: String)]) -> Result<OpaquePointer, PostgreSQLError> {

@@ -69,26 +69,32 @@ world="--seed 3 --customers 200 --days 3 --now $now"
 .build/release/appstore-simulator serve $world --clock "$now" --port-file "$root/store/port" \
     --secrets-dir "$root/store/secrets" --root-out "$root/store/roots.pem" >"$root/store/log" 2>&1 &
 store=$!
-run_shown "pg_ident.conf"
-# As replays are for rehearsals, this database is one: the first migration marks it.
-sed -i 's/^conninfo = .*/conninfo = host=\/var\/run\/postgresql dbname=shop user=postgres/' "$conf"
-inside runuser -u postgres -G iap-reconcile -- iap-reconcile migrate --rehearsal --quiet >/dev/null
-run_shown "iap-reconcile migrate" >/dev/null
 until [ -s "$root/store/port" ]; do sleep 0.1; done
 port=$(cat "$root/store/port")
 chmod -R o+rX "$root/store"
+sed -i "s,^\[apple\]\$,&\\nverify_receipt_production = http://127.0.0.1:$port/production/verifyReceipt\\
+verify_receipt_sandbox = http://127.0.0.1:$port/sandbox/verifyReceipt\\nroot_certificates = /store/roots.pem," "$conf"
+# As replays are for rehearsals, this database is one: the first migration marks it.
+inside runuser -u postgres -- createdb -T template0 -E UTF8 shop
+sed 's/^conninfo = .*/conninfo = host=\/var\/run\/postgresql dbname=shop user=postgres/' "$conf" >"$root/tmp/rehearsal.conf"
+inside runuser -u postgres -- iap-reconcile migrate --rehearsal --quiet --config /tmp/rehearsal.conf >/dev/null
+cp "$root/store/secrets/com.example.game" "$root/root/game.secret"
+run_shown "--secret-file" >"$root/root/setup" || { cat "$root/root/setup"; fail "not set up"; }
+grep -q "^Nothing of this was done" "$root/root/setup" || fail "the dry run did something"
+inside iap-reconcile setup --database shop --yes >"$root/root/again" || fail "it is not set up: $(cat "$root/root/again")"
+if grep -q "^ *done$" "$root/root/again"; then fail "set up twice: $(cat "$root/root/again")"; fi
+run_shown "iap-reconcile migrate" >/dev/null
 postgres=$(inside id -u postgres)
 admin="host=$root/run/postgresql user=postgres dbname=shop"
 # shellcheck disable=SC2086
 as_postgres() { setpriv --reuid="$postgres" --clear-groups "$@"; }
 cp .build/release/appstore-simulator "$root/store/"
 as_postgres "$root/store/appstore-simulator" world --seed 3 --customers 200 --days 3 --now "$now" --database "$admin" --play-all
-# The example's own app gives way to the world's.
-sed -i '/^\[app /,$d' "$conf"
-sed -i "s,^\[apple\]\$,&\\nverify_receipt_production = http://127.0.0.1:$port/production/verifyReceipt\\
-verify_receipt_sandbox = http://127.0.0.1:$port/sandbox/verifyReceipt\\nroot_certificates = /store/roots.pem," "$conf"
+# What setup wrote of the first app is all of it; the world's others come behind it.
 # shellcheck disable=SC2086
-.build/release/appstore-simulator world $world --apps /store/secrets >>"$conf"
+.build/release/appstore-simulator world $world --apps /store/secrets >"$root/root/apps"
+sed -i '/^\[app /,$d' "$conf"
+cat "$root/root/apps" >>"$conf"
 chown -R "$(inside id -u iap-reconcile)" "$root/store/secrets"
 chmod -R go-rwx "$root/store/secrets"
 
@@ -99,6 +105,16 @@ inside runuser -u iap-reconcile -- iap-reconcile run --now "$now" --replay --qui
 grep "^likely lost orders" "$root/root/night"
 report="$root/var/lib/iap-reconcile/reports/latest"
 [ -e "$root/var/lib/iap-reconcile/reports/$(readlink "$report")/index.html" ] || fail "no page"
+
+echo "== Moved to another server"
+before=$(inside runuser -u postgres -- psql -X -A -t -d shop -c "SELECT md5(string_agg(t::text, '' ORDER BY transaction_id)) FROM iap.transactions t")
+run_shown "pg_dump"
+# Another server, as far as PostgreSQL goes: with a cluster that has neither roles nor logins.
+inside pg_dropcluster --stop 15 main
+inside pg_createcluster --locale C.UTF-8 15 main >/dev/null
+inside pg_ctlcluster 15 main start
+run_shown "pg_restore" >"$root/root/moved" || { cat "$root/root/moved"; fail "not moved"; }
+[ "$(inside runuser -u postgres -- psql -X -A -t -d shop -c "SELECT md5(string_agg(t::text, '' ORDER BY transaction_id)) FROM iap.transactions t")" = "$before" ] || fail "moving lost something"
 
 echo "== Upgraded"
 echo "# mine" >>"$conf"

@@ -81,6 +81,18 @@ import Testing
               --by WHO           who erases
               --even-open        although something is paid and not delivered
               --dry-run          do everything and roll it back
+          setup                  make all that the job needs, step by step, each said before it is done: database, schema,
+                                 roles, logins, configuration; what is there stays
+              --database NAME    the database, or how its owner reaches it (a conninfo)
+              --login HOW        how the job logs in: by its system user (peer), or by passwords made here (password)
+              --run-as USER      the system user of the job (default iap-reconcile)
+              --app BUNDLE       an app, verified by what is given of the following
+              --secret-file FILE its shared secret
+              --key-file FILE    its key for the App Store Server API: --key-id ID, --issuer-id ID
+              --from TIMESTAMP   from when on its server says what it delivers; what was bought before is let be
+              --enable-timer     let systemd run the job each night
+              --yes              ask nothing
+              --dry-run          only say what would be done
           migrate                bring the database's schema up to date
               --print            show the SQL instead
               --rehearsal        make a database for replays of it, in which no customer's purchase belongs

@@ -55,7 +55,7 @@ import Testing
             (["run", "--limit", "0"], "--limit is a whole number from 1 on, not “0”"),
             (
                 ["run", "--r", "x"],
-                "--r may be --refunded or --refused or --rehearsal or --reopen or --replay or --report-dir or --result or --run; write it "
+                "--r may be --refunded or --refused or --rehearsal or --reopen or --replay or --report-dir or --result or --run or --run-as; write it "
                     + "out"
             ),
             (["run", "--dry-run=yes"], "--dry-run takes no value"),

@@ -4,7 +4,7 @@ import Reconciliation
 /// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.
 enum CommandTable {
     static let commands: [CommandForm] = [
-        run, report, history, diff, check, resolve, adopt, take, note, verify, purge, erase, migrate, importFile,
+        run, report, history, diff, check, resolve, adopt, take, note, verify, purge, erase, setup, migrate, importFile,
         notices, sales, statement, products, doctor, inspect, completion,
     ]
 
@@ -139,6 +139,33 @@ enum CommandTable {
             OptionForm("even-open", help: "although something is paid and not delivered"),
             OptionForm("dry-run", help: "do everything and roll it back"),
         ], understand: Command.erase)
+
+    private static let setup = CommandForm(
+        "setup",
+        help: """
+            make all that the job needs, step by step, each said before it is done: database, schema,
+            roles, logins, configuration; what is there stays
+            """,
+        options: [
+            OptionForm("database", .text("NAME"), help: "the database, or how its owner reaches it (a conninfo)"),
+            OptionForm(
+                "login", .word("HOW", of: LoginKind.self),
+                help: "how the job logs in: by its system user (peer), or by passwords made here (password)"),
+            OptionForm(
+                "run-as", .text("USER"), help: "the system user of the job (default \(SetupOptions.defaultUser))"),
+            OptionForm("app", .text("BUNDLE"), help: "an app, verified by what is given of the following"),
+            OptionForm("secret-file", .file("FILE"), help: "its shared secret"),
+            OptionForm(
+                "key-file", .file("FILE"), help: "its key for the App Store Server API: --key-id ID, --issuer-id ID"),
+            OptionForm("key-id", .text("ID"), help: "the key's id", place: .withAnother),
+            OptionForm("issuer-id", .text("ID"), help: "the issuer's id", place: .withAnother),
+            OptionForm(
+                "from", .text("TIMESTAMP"),
+                help: "from when on its server says what it delivers; what was bought before is let be"),
+            OptionForm("enable-timer", help: "let systemd run the job each night"),
+            OptionForm("yes", help: "ask nothing"),
+            OptionForm("dry-run", help: "only say what would be done"),
+        ], understand: Command.setup)
 
     private static let migrate = CommandForm(
         "migrate", help: "bring the database's schema up to date",

@@ -17,6 +17,8 @@ struct Invocation: Sendable {
 enum Command: Sendable {
     case run(RunOptions, reportDirectory: String?)
     case report(run: Int64?, reportDirectory: String?)
+    /// Makes the configuration that it is given.
+    case setup(SetupOptions)
     case migrate(isPrintOnly: Bool, isRehearsal: Bool)
     case importFile(ImportOptions, refusedFile: String?)
     /// `-` among the files is standard input.

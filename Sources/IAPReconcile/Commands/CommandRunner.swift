@@ -1,3 +1,4 @@
+import Commands
 import Foundation
 import NightlyRun
 import Reconciliation
@@ -12,6 +13,7 @@ struct CommandRunner {
         self.invocation = invocation
         configuration = try Configuration.read(invocation.configuration, secrets: Self.secrets(for: invocation.command))
         console = Console(invocation)
+        if let serviceFile = configuration.serviceFile { LibpqEnvironment.take(serviceFile: serviceFile) }
     }
 
     private static func secrets(for command: Command) -> Secrets {
@@ -19,7 +21,7 @@ struct CommandRunner {
         case .run, .doctor, .notices, .adopt: .ofThisProcess
         case .suggestProducts, .statement, .check, .resolve, .resolveFile, .take, .note, .history, .diff, .verify,
             .purge,
-            .erase, .report, .migrate, .importFile, .sales, .inspect, .completion, .help, .version:
+            .erase, .report, .migrate, .importFile, .sales, .inspect, .setup, .completion, .help, .version:
             .leftAlone
         }
     }
@@ -47,7 +49,7 @@ struct CommandRunner {
         case .verify(let asJSON, let end): try await verify(asJSON: asJSON, since: end)
         case .purge(let isDryRun): try await purge(isDryRun: isDryRun)
         case .erase(let erasure): try await erase(erasure)
-        case .inspect, .completion, .help, .version: .done
+        case .setup, .inspect, .completion, .help, .version: .done
         }
     }
 }

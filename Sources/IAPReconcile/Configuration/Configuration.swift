@@ -15,6 +15,8 @@ struct Configuration {
     var supportDatabase: String?
     /// The database as whoever erases a person's data reaches it; `nil` where it is the job's own way.
     var privacyDatabase: String?
+    /// The file of services that connection strings name; `nil` for libpq's own.
+    var serviceFile: String?
     var reportDirectory = Self.defaultReportDirectory
     var reportLanguage = ReportLanguage.english
     /// Where browsers find the report directory; `nil` where they don't.

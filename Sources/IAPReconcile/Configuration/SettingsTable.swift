@@ -22,6 +22,7 @@ enum SettingsTable {
         SettingKey("support_conninfo", .conninfo, \.configuration.supportDatabase),
         SettingKey("import_conninfo", .conninfo, \.configuration.settings.importDatabase),
         SettingKey("privacy_conninfo", .conninfo, \.configuration.privacyDatabase),
+        SettingKey("service_file", .absolutePath, \.configuration.serviceFile),
         SettingKey("statement_timeout", .timeOutOrNone, \.configuration.settings.statementTimeout),
         SettingKey("patience", .timeOut, \.configuration.settings.patience),
     ]

@@ -1,0 +1,131 @@
+import Foundation
+import Reconciliation
+
+/// The user of the system that the job runs as.
+public struct AccountStep: SetupStep {
+    public let name = "user"
+    private let user: String
+
+    public init(_ user: String) {
+        self.user = user
+    }
+
+    public func missing() throws -> [String] {
+        SystemUser(named: user) == nil ? [command.joined(separator: " ")] : []
+    }
+
+    public func perform() throws {
+        guard SystemUser.isRoot else { throw SetupError("Only root can make the user \(user). Run setup as root.") }
+        try Program.run(command)
+    }
+
+    private var command: [String] {
+        [
+            "useradd", "--system", "--user-group", "--home-dir", "/var/lib/iap-reconcile", "--no-create-home",
+            "--shell",
+            "/usr/sbin/nologin", user,
+        ]
+    }
+}
+
+/// Folders that belong to the job, and that nobody else may look into.
+public struct FoldersStep: SetupStep {
+    public let name = "folders"
+    private let paths: [String]
+    private let owner: String
+    private let group: String
+
+    /// - Parameter group: the user in whose group those are who may look into them; by default the owner.
+    public init(_ paths: [String], of owner: String, group: String? = nil) {
+        self.paths = paths
+        self.owner = owner
+        self.group = group ?? owner
+    }
+
+    public func missing() throws -> [String] {
+        absent.map { "\($0), of \(owner):\(group), mode 750" }
+    }
+
+    public func perform() throws {
+        for path in absent {
+            do {
+                try FileManager.default.createDirectory(
+                    atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o750])
+            } catch {
+                throw PlacedFile.refusal(of: path)
+            }
+            guard SystemUser.isRoot, let owner = SystemUser(named: owner), let group = SystemUser(named: group) else {
+                continue
+            }
+            guard chown(path, owner.number, group.group) == 0 else { throw PlacedFile.refusal(of: path) }
+        }
+    }
+
+    /// With the folders that they lie in, those first.
+    private var absent: [String] {
+        var absent: [String] = []
+        for path in paths {
+            var missing: [String] = []
+            var folder = (path as NSString).standardizingPath
+            while folder != "/", !folder.isEmpty, !FileManager.default.fileExists(atPath: folder) {
+                missing.append(folder)
+                folder = (folder as NSString).deletingLastPathComponent
+            }
+            absent += missing.reversed().filter { !absent.contains($0) }
+        }
+        return absent
+    }
+}
+
+/// A secret, such as a key of Apple's, copied to where the job reads it.
+public struct SecretStep: SetupStep {
+    public let name: String
+    private let source: String
+    private let place: String
+    private let user: String
+
+    public init(_ name: String, from source: String, to place: String, of user: String) {
+        self.name = name
+        self.source = source
+        self.place = place
+        self.user = user
+    }
+
+    public func missing() throws -> [String] {
+        guard let secret = try PlacedFile(existing: source).contents, !secret.isEmpty else {
+            throw SetupError("\(source) is empty.", exitCode: .dataError)
+        }
+        let isInPlace = try file.isInPlace(with: secret)
+        return isInPlace ? [] : ["\(place), of \(user), mode 600, from \(source)"]
+    }
+
+    public func perform() throws {
+        guard let secret = try PlacedFile(existing: source).contents else { return }
+        try file.write(secret)
+    }
+
+    private var file: PlacedFile { PlacedFile(place, mode: 0o600, owner: SystemUser(named: user)) }
+}
+
+/// systemd's timer, which starts the job each night.
+public struct TimerStep: SetupStep {
+    public let name = "timer"
+    private static let unit = "iap-reconcile.timer"
+
+    public init() {}
+
+    /// Whether systemd runs here and knows the timer.
+    public static var canBeEnabled: Bool {
+        FileManager.default.fileExists(atPath: "/run/systemd/system")
+            && (try? Program.run(["systemctl", "cat", unit], isQuiet: true)) != nil
+    }
+
+    public func missing() throws -> [String] {
+        (try? Program.run(["systemctl", "is-enabled", "--quiet", Self.unit], isQuiet: true)) == nil
+            ? ["systemctl enable --now \(Self.unit)"] : []
+    }
+
+    public func perform() throws {
+        try Program.run(["systemctl", "enable", "--now", Self.unit])
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// How the job, and the commands of whoever runs it, log in to PostgreSQL.
+public protocol LoginStep: SetupStep {
+    var owner: OwnerAccess { get }
+    /// The user of the system that they run as.
+    var user: String { get }
+    /// How a role is reached, as the configuration has it.
+    func conninfo(of role: LoginRole) -> String
+    /// The file of services that the connection strings name; `nil` where they name none.
+    var serviceFile: String? { get }
+}
+
+/// A role that this program itself logs in by.
+public enum LoginRole: String, CaseIterable, Sendable {
+    case job = "iap_job"
+    case support = "iap_support"
+    case privacy = "iap_privacy"
+    case imports = "iap_import"
+}
+
+extension LoginStep {
+    /// Why the first role that can't log in can't; `nil` where all can, or nobody runs as the user yet.
+    func refusal() async throws -> String? {
+        if let serviceFile { LibpqEnvironment.take(serviceFile: serviceFile) }
+        guard let user = SystemUser(named: user) else { return "there is no user \(user)" }
+        for role in LoginRole.allCases {
+            if let refusal = try await OwnerAccess.refusal(of: conninfo(of: role), as: user) { return refusal }
+        }
+        return nil
+    }
+}
+
+/// What libpq takes from this process' environment.
+public enum LibpqEnvironment {
+    /// Names the file in which libpq looks for services.
+    public static func take(serviceFile path: String) { setenv("PGSERVICEFILE", path, 1) }
+}

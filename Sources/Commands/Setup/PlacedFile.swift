@@ -1,0 +1,83 @@
+public import Foundation
+
+/// A file as it should lie: whose it is, who may read it, and what it holds.
+public struct PlacedFile: Sendable {
+    public let path: String
+    let mode: mode_t
+    let owner: uid_t
+    let group: gid_t
+
+    /// - Parameter owner: nobody where it shall belong to whoever writes it.
+    public init(_ path: String, mode: mode_t, owner: SystemUser?, group: SystemUser? = nil) {
+        self.path = path
+        self.mode = mode
+        self.owner = owner?.number ?? geteuid()
+        self.group = (group ?? owner)?.group ?? getegid()
+    }
+
+    /// As it lies there already.
+    ///
+    /// - Throws: `SetupError` where it is not there or is no file.
+    init(existing path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw SetupError("\(path) is no file on this machine.")
+        }
+        self.path = path
+        (mode, owner, group) = (status.st_mode & 0o7777, status.st_uid, status.st_gid)
+    }
+
+    /// Whose it is to be, for people.
+    public var rights: String {
+        func name(_ text: UnsafePointer<CChar>?, _ number: UInt32) -> String {
+            text.map { String(cString: $0) } ?? "\(number)"
+        }
+        let whose = name(getpwuid(owner)?.pointee.pw_name, owner) + ":" + name(getgrgid(group)?.pointee.gr_name, group)
+        return "of \(whose), mode \(String(mode, radix: 8))"
+    }
+
+    /// What it holds; `nil` where it is not there.
+    public var contents: Data? {
+        get throws {
+            guard FileManager.default.fileExists(atPath: path) else { return nil }
+            do {
+                return try Data(contentsOf: URL(filePath: path))
+            } catch {
+                throw SetupError("\(path) can't be read: \(error.localizedDescription)")
+            }
+        }
+    }
+
+    /// Whether it lies there with this content, for those who shall read it.
+    public func isInPlace(with contents: Data) throws -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return false }
+        let isOwned = !SystemUser.isRoot || (status.st_uid == owner && status.st_gid == group)
+        return try status.st_mode & 0o7777 == mode && isOwned && self.contents == contents
+    }
+
+    /// Takes the place of what lies there, in one step.
+    public func write(_ contents: Data) throws {
+        let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+        var template = Array("\(folder)/.iap-reconcile-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else { throw Self.refusal(of: path) }
+        let temporary = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try handle.write(contentsOf: contents)
+            try handle.synchronize()
+            if SystemUser.isRoot, fchown(descriptor, owner, group) != 0 { throw Self.refusal(of: path) }
+            guard fchmod(descriptor, mode) == 0, rename(temporary, path) == 0 else { throw Self.refusal(of: path) }
+        } catch {
+            unlink(temporary)
+            throw error
+        }
+    }
+
+    static func refusal(of path: String) -> SetupError {
+        SetupError(
+            "\(path) can't be written: \(String(cString: strerror(errno)))."
+                + (SystemUser.isRoot ? "" : " Run setup as root."))
+    }
+}

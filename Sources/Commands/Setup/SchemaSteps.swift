@@ -1,0 +1,84 @@
+import Ledger
+import NightlyRun
+
+/// The database itself.
+public struct DatabaseStep: SetupStep {
+    public let name = "database"
+    private let owner: OwnerAccess
+
+    public init(_ owner: OwnerAccess) {
+        self.owner = owner
+    }
+
+    public func missing() async throws -> [String] {
+        let name = owner.database
+        let isThere = try await owner.session(in: "postgres") { session async throws(LedgerError) in
+            try await session.hasDatabase(name)
+        }
+        return isThere ? [] : ["CREATE DATABASE \(name) ENCODING 'UTF8' TEMPLATE template0"]
+    }
+
+    public func perform() async throws {
+        let name = owner.database
+        try await owner.session(in: "postgres") { session async throws(LedgerError) in
+            try await session.createDatabase(name)
+        }
+    }
+}
+
+/// The schemas and tables.
+public struct SchemaStep: SetupStep {
+    public let name = "schema"
+    private let owner: OwnerAccess
+
+    public init(_ owner: OwnerAccess) {
+        self.owner = owner
+    }
+
+    public func missing() async throws -> [String] {
+        guard try await DatabaseStep(owner).missing().isEmpty else { return Self.lines(Migration.all) }
+        let state = try await owner.session { session async throws(LedgerError) in
+            let state = try await session.schemaState()
+            switch state {
+            case .newer, .changed, .gap: try await session.checkSchema()
+            case .current, .missing, .older: break
+            }
+            return state
+        }
+        return switch state {
+        case .missing: Self.lines(Migration.all)
+        case .older(let pending): Self.lines(pending)
+        case .current, .newer, .changed, .gap: []
+        }
+    }
+
+    public func perform() async throws {
+        try await owner.session { session async throws(LedgerError) in _ = try await session.migrate() }
+    }
+
+    private static func lines(_ pending: [Migration]) -> [String] {
+        guard let first = pending.first?.fileName, let last = pending.last?.fileName else { return [] }
+        return [pending.count == 1 ? "migration \(first)" : "\(pending.count) migrations, \(first) to \(last)"]
+    }
+}
+
+/// The roles, each with just what it needs.
+public struct RolesStep: SetupStep {
+    public let name = "roles"
+    private let owner: OwnerAccess
+
+    public init(_ owner: OwnerAccess) {
+        self.owner = owner
+    }
+
+    public func missing() async throws -> [String] {
+        let line = "sql/roles.sql: \(LedgerSession.roles.joined(separator: ", ")), each with just what it needs"
+        guard try await SchemaStep(owner).missing().isEmpty else { return [line] }
+        let isLacking = try await owner.session { session async throws(LedgerError) in try await session.lacksGrants() }
+        return isLacking ? [line] : []
+    }
+
+    public func perform() async throws {
+        try await owner.session { session async throws(LedgerError) in try await session.grantRoles() }
+    }
+}

@@ -1,0 +1,113 @@
+import Commands
+import Foundation
+import NightlyRun
+import Reconciliation
+import Reporting
+
+/// The command `setup`: from an empty PostgreSQL to a job that runs. Each step is said before it is done, and what is
+/// there already stays.
+struct SettingUp {
+    private let options: SetupOptions
+    private let configuration: String
+    private let dialog: SetupDialog
+
+    init(_ options: SetupOptions, configuration: String) {
+        self.options = options
+        self.configuration = URL(filePath: configuration).path(percentEncoded: false)
+        dialog = SetupDialog(isAgreed: options.isAgreed)
+    }
+
+    /// Ends with 0 where the job can run, and with the code for a configuration to be mended where the doctor finds what is
+    /// wrong.
+    func perform() async throws -> ExitCode {
+        let options = try dialog.completed(options, hasApp: ConfigurationStep.namesApp(configuration))
+        let owner = try OwnerAccess(options.database ?? "")
+        let login = try login(owner, options)
+        let written = ConfigurationStep(path: configuration, login: login, app: options.app)
+        let first: [any SetupStep] = [
+            AccountStep(options.user), DatabaseStep(owner), SchemaStep(owner), RolesStep(owner),
+        ]
+        let folders = FoldersStep(
+            [try written.reportDirectory] + (isDefault ? ["/var/log/iap-reconcile"] : []), of: options.user)
+        // The login's passwords lie in the configuration's folder.
+        let folder = FoldersStep(
+            [(configuration as NSString).deletingLastPathComponent], of: "root", group: options.user)
+        for step in first + [folder, login] + written.secrets + [written, folders] {
+            guard try await take(step) else { return .tryLater }
+        }
+        if options.isDryRun {
+            StandardOutput.write("\nNothing of this was done.\n")
+            return .done
+        }
+        guard try examine() else {
+            StandardOutput.write("\nMend what is wrong, and run setup again: it does nothing twice.\n")
+            return .configuration
+        }
+        try await schedule(options)
+        return .done
+    }
+
+    private var isDefault: Bool { configuration == Invocation.defaultConfiguration }
+
+    private func login(_ owner: OwnerAccess, _ options: SetupOptions) throws -> any LoginStep {
+        switch options.login ?? (owner.isSocket ? .peer : .password) {
+        case .peer:
+            guard owner.isSocket else {
+                throw UsageError("--login peer needs a database that is reached by a socket on this machine")
+            }
+            return PeerLoginStep(owner, user: options.user)
+        case .password:
+            let folder = (configuration as NSString).deletingLastPathComponent
+            return PasswordLoginStep(owner, user: options.user, file: "\(folder)/pg_service.conf")
+        }
+    }
+
+    /// Says what a step would do, asks, and does it; gives false where it shall not be done.
+    private func take(_ step: any SetupStep) async throws -> Bool {
+        let lines = try await step.missing()
+        let name = step.name.padding(toLength: 15, withPad: " ", startingAt: 0)
+        guard !lines.isEmpty else {
+            say("\(name)is there")
+            return true
+        }
+        for (index, line) in lines.enumerated() {
+            say((index == 0 ? name : String(repeating: " ", count: 15)) + line)
+        }
+        if options.isDryRun { return true }
+        guard try dialog.agrees(to: "Do it?") else {
+            say("\nStopped before “\(step.name)”. Run setup again to go on from here.")
+            return false
+        }
+        try await step.perform()
+        say(String(repeating: " ", count: 15) + "done")
+        return true
+    }
+
+    /// Runs `doctor` as the job's user.
+    private func examine() throws -> Bool {
+        say("\niap-reconcile doctor, as \(options.user):")
+        let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let doctor = [program ?? CommandLine.arguments[0], "doctor", "--config", configuration]
+        let isOther = SystemUser.isRoot && options.user != "root"
+        return try Program.status(of: isOther ? ["runuser", "-u", options.user, "--"] + doctor : doctor) == 0
+    }
+
+    private func schedule(_ options: SetupOptions) async throws {
+        say("")
+        guard isDefault, TimerStep.canBeEnabled else {
+            return say("The job can run. Schedule it each night: cron/iap-reconcile.cron shows how.")
+        }
+        let timer = TimerStep()
+        let lines = try timer.missing()
+        guard !lines.isEmpty else { return say("systemd runs the job each night.") }
+        for line in lines { say("timer          \(line)") }
+        // A timer is more than a step that is agreed to beforehand: it goes on by itself.
+        var isWanted = options.isEnablingTimer
+        if !isWanted, !options.isAgreed { isWanted = try dialog.agrees(to: "Do it?") }
+        guard isWanted else { return say("The job can run; the timer is off.") }
+        try timer.perform()
+        say("               done")
+    }
+
+    private func say(_ line: String) { StandardOutput.write(Printable.lines(line) + "\n") }
+}

@@ -1,0 +1,66 @@
+import CPostgreSQL
+
+/// A connection string taken apart as libpq does it (PostgreSQL's documentation, "Connection Strings"), so that the same
+/// server can be named with another role.
+public struct ConnectionString: Sendable, Equatable {
+    /// What it says, by libpq's keywords, such as `host`.
+    public var parts: [String: String]
+
+    /// Reads keywords, a URI, or the name of a database alone.
+    ///
+    /// - Throws: a `.usage` error, without the text, which may hold a password.
+    public init(_ text: String) throws(PostgreSQLError) {
+        guard text.contains("=") || text.contains("://") else {
+            parts = ["dbname": text]
+            return
+        }
+        var message: UnsafeMutablePointer<CChar>?
+        let options = PQconninfoParse(text, &message)
+        defer {
+            PQconninfoFree(options)
+            PQfreemem(message)
+        }
+        guard let options else { throw .unreadableConnectionString }
+        var parts: [String: String] = [:]
+        var next = options
+        while let keyword = next.pointee.keyword {
+            if let value = next.pointee.val { parts[String(cString: keyword)] = String(cString: value) }
+            next += 1
+        }
+        self.parts = parts
+    }
+
+    /// As keywords, in the order in which one would write them.
+    public var text: String {
+        let first = ["host", "hostaddr", "port", "dbname", "user"]
+        let order = first + parts.keys.filter { !first.contains($0) }.sorted()
+        return order.compactMap { keyword in parts[keyword].map { "\(keyword)=\(Self.quoted($0))" } }
+            .joined(separator: " ")
+    }
+
+    private static func quoted(_ value: String) -> String {
+        let isPlain = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "'" || $0 == "\\" }
+        return isPlain ? value : "'" + value.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
+    }
+}
+
+extension PostgreSQLError {
+    /// libpq quotes what it can't read, which may be a password: so its words are left out.
+    static var unreadableConnectionString: PostgreSQLError {
+        PostgreSQLError(
+            .usage, "The connection string can't be read.",
+            hint: "Write host=… dbname=… user=…, or postgresql://user@host/database.")
+    }
+}
+
+extension Connection {
+    /// What the server keeps of a role's password, as its setting `password_encryption` has it, so that the password itself
+    /// never reaches the server's log.
+    public func encryptedPassword(_ password: String, of role: String) throws(PostgreSQLError) -> String {
+        guard let handle = session.handle, let text = PQencryptPasswordConn(handle, password, role, nil) else {
+            throw PostgreSQLError(.connection, "libpq can't encrypt a password on this connection.")
+        }
+        defer { PQfreemem(text) }
+        return String(cString: text)
+    }
+}
