@@ -235,6 +235,22 @@ private enum Edit: String, CaseIterable {
         }
     }
 
+    /// A backup that is played back, as on another server: types and roles have other numbers there.
+    @Test func holdsAfterARestore() async throws {
+        try await withStage(customers: 1400) { stage in
+            _ = try await stage.run()
+            let cluster = stage.database.cluster
+            let file = "\(cluster.directory)/\(stage.database.name).dump"
+            let dumped = try await cluster.run("pg_dump", ["-Fc", "-f", file, "-d", stage.database.conninfo])
+            #expect(dumped.status == 0, "\(dumped.errors)")
+            try await withScratchDatabase(empty: true) { copy in
+                let restored = try await cluster.run("pg_restore", ["-e", "-d", copy.conninfo, file])
+                #expect(restored.status == 0, "\(restored.errors)")
+                #expect(try await findings(copy).filter { !$0.isFine }.map(\.description) == [])
+            }
+        }
+    }
+
     /// As a superuser who knows how to keep triggers from noticing.
     private static func editByHand(_ sql: SQL, _ database: ScratchDatabase) async throws {
         let connection = try await database.connect()

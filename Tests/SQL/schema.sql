@@ -402,7 +402,8 @@ CREATE FUNCTION audit.seal(t iap.transactions) RETURNS bigint
             t.transaction_id, t.bundle_id, t.environment, t.place, t.original_transaction_id, t.product_id,
             t.product_type, t.quantity, t.purchased_at, t.is_trial, t.app_account_token, t.price_milliunits,
             t.currency, t.storefront, t.found_bundle_id, t.refunded_at, t.refund_run_id, t.refund_reversed_at,
-            t.source, t.booked_milliunits, t.booked_currency, t.booked_as, t.entry_id, t.first_seen_at,
+            CASE t.source WHEN 'app_server' THEN 1 WHEN 'local' THEN 2 WHEN 'verify_receipt' THEN 3 WHEN 'server_api' THEN 4 END,
+            t.booked_milliunits, t.booked_currency, t.booked_as, t.entry_id, t.first_seen_at,
             t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
             t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id),
         -- In this place it leaves the seals of what is not refunded in part as they were.

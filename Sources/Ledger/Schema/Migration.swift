@@ -44,6 +44,8 @@ public struct Migration: Sendable, Hashable {
             number: 17, name: "comments", sql: String(decoding: PackageResources._017_comments_sql, as: UTF8.self)),
         Migration(
             number: 18, name: "owed", sql: String(decoding: PackageResources._018_owed_sql, as: UTF8.self)),
+        Migration(
+            number: 19, name: "seals", sql: String(decoding: PackageResources._019_seals_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.
