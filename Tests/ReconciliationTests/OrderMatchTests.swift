@@ -48,6 +48,20 @@ import Testing
         #expect(assessment.candidates.first?.evidence == [.accountToken])
     }
 
+    /// Of a phone's two users, the one who was never delivered anything may have paid.
+    @Test func theAccountAloneDoesNotMakeAnOwnerCertain() throws {
+        var facts = try Sample.facts()
+        facts.accountUsers = ["anna"]
+        let alone = Assessment(of: facts)
+        #expect(alone.owner == .user("anna") && alone.reasons.contains(.ownerUncertain))
+        #expect(alone.likelihood == .medium && alone.action == .contact)
+        facts.orders = [Sample.order("o-1")]
+        let ordered = Assessment(of: facts)
+        #expect(ordered.owner == .user("anna") && ordered.orderIDs == ["o-1"])
+        #expect(!ordered.reasons.contains(.ownerUncertain) && ordered.likelihood == .high)
+        #expect(Assessment(of: facts, isTaken: { _ in true }).reasons.contains(.ownerUncertain))
+    }
+
     @Test func trustsTheOrderThatCameWithTheReceipt() throws {
         let assessment = try assess(
             [Sample.order("o-1"), Sample.order("o-2")], sightings: [Sample.sighting("anna", order: "o-2")])

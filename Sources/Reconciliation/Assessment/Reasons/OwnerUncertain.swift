@@ -8,6 +8,13 @@ extension ReasonRule {
             !facts.orders.contains(where: \.bearsToken)
         else { return false }
         return wasFinishedElsewhere(facts) || mayBeClaimedByAnother(facts, than: matter.owner.user)
+            || isOfTheAccountAlone(matter)
+    }
+
+    /// All that speaks for them is that others of the account's purchases were theirs. A phone's users share its account,
+    /// and of the one who paid nothing may have been delivered yet: an order of their own would speak for them, too.
+    private static func isOfTheAccountAlone(_ matter: CaseMatter) -> Bool {
+        OwnerCandidate.all(in: matter.facts).allSatisfy { $0.evidence == [.account] } && matter.orders == .none
     }
 
     /// Where one of them handed it in for a purchase of their own, and a later receipt lacks it, whoever paid may have
