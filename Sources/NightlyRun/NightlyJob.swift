@@ -151,7 +151,7 @@ public struct NightlyJob: Sendable {
         head.hearings = try await session.hearings(of: settings.apps.map(\.app), now: kept.asOf)
         head.redeliveries = try await session.redeliveryFigures(runID: kept.runID)
         head.watched = try await watchedFigures(session, head.hearings, at: kept.asOf)
-        head.patterns = Pattern.all(in: try await session.patternFacts(now: kept.asOf))
+        head.take(try await session.patternFacts(now: kept.asOf))
         head.unpriced = try await session.unpricedProducts(isOwedOnly: true)
         head.toMend = try await session.settingsToMend(settings.apps.map(\.app.bundleID))
         head.unjudged = try await session.unjudged(

@@ -136,7 +136,7 @@ struct Run {
         head.asked = asked
         head.redeliveries = try await step { try await session.redeliveryFigures(runID: night.runID) }
         head.hearings = hearings
-        head.patterns = Pattern.all(in: try await step { try await session.patternFacts(now: night.now) })
+        head.take(try await step { try await session.patternFacts(now: night.now) })
         head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
         try await step {

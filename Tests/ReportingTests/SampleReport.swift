@@ -108,7 +108,11 @@ struct SampleNight {
             return RunFigures(
                 runID: Int64(run + 12), now: Sample.now.addingTimeInterval(Double(run - 30) * 86_400),
                 cases: isLast ? found.count : found.count * (60 + (run * 37) % 41) / 100,
-                new: isLast ? counts.new : found.count * (3 + (run * 11) % 7) / 100)
+                new: isLast ? counts.new : found.count * (3 + (run * 11) % 7) / 100,
+                closed: found.count * (2 + (run * 5) % 7) / 100,
+                money: counts.money.map {
+                    Money(milliunits: $0.milliunits * Int64(60 + (run * 37) % 41) / 100, currency: $0.currency)
+                })
         }
         return report
     }

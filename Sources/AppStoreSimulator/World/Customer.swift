@@ -13,9 +13,11 @@ struct Customer: Sendable {
         userID = number % 211 == 3 ? "=u\(100_000 + number)" : "u\(100_000 + number)"
         account = "account-\(number)"
         self.catalog = catalog
-        device = Self.device(&random)
+        device = Self.device(appVersion: Self.versions[number % Self.versions.count], &random)
     }
 
+    /// Most have the latest.
+    private static let versions = ["3.4.1", "3.4.1", "3.4.0", "3.4.1", "3.3.2"]
     private static let models = ["iPhone15,2", "iPhone14,5", "iPhone17,1", "iPad13,4", "iPhone12,8"]
     private static let systems = ["iOS 16.7.10", "iOS 17.6.1", "iOS 18.1", "iPadOS 18.1", "iOS 12.5.7"]
     private static let names = [
@@ -26,10 +28,11 @@ struct Customer: Sendable {
         "'; DROP TABLE iap.receipts; --", "\u{202E}enohPi", "a\tb\nc,\"d\"", "<img src=x onerror=alert(1)>",
     ]
 
-    private static func device(_ random: inout SeededRandom) -> String {
+    private static func device(appVersion: String, _ random: inout SeededRandom) -> String {
         let name = random.happens(0.02) ? random.pick(hostileNames) : random.pick(names)
         var text = JSONText()
         text.object {
+            $0.field("app_version", appVersion)
             $0.field("model", random.pick(models))
             $0.field("name", name)
             $0.field("os", random.pick(systems))

@@ -49,7 +49,7 @@ extension LedgerSession {
     }
 
     /// The figures of the latest runs that closed their books, up to one run, the oldest first.
-    public func history(upTo runID: Int64, count: Int = 30) async throws(LedgerError) -> [RunFigures] {
+    public func history(upTo runID: Int64, count: Int = 90) async throws(LedgerError) -> [RunFigures] {
         try await translating {
             let rows = try await connection.query(
                 """
@@ -63,7 +63,7 @@ extension LedgerSession {
                 let counts = try KeptHead(cases: try row.decode("cases", as: String?.self), stages: nil).counts
                 return RunFigures(
                     runID: try row.decode("run_id"), now: try row.decode("as_of"), cases: counts.total,
-                    new: counts.new)
+                    new: counts.new, closed: counts.closed.values.reduce(0, +), money: counts.money)
             }
         }
     }

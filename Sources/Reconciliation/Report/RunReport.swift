@@ -45,6 +45,8 @@ public struct RunReport: Hashable, Sendable {
     public var alerts: [WatchedFigure] { watched.filter(\.isAlert) }
     /// What many cases have in common, those with the most cases first.
     public var patterns: [Pattern] = []
+    /// Of which programs and devices purchases are lost, in the apps whose cases are compared with deliveries.
+    public var clients: [ClientFigures] = []
     /// What is paid and not looked at.
     public var unjudged: [Unjudged] = []
     /// Because of which settings purchases are not looked at.
@@ -72,19 +74,24 @@ public struct RunReport: Hashable, Sendable {
     }
 }
 
-/// A run in the trend: how many cases were open after it, and how many of them it opened.
+/// A run in the trend: how many cases were open after it, how many of them it opened, how many were closed since the run
+/// before, and the money of the open ones.
 public struct RunFigures: Hashable, Sendable {
     public let runID: Int64
     /// The moment that the run took for the present.
     public let now: Date
     public let cases: Int
     public let new: Int
+    public let closed: Int
+    public let money: [Money]
 
-    public init(runID: Int64, now: Date, cases: Int, new: Int) {
+    public init(runID: Int64, now: Date, cases: Int, new: Int, closed: Int = 0, money: [Money] = []) {
         self.runID = runID
         self.now = now
         self.cases = cases
         self.new = new
+        self.closed = closed
+        self.money = money
     }
 }
 

@@ -53,10 +53,12 @@ struct Overview {
     private var trend: HTML {
         let runs = entries.reversed().compactMap { entry in
             entry.figures.runID.map {
-                RunFigures(runID: $0, now: entry.figures.now, cases: entry.figures.cases, new: entry.figures.new)
+                RunFigures(
+                    runID: $0, now: entry.figures.now, cases: entry.figures.cases, new: entry.figures.new,
+                    closed: entry.figures.closed ?? 0, money: entry.figures.sums)
             }
         }
-        return "<section class=\"charts\">\(Charts.trend(runs, readers))</section>\n"
+        return "<section class=\"charts\">\(TrendCharts(runs, readers).html)</section>\n"
     }
 
     private static let columns: [Phrase] = [

@@ -9,6 +9,8 @@ struct ReportFigures: Codable, Equatable {
     /// Why the run ended early, if it did.
     let endedEarly: String?
     let cases, new, pending: Int
+    /// Closed since the run before; `nil` in a report of before this was told.
+    let closed: Int?
     let byLikelihood: [String: Int]
     /// Milliunits by currency.
     let money: [String: Int64]
@@ -21,6 +23,7 @@ struct ReportFigures: Codable, Equatable {
         if case .endedEarly(let why) = run.outcome { endedEarly = why } else { endedEarly = nil }
         cases = run.cases.total
         new = run.cases.new
+        closed = run.cases.closed.values.reduce(0, +)
         pending = run.pending
         byLikelihood = Dictionary(
             uniqueKeysWithValues: Likelihood.allCases.map { ($0.rawValue, run.cases.byLikelihood[$0] ?? 0) })
@@ -34,7 +37,7 @@ struct ReportFigures: Codable, Equatable {
         case now
         case timeZone = "time_zone"
         case endedEarly = "ended_early"
-        case cases, new, pending
+        case cases, new, pending, closed
         case byLikelihood = "by_likelihood"
         case money, due, verified
     }

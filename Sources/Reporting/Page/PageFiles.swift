@@ -51,6 +51,7 @@ final class PageFiles: ReportPart {
         tally.cases += 1
         let age = context.run.now.timeIntervalSince(lostOrder.purchasedAt)
         tally.ages[AgeBracket(age: age), default: 0] += 1
+        tally.clients.add(lostOrder)
     }
 
     private func isFull(_ page: CasePage, byMoreThan share: Double) -> Bool {

@@ -40,14 +40,14 @@ struct PageHead {
     }
 
     private var alerts: HTML {
-        HTML.joined(
-            run.alerts.map { alert in
-                let text = readers.each { reader in
-                    let text = AlertText(alert, reader.words, money: reader.money, moment: reader.time)
-                    return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
-                }
-                return "<p class=\"early\" data-alert=\"\(alert.name)\">\(text)</p>\n"
-            })
+        let lines = run.alerts.map { alert -> HTML in
+            let text = readers.each { reader in
+                let text = AlertText(alert, reader.words, money: reader.money, moment: reader.time)
+                return reader.words.html(text.phrase, text.values.mapValues(HTML.foreign))
+            }
+            return "<p class=\"early\" data-alert=\"\(alert.name)\">\(text)</p>\n"
+        }
+        return "\(lines)"
     }
 
     private var outcome: HTML {
@@ -217,12 +217,13 @@ struct PageHead {
     private func number(_ value: Int) -> HTML { "\(readers.first.number(value))" }
 
     var charts: HTML {
-        let trend = Charts.trend(run.history, readers)
+        let trend = TrendCharts(run.history, readers).html
+        let clients = ClientCharts(tally: tally.clients, figures: run.clients, readers: readers).html
         return """
             <section class="charts">
             <div class="card"><h2>\(readers.text(.ageing))</h2><p class="soft">\(readers.text(.ageingNote))</p>
             \(Charts.ageing(tally.ages, readers))</div>
-            \(trend)</section>
+            \(trend)\(clients)</section>
 
             """
     }
@@ -232,4 +233,5 @@ struct PageHead {
 struct PageTally {
     var cases = 0
     var ages: [AgeBracket: Int] = [:]
+    var clients = ClientTally()
 }

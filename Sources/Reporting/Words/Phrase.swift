@@ -26,6 +26,8 @@ enum Phrase: String, CaseIterable {
     case receipts, verifiedOfDue, notVerified, unusableCount, notTried, moreCurrencies
     // Charts
     case ageing, ageingNote, trend, trendNote, trendSummary, openCases, newCases, age, count
+    case flow, flowNote, flowSummary, moneyTrend, moneyTrendNote
+    case byAppVersion, bySystem, byModel, clientsNote, moreClients, lostShare, lostOf
     // Cases
     case cases, noCases, firstOf, allOf, furtherPages, otherPage, previousPage, nextPage
     case likelihood, user, transaction, product, price, purchased, whatToDo

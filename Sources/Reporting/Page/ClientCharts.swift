@@ -1,0 +1,110 @@
+import Foundation
+import Reconciliation
+
+/// How many open cases there are of each program and kind of device, counted while they come.
+struct ClientTally {
+    /// A client may say anything of its device: what comes beyond so many kinds is counted together.
+    private static let kinds = 5000
+
+    /// The app is named because two apps may have a version of the same number.
+    struct Client: Hashable {
+        let bundleID: BundleID
+        let value: String
+    }
+
+    private(set) var cases: [DeviceTrait: [Client: Int]] = [:]
+    private(set) var others: [DeviceTrait: Int] = [:]
+    /// What was read of the devices of before: most customers share theirs with others.
+    private var read: [String: [DeviceTrait: String]] = [:]
+
+    mutating func add(_ lostOrder: ReportedCase) {
+        guard let device = lostOrder.device else { return }
+        for (trait, value) in traits(of: device) {
+            let client = Client(bundleID: lostOrder.key.bundleID, value: value)
+            if cases[trait, default: [:]].count < Self.kinds || cases[trait]?[client] != nil {
+                cases[trait, default: [:]][client, default: 0] += 1
+            } else {
+                others[trait, default: 0] += 1
+            }
+        }
+    }
+
+    private mutating func traits(of device: String) -> [DeviceTrait: String] {
+        if let known = read[device] { return known }
+        let values = DeviceTrait.values(in: device)
+        if read.count < Self.kinds { read[device] = values }
+        return values
+    }
+}
+
+/// The programs and devices with the most cases: a release of the app that loses orders stands out.
+struct ClientCharts {
+    let tally: ClientTally
+    let figures: [ClientFigures]
+    let readers: Readers
+
+    private static let shown = 6
+
+    /// A card for each of what clients tell; nothing of what none told.
+    var html: HTML {
+        let traits: [(DeviceTrait, Phrase)] = [
+            (.appVersion, .byAppVersion), (.system, .bySystem), (.model, .byModel),
+        ]
+        return "\(traits.map { trait, title in card(trait, title) })"
+    }
+
+    private func card(_ trait: DeviceTrait, _ title: Phrase) -> HTML {
+        guard let counts = tally.cases[trait], let most = counts.values.max() else { return "" }
+        let ranked = counts.sorted { one, other in
+            (other.value, one.key.value, one.key.bundleID.text) < (one.value, other.key.value, other.key.bundleID.text)
+        }
+        let rest = ranked.dropFirst(Self.shown)
+        let others = rest.reduce(0) { $0 + $1.value } + (tally.others[trait] ?? 0)
+        let rows = ranked.prefix(Self.shown).map { client, count in
+            row(name(client), count, of: most, share: share(of: client, trait))
+        }
+        let last =
+            others > 0
+            ? row(
+                readers.each { $0.words.html(.moreClients, ["n": "\($0.number(rest.count))"]) }, others, of: most,
+                share: "")
+            : ""
+        return """
+            <div class="card"><h2>\(readers.text(title))</h2><p class="soft">\(readers.text(.clientsNote))</p>
+            <table class="ageing clients"><thead class="unseen"><tr><th scope="col">\(readers.text(title))</th><td></td>\
+            <th scope="col">\(readers.text(.count))</th><th scope="col">\(readers.text(.lostShare))</th></tr></thead><tbody>
+            \(rows)\(last)</tbody></table></div>
+
+            """
+    }
+
+    private func row(_ name: HTML, _ count: Int, of most: Int, share: HTML) -> HTML {
+        """
+        <tr><th scope="row">\(name)</th><td class="bar">\
+        <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false">\
+        <rect class="fill-age" width="\(Charts.percent(min(count, most), of: most))" height="10"/></svg></td>\
+        <td class="figure">\(readers.first.number(count))</td><td class="figure soft">\(share)</td></tr>
+
+        """
+    }
+
+    private func name(_ client: ClientTally.Client) -> HTML {
+        hasSeveralApps
+            ? "\(HTML.foreign(client.value)) <span class=\"soft\">\(HTML.foreign(client.bundleID.text))</span>"
+            : HTML.foreign(client.value)
+    }
+
+    private var hasSeveralApps: Bool {
+        Set(tally.cases.values.flatMap { $0.keys.map(\.bundleID) }).count > 1
+    }
+
+    /// Of what was bought by it lately, how much is lost; nothing where that is not known.
+    private func share(of client: ClientTally.Client, _ trait: DeviceTrait) -> HTML {
+        let known = figures.first {
+            $0.bundleID == client.bundleID && $0.trait == trait && $0.value == client.value
+        }
+        guard let counts = known?.counts, counts.cases + counts.delivered > 0 else { return "" }
+        let share = 100 * Double(counts.cases) / Double(counts.cases + counts.delivered)
+        return readers.each { $0.words.html(.lostOf, ["share": "\($0.number(share, decimals: share < 10 ? 1 : 0))"]) }
+    }
+}
