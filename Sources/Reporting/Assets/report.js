@@ -448,10 +448,11 @@
     const adviceCell = rows => {
         // Each purchase names its own order.
         const sentences = unique(rows.map(actionOf));
-        const values = { user: foreign(firstUser(rows[0])), users: foreign(firstUser(rows[0])) };
+        // An element stands in one place: each sentence has its own.
+        const values = () => ({ user: foreign(firstUser(rows[0])), users: foreign(firstUser(rows[0])) });
         const reasons = unique(rows.flatMap(row => get(row, "reasons"))).sort((a, b) => a - b);
         return el("td", { role: "cell" }, el("span", null,
-            ...sentences.map(name => el("span", { class: "sum" }, ...phrase(name, values))),
+            ...sentences.map(name => el("span", { class: "sum" }, ...phrase(name, values()))),
             soft(reasons.map(reason => word(`reason.${settings.reasons[reason]}`)).join(" · "))));
     };
     const drawCustomer = line => {

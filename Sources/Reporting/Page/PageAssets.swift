@@ -5,8 +5,8 @@ enum PageAssets {
     static let script = String(decoding: PackageResources.report_js, as: UTF8.self)
 
     /// Of the files as they are, byte for byte; a test reckons them anew.
-    static let styleHash = "sha256-HJUxZ0I154JYP3vaDWztujgef6s/f4xvnhtIOM9fODo="
-    static let scriptHash = "sha256-8eDubBVGxOrRv6sB/E81O+XJvybHUHkJ7pQq+dRzMuQ="
+    static let styleHash = "sha256-Sce+LuXMnK5QmxJDX8Sy53pbTk9N31EtVLoPQmngQNU="
+    static let scriptHash = "sha256-ORIMXQEo8bmQsHbTgKYJ/Xkpl4KjmKGFNHjsnlB0vxw="
 
     static let policy =
         "default-src 'none'; style-src '\(styleHash)'; script-src '\(scriptHash)'; base-uri 'none'; form-action 'none'"
