@@ -33,10 +33,11 @@ chaos:
 	@scripts/install-packages chaos
 	@SEED="$(SEED)" POINTS="$(POINTS)" SCENARIO="$(SCENARIO)" POINT="$(POINT)" scripts/chaos
 
-# Every test: Swift, SQL, formatting.
+# Every test: Swift, SQL, formatting. PG=16 takes another version of PostgreSQL, which its packages must bring; PG=/folder
+# the programs in a folder.
 test:
-	@scripts/install-packages test
-	@scripts/test
+	@IAP_POSTGRESQL="$(PG)" scripts/install-packages test
+	@IAP_POSTGRESQL="$(PG)" scripts/test
 
 # What strangers write, made up by libFuzzer under the address sanitizer: `make fuzz FUZZ=jws RUNS=10000000 SEED=2`.
 # INPUT=file gives a decoder one input again.

@@ -72,11 +72,15 @@ def missing_files(root, text):
             yield line_of(plain, span.start()), f"no file {path}"
 
 
+def workflows(root):
+    return sorted((root / ".github/workflows").glob("*.yml"))
+
+
 def unknown_targets(text, targets):
     # What is to be typed: between backticks, or on a line that is set as code. In fences, lines are moved in first.
     code = re.sub(
         r"^```.*?^```", lambda match: match[0].replace("\n", "\n    "), text, flags=re.M | re.S)
-    for command in re.finditer(r"(?:`|^ {4,}(?:\$ )?)make ([a-z][\w-]*)", code, re.M):
+    for command in re.finditer(r"(?:`|^ {4,}(?:\$ |- run: )?)make ([a-z][\w-]*)", code, re.M):
         if command[1] not in targets:
             yield line_of(code, command.start(1)), f"the Makefile has no target {command[1]}"
 
@@ -84,6 +88,9 @@ def unknown_targets(text, targets):
 def main(root):
     targets = set(re.findall(r"^([a-z][\w-]*):", (root / "Makefile").read_text(encoding="utf-8"), re.M))
     faults = []
+    for document in workflows(root):
+        name, text = document.relative_to(root), document.read_text(encoding="utf-8")
+        faults += [f"{name}:{line}: {fault}" for line, fault in unknown_targets(text, targets)]
     for document in documents(root):
         text = document.read_text(encoding="utf-8")
         name = document.relative_to(root)

@@ -9,7 +9,7 @@ work=$(mktemp -d)
 cluster=$(scripts/private-cluster start)
 trap 'scripts/private-cluster stop "$cluster"; rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
-psql="$(find /usr/lib/postgresql -path '*/bin/psql' | sort -V | tail -n 1) -X -q -A -t -v ON_ERROR_STOP=1 -h $cluster -U postgres"
+psql="$(scripts/postgresql-bin)/psql -X -q -A -t -v ON_ERROR_STOP=1 -h $cluster -U postgres"
 $psql -d postgres -c "CREATE DATABASE shop"
 printf '[database]\nconninfo = host=%s user=postgres dbname=shop\n' "$cluster" >"$work/conf"
 "$bin/iap-reconcile" migrate --config "$work/conf" --quiet >/dev/null
@@ -82,7 +82,7 @@ if command -v javac >/dev/null && [ -e /usr/share/java/postgresql.jar ]; then
     port=$((20000 + $$ % 20000))
     $psql -d postgres -c "ALTER SYSTEM SET listen_addresses = '127.0.0.1'" -c "ALTER SYSTEM SET port = $port"
     javac -d "$work" examples/Claim.java
-    pg_ctl="$(find /usr/lib/postgresql -path '*/bin/pg_ctl' | sort -V | tail -n 1)"
+    pg_ctl="$(scripts/postgresql-bin)/pg_ctl"
     as_server() { if [ "$(id -u)" -eq 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
     as_server "$pg_ctl" -D "$cluster/data" -w -l "$cluster/log" -o "-k $cluster -c fsync=off" restart >/dev/null
     psql="$psql -p $port"

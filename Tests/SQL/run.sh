@@ -9,6 +9,8 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 
+bin=$("$root/scripts/postgresql-bin") || exit 69
+PATH="$bin:$PATH"
 for program in psql pg_prove; do
     command -v "$program" >/dev/null && continue
     echo "run.sh: $program is missing: install postgresql and pgtap" >&2

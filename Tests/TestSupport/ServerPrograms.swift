@@ -12,8 +12,16 @@ struct ServerPrograms: Sendable {
         user = geteuid() == 0 ? "postgres" : nil
     }
 
+    /// As `scripts/postgresql-bin` does.
     private static func findFolder() throws -> String {
         let debian = "/usr/lib/postgresql"
+        if let wanted = ProcessInfo.processInfo.environment["IAP_POSTGRESQL"], !wanted.isEmpty {
+            let folder = wanted.allSatisfy(\.isNumber) ? "\(debian)/\(wanted)/bin" : wanted
+            guard FileManager.default.isExecutableFile(atPath: "\(folder)/initdb") else {
+                throw ChildProcess.Failure(description: "PostgreSQL \(wanted) is not installed")
+            }
+            return folder
+        }
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
         let newestFirst = versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "\(debian)/\($0)/bin" }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
