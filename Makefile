@@ -9,8 +9,8 @@ SWIFT_BUILD := scripts/with-swift swift build
 .PHONY: demo play demo-stop world chaos test fuzz bench lint install install-files program deb tarball deb-test clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
-# and leaves its report under .build/demo/reports/latest/. With KEEP=1 it leaves database and App Store running, too:
-# `make play` plays the next night, `make demo-stop` ends both.
+# leaves its report under .build/demo/reports/latest/, and prints lines to go on with: `make play` plays the next night.
+# With KEEP=1 database and App Store go on running; `make demo-stop` ends both, and takes the demo's database away.
 demo:
 	@scripts/install-packages demo
 	@KEEP="$(KEEP)" SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" scripts/demo

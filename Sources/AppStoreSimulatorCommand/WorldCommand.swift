@@ -10,8 +10,8 @@ enum WorldCommand {
 
           --moment NIGHT         print the moment of a night's run, for serve's clock and the job's --now
           --play DAY             let the day before that night take place: uploads, orders and claims
-          --play-all             let all days take place, with no night in between
-          --truth FILE           write there, as JSON, which orders are truly lost in the last night
+          --play-to DAY          let all days up to that one take place, with no night in between
+          --truth FILE           write there, as JSON, which orders are truly lost in the last night, or in --night NIGHT
           --observe NIGHT        keep what the job said in that night
           --redeliver NIGHT      let the apps' server take what that night asks it to deliver
           --sales NIGHT          write Apple's sales report of the last day of Pacific Time that is over by that night
@@ -21,7 +21,7 @@ enum WorldCommand {
           --sources CONNINFO     print its sections for what a company keeps in tables of its own
           --tally                judge all nights and print the table; ends with 1 when something should not be
 
-        and --play, --play-all, --observe, --redeliver and --tally need
+        and --play, --play-to, --observe, --redeliver and --tally need
 
           --database CONNINFO    as libpq understands it
 
@@ -37,15 +37,16 @@ enum WorldCommand {
             arguments,
             values: WorldOptions.names.union([
                 "database", "moment", "play", "truth", "observe", "redeliver", "sales", "sales-dir", "apps", "sources",
+                "play-to", "night",
             ]),
-            switches: ["play-all", "tally", "redelivering"])
+            switches: ["tally", "redelivering"])
         let settings = try WorldOptions.settings(options)
         if let night = try options.number("moment", in: 1...settings.nights) {
             return print(settings.moment(ofNight: night).formatted(.iso8601))
         }
         if let file = options.text("truth") {
-            return try Files.write(
-                String(decoding: World(settings).truth().json(), as: UTF8.self) + "\n", to: file)
+            let truth = World(settings).truth(ofNight: try options.number("night", in: 1...settings.nights))
+            return try Files.write(String(decoding: try truth.json(), as: UTF8.self) + "\n", to: file)
         }
         if let night = try options.number("sales", in: 1...settings.nights) {
             return try writeSales(beforeNight: night, settings, to: options.required("sales-dir"))
@@ -78,13 +79,14 @@ enum WorldCommand {
         let play = try options.number("play", in: 1...settings.nights)
         let observe = try options.number("observe", in: 1...settings.nights)
         let redeliver = try options.number("redeliver", in: 1...settings.nights)
-        guard play != nil || options.has("play-all") || observe != nil || redeliver != nil || options.has("tally")
+        let playTo = try options.number("play-to", in: 1...settings.nights)
+        guard play != nil || playTo != nil || observe != nil || redeliver != nil || options.has("tally")
         else {
             throw UsageError("an action is needed")
         }
         let database = try options.required("database")
         let tally = try await WorldStage.open(World(settings), on: database) { stage in
-            if options.has("play-all") { try await stage.play() }
+            if let playTo { try await stage.play(to: playTo) }
             if let play { try await stage.play(day: play) }
             if let observe { try await stage.observe(night: observe) }
             if let redeliver { try await stage.redeliver(night: redeliver) }

@@ -157,6 +157,21 @@ import Testing
         let flat = response.receipt["bid"] == nil ? [] : [response.receipt]
         return try (response.inApp + response.latest + flat).compactMap(Sold.init)
     }
+
+    /// What later nights bring is not true yet in an earlier one.
+    @Test func aNightsTruthIsOfWhatWasBoughtBefore() throws {
+        let world = World(try WorldSettings(seed: 7, customers: 400, nights: 6))
+        #expect(world.truth(ofNight: 6) == world.truth())
+        let earlier = (1...6).map { world.truth(ofNight: $0) }
+        for (night, truth) in zip(1..., earlier) {
+            #expect(truth.now == world.settings.moment(ofNight: night))
+            #expect(truth.lost.allSatisfy { $0.purchasedAt < truth.now })
+        }
+        for (truth, next) in zip(earlier, earlier.dropFirst()) {
+            #expect(truth.purchases < next.purchases && truth.delivered < next.delivered)
+        }
+        #expect(earlier[0].lost != earlier[5].lost)
+    }
 }
 
 /// A row of Apple's answer that somebody paid for, and was not paid back.

@@ -89,7 +89,7 @@ admin="host=$root/run/postgresql user=postgres dbname=shop"
 # shellcheck disable=SC2086
 as_postgres() { setpriv --reuid="$postgres" --clear-groups "$@"; }
 cp .build/release/appstore-simulator "$root/store/"
-as_postgres "$root/store/appstore-simulator" world --seed 3 --customers 200 --days 3 --now "$now" --database "$admin" --play-all
+as_postgres "$root/store/appstore-simulator" world --seed 3 --customers 200 --days 3 --now "$now" --database "$admin" --play-to 3
 # What setup wrote of the first app is all of it; the world's others come behind it.
 # shellcheck disable=SC2086
 .build/release/appstore-simulator world $world --apps /store/secrets >"$root/root/apps"

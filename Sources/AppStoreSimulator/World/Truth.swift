@@ -60,13 +60,15 @@ extension Truth {
 }
 
 extension World {
-    /// What is true in the last night.
+    /// What is true in a night, by default in the last one.
     ///
     /// - Parameter grace: seconds after the purchase during which it may still be claimed normally.
-    public func truth(grace: TimeInterval = WorldTally.grace) -> Truth {
-        let (night, end) = (settings.nights, settings.end)
+    public func truth(ofNight night: Int? = nil, grace: TimeInterval = WorldTally.grace) -> Truth {
+        let night = night ?? settings.nights
+        let end = settings.moment(ofNight: night)
+        let has = { (moment: Date?) in moment.map { $0 <= end } ?? false }
         let fates = purchases.map(Fates(self, grace: grace).fate)
-        let accounts = Set(purchases.filter { $0.toldAt != nil }.map(\.account))
+        let accounts = Set(purchases.filter { has($0.toldAt) }.map(\.account))
         let isTold = { (fate: Fate) in fate.lostNights.contains(night) || fate.heardNights.contains(night) }
         let hidden = fates.filter {
             $0.dueNights.contains(night) && !isTold($0) && accounts.contains($0.purchase.account)
@@ -75,9 +77,10 @@ extension World {
             now: end,
             lost: fates.filter(isTold).map { Truth.LostOrder($0.purchase) },
             lostWithoutReceipt: hidden.map { Truth.LostOrder($0.purchase) },
-            delivered: purchases.count(where: \.isServed),
-            refunded: purchases.count { $0.refundedAt ?? .distantFuture <= end },
-            pending: fates.count { $0.pendingNights.contains(night) }, purchases: purchases.count(where: \.isOwed))
+            delivered: purchases.count { $0.isServed && (has($0.deliveredAt) || $0.deliveredAt == nil) },
+            refunded: purchases.count { has($0.refundedAt) },
+            pending: fates.count { $0.pendingNights.contains(night) },
+            purchases: purchases.count { $0.isOwed && has($0.purchasedAt) })
     }
 }
 

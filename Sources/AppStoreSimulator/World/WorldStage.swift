@@ -58,9 +58,9 @@ public final class WorldStage {
         try await play(day...day)
     }
 
-    /// The same for all days, with no night in between.
-    public func play() async throws {
-        try await play(1...world.settings.nights)
+    /// The same for all days up to one, by default the last, with no night in between.
+    public func play(to day: Int? = nil) async throws {
+        try await play(1...(day ?? world.settings.nights))
     }
 
     private func play(_ days: ClosedRange<Int>) async throws {
