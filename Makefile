@@ -6,7 +6,7 @@ BUILD ?= .build/release
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 SWIFT_BUILD := scripts/with-swift swift build
 
-.PHONY: demo play demo-stop world chaos test fuzz bench lint install install-files program deb tarball deb-test clean
+.PHONY: demo play demo-stop world chaos test fuzz bench lint install install-files program deb deb-reproduce tarball deb-test clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
 # leaves its report under .build/demo/reports/latest/, and prints lines to go on with: `make play` plays the next night.
@@ -87,6 +87,11 @@ install-files:
 deb:
 	@scripts/install-packages deb
 	@scripts/deb
+
+# The package built twice, from nothing each time: the same bytes, or what differs.
+deb-reproduce:
+	@scripts/install-packages deb
+	@scripts/deb-reproduce
 
 # The same for other Linuxes, with install.sh, under .build/tarball.
 tarball: program
