@@ -116,6 +116,12 @@ inside pg_ctlcluster 15 main start
 run_shown "pg_restore" >"$root/root/moved" || { cat "$root/root/moved"; fail "not moved"; }
 [ "$(inside runuser -u postgres -- psql -X -A -t -d shop -c "SELECT md5(string_agg(t::text, '' ORDER BY transaction_id)) FROM iap.transactions t")" = "$before" ] || fail "moving lost something"
 
+echo "== Played back"
+printf 'bundle_id,transaction_id,product_id,purchased_at,delivered_at,environment,user_id\n' >"$root/var/tmp/delivered.csv"
+printf 'com.example.game,7,com.example.game.gems.60,2026-10-01T12:00:00Z,2026-10-01T12:00:05Z,Production,u1\n' >>"$root/var/tmp/delivered.csv"
+run_shown "import delivered" >"$root/root/restored" 2>&1 || { cat "$root/root/restored"; fail "not as operate.md says after a restore"; }
+[ "$(inside runuser -u postgres -- psql -X -A -t -d shop -c "SELECT rolcanlogin FROM pg_roles WHERE rolname = 'iap_app'")" = t ] || fail "the app's server stays out"
+
 echo "== Upgraded"
 echo "# mine" >>"$conf"
 dpkg-deb -R "$deb" "$root/newer"
@@ -139,6 +145,8 @@ for path in /etc/iap-reconcile/iap-reconcile.conf /var/lib/iap-reconcile /var/lo
     [ ! -e "$root$path" ] || fail "purge left $path"
 done
 [ "$(inside runuser -u postgres -- psql -X -A -t -d shop -c 'SELECT count(*) > 0 FROM iap.runs')" = t ] || fail "the database is gone"
+run_shown "DROP SCHEMA" >/dev/null 2>&1
+[ "$(inside runuser -u postgres -- psql -X -A -t -d shop -c "SELECT count(*) FROM pg_namespace WHERE nspname IN ('iap', 'finance', 'audit')")" = 0 ] || fail "the ledger is left"
 # With the libraries that the package brought.
 tarball=$(find .build/tarball -maxdepth 1 -name '*.tar.gz' 2>/dev/null | sort | tail -n 1)
 if [ -n "$tarball" ]; then
