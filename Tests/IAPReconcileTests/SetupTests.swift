@@ -56,6 +56,30 @@ import Testing
         }
     }
 
+    /// Names that mean something else in `pg_hba.conf`, or have to be quoted there, in a connection string, or in SQL.
+    @Test(arguments: ["all", "my shop", "it's \"mine\""])
+    func aDatabaseMayHaveAnyName(name: String) async throws {
+        for login in ["peer", "password"] {
+            try await withEmptyServer(login: login, database: name) { server in
+                let done = try await server.setup(["--yes"])
+                #expect(done.status == 0, "\(done.output)\(done.errors)")
+                let again = try await server.setup(["--yes"])
+                #expect(again.status == 0 && !again.output.contains("done\n"), "\(again.output)\(again.errors)")
+                #expect(try await server.databases().contains(name))
+            }
+        }
+    }
+
+    /// A name by which a line would end: the server's files of logins stay as they were.
+    @Test func aNameThatWouldEndALineIsRefused() async throws {
+        try await withEmptyServer(login: "peer", database: "shop\nlocal all all trust") { server in
+            let before = try server.loginFiles()
+            let refused = try await server.setup(["--yes"])
+            #expect(refused.status != 0, "\(refused.output)")
+            #expect(try server.loginFiles() == before)
+        }
+    }
+
     @Test func aBrokenFileOfLoginsIsLeftAsItWas() async throws {
         try await withEmptyServer(login: "peer") { server in
             try server.addToNames("iap broken\n")
@@ -146,6 +170,7 @@ private struct EmptyServer {
     let cluster: ScratchCluster
     let folder: URL
     let login: String
+    let database: String
     /// Of the system, for whom the job is to run.
     let user = geteuid() == 0 ? "daemon" : String(cString: getpwuid(geteuid()).pointee.pw_name)
 
@@ -161,7 +186,7 @@ private struct EmptyServer {
     func setup(_ arguments: [String]) async throws -> ChildProcess.Ended {
         let app =
             ["--app", "com.example.game"] + (arguments.contains("--secret-file") ? [] : ["--secret-file", secret])
-        let database = ["--database", "host=\(cluster.directory) dbname=shop"]
+        let database = ["--database", "host=\(cluster.directory) dbname='\(database.replacing("'", with: "\\'"))'"]
         return try await ChildProcess.run(program, given + database + app + arguments)
     }
 
@@ -175,14 +200,15 @@ private struct EmptyServer {
     }
 
     /// The folder of the configuration, and a configuration that leads to the simulated App Store.
-    func prepare(_ addresses: SimulatedAppStore.Addresses, secret text: String, program built: String) throws {
+    func prepare(_ addresses: SimulatedAppStore.Addresses, secret text: String, program built: String) async throws {
         try FileManager.default.createDirectory(at: etc, withIntermediateDirectories: true)
         for folder in [folder, etc, URL(filePath: cluster.directory)] {
             try FileManager.default.setAttributes(
                 [.posixPermissions: 0o755], ofItemAtPath: folder.path(percentEncoded: false))
         }
-        // Where the job's user can reach it.
-        try FileManager.default.copyItem(atPath: built, toPath: program)
+        // Where the job's user can reach it. By another process: a child that a test starts meanwhile would inherit the
+        // file, open for writing, and then nobody can run it.
+        try await ChildProcess.runSuccessfully("/bin/cp", [built, program])
         try write(text, to: secret, mode: 0o600)
         try write(
             """
@@ -243,7 +269,9 @@ private struct EmptyServer {
     }
 }
 
-private func withEmptyServer(login: String, _ body: (EmptyServer) async throws -> Void) async throws {
+private func withEmptyServer(
+    login: String, database: String = "shop", _ body: (EmptyServer) async throws -> Void
+) async throws {
     let world = World(try WorldSettings(seed: 7, customers: 3, days: 1, now: ProgramNight.now))
     let store = SimulatedAppStore(seed: 7, records: world.records, latency: nil, now: { ProgramNight.now })
     let addresses = try store.start()
@@ -252,8 +280,8 @@ private func withEmptyServer(login: String, _ body: (EmptyServer) async throws -
     let rules = ["local all postgres trust"] + (login == "password" ? ["local all all scram-sha-256"] : [])
     let cluster = try await ScratchCluster.dedicated(hba: rules.joined(separator: "\n"))
     try await withTemporaryFolder { folder in
-        let server = EmptyServer(cluster: cluster, folder: folder, login: login)
-        try server.prepare(addresses, secret: secret, program: ProgramNight.program)
+        let server = EmptyServer(cluster: cluster, folder: folder, login: login, database: database)
+        try await server.prepare(addresses, secret: secret, program: ProgramNight.program)
         try await body(server)
     }
 }
