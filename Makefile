@@ -60,10 +60,11 @@ install: program install-files
 	chmod 644 "$(DESTDIR)$(PREFIX)/bin/iap-reconcile.debug"
 	cd "$(DESTDIR)$(PREFIX)/bin" && objcopy --strip-all --add-gnu-debuglink=iap-reconcile.debug iap-reconcile
 
-# Swift's own libraries are linked in.
+# Swift's own libraries are linked in. The compiler is itself written in Swift, whose hashing it seeds anew in each process:
+# the same seed gives the same bytes.
 program:
 	@scripts/install-packages build
-	$(SWIFT_BUILD) -c release --static-swift-stdlib --product iap-reconcile
+	SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT_BUILD) -c release --static-swift-stdlib --product iap-reconcile
 
 install-files:
 	install -D -m 755 $(BUILD)/iap-reconcile "$(DESTDIR)$(PREFIX)/bin/iap-reconcile"
