@@ -28,9 +28,9 @@ public struct TextID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable, Cus
 
     public var description: String { text }
 
-    /// Byte order, which is PostgreSQL's collation "C".
+    /// Byte order, which is PostgreSQL's collation "C": that of strings where all is ASCII.
     public static func < (a: TextID, b: TextID) -> Bool {
-        a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
+        a.text < b.text
     }
 }
 

@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(30);
+SELECT plan(33);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -100,6 +100,43 @@ SELECT results_eq(
     $$SELECT last_seen_at, revision, next_at FROM iap.customers WHERE customer_id = 'A'$$,
     $$VALUES ('2026-03-20Z'::timestamptz, 'r9', '2026-03-25Z'::timestamptz)$$,
     'who buys again is seen later, and asked about when it was planned');
+
+-- Of accounts nothing is known here, and nearly everything was bought by one of two customers.
+CREATE FUNCTION test.seen(id text, receipt bigint, at timestamptz) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO iap.sightings (
+        transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
+    VALUES (id, 'com.example.game', 'Production', receipt & 63, receipt, 'anna', false, at)
+$$;
+SELECT
+    test.bought('g' || number, at => '2026-03-21Z'::timestamptz + number * interval '1 minute'),
+    test.seen('g' || number, 64, '2026-03-21Z')
+FROM generate_series(1, 3) AS number;
+SELECT test.bought('g8', at => '2026-03-21Z'), test.seen('g8', 128, '2026-03-21Z');
+SELECT test.bought('g9', at => '2026-03-21Z');
+SELECT test.closed('2026-03-22Z');
+SELECT results_eq(
+    $$SELECT customer_id, transaction_id, last_seen_at FROM iap.customers WHERE customer_id LIKE 'g%' ORDER BY 1$$,
+    $$VALUES
+        ('g1' COLLATE "C", 'g3' COLLATE "C", '2026-03-21 00:03Z'::timestamptz), ('g8', 'g8', '2026-03-21Z'),
+        ('g9', 'g9', '2026-03-21Z')$$,
+    'the purchases of a receipt are one customer''s; what no receipt holds stands for itself');
+-- All of it comes again in the next receipt, with one more.
+SELECT test.seen('g' || number, 192, '2026-03-23Z') FROM generate_series(1, 3) AS number;
+SELECT test.bought('g4', at => '2026-03-23Z'), test.seen('g4', 192, '2026-03-23Z');
+SELECT test.closed('2026-03-23Z');
+SELECT results_eq(
+    $$SELECT customer_id, last_seen_at, next_at FROM iap.customers WHERE customer_id LIKE 'g%' ORDER BY 1$$,
+    $$VALUES
+        ('g1' COLLATE "C", '2026-03-23Z'::timestamptz, '2026-03-28 00:03Z'::timestamptz),
+        ('g8', '2026-03-21Z', '2026-03-28Z'), ('g9', '2026-03-21Z', '2026-03-28Z')$$,
+    'who buys again is the customer of before');
+-- Another receipt of theirs names the account; and what Apple told by account does not take the others with it.
+SELECT test.bought('g5', 'F', at => '2026-03-24Z'), test.seen('g5', 256, '2026-03-24Z');
+SELECT test.bought('g6', at => '2026-03-24Z'), test.seen('g6', 256, '2026-03-24Z');
+SELECT test.closed('2026-03-24Z');
+SELECT set_eq(
+    $$SELECT customer_id FROM iap.customers WHERE last_seen_at = '2026-03-24Z'$$, $$VALUES ('F'), ('g6')$$,
+    'an account stands for what Apple said is its own');
 
 -- Deliveries ----------------------------------------------------------------------------------------------------------
 

@@ -138,7 +138,7 @@ SELECT results_eq(
         ('iap_import', 'revoke_entitlement'),
         ('iap_import', 'take_originals'),
         ('iap_import', 'type_of'), ('iap_import', 'withdraw_restored'),
-        ('iap_job', 'amount_of'), ('iap_job', 'asked_after_expiry'), ('iap_job', 'case_mark'),
+        ('iap_job', 'amount_of'), ('iap_job', 'analyze_grown'), ('iap_job', 'asked_after_expiry'), ('iap_job', 'case_mark'),
         ('iap_job', 'certain_owner'), ('iap_job', 'close_books'), ('iap_job', 'connect'), ('iap_job', 'corrected'),
         ('iap_job', 'count_purgeable'), ('iap_job', 'count_unpaid_orders'), ('iap_job', 'cover'),
         ('iap_job', 'cover_entitled'), ('iap_job', 'delivered'), ('iap_job', 'end_of_redelivery'),
@@ -271,7 +271,7 @@ SELECT set_eq(
         'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim',
         'entitle', 'revoke_entitlement', 'owed', 'status', 'take_redeliveries', 'redeliver', 'resolve', 'reopen',
         'decide', 'adopt', 'take', 'note', 'close_books', 'purge_payloads',
-        'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user'],
+        'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user', 'analyze_grown'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

@@ -857,6 +857,29 @@ $_$;
 
 COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) IS 'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times the quantity, unless nobody can have paid that much.';
 
+CREATE FUNCTION iap.analyze_grown() RETURNS text[]
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+DECLARE
+    grown text[];
+    name  text;
+BEGIN
+    SELECT coalesce(array_agg(relname::text ORDER BY relname), '{}')
+    INTO grown
+    FROM pg_class
+    WHERE relnamespace = 'iap'::regnamespace AND relname IN ('transactions', 'moves', 'sightings', 'cases')
+        AND pg_relation_size(oid) > (1.2 * greatest(relpages, 0) + 64) * current_setting('block_size')::bigint;
+    FOREACH name IN ARRAY grown LOOP
+        -- What is looked at already, or cleaned, is not waited for.
+        EXECUTE format('ANALYZE (SKIP_LOCKED) iap.%I', name);
+    END LOOP;
+    RETURN grown;
+END
+$$;
+
+COMMENT ON FUNCTION iap.analyze_grown() IS 'Lets the planner look at the tables of the ledger that have grown by a fifth since it looked at them last, and says which they are.';
+
 CREATE FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE
     RETURN CASE WHEN (expires_at > at) THEN (expires_at + '01:00:00'::interval) ELSE NULL::timestamp with time zone END;
@@ -2560,23 +2583,31 @@ BEGIN
         WHERE seen.uploaded_at > note_customers.at - interval '2 days'
             AND seen.bundle_id = note_customers.bundle_id AND seen.environment = note_customers.environment
             AND t.entry_id <= after AND t.place <> 'excluded'
-    ), latest AS (
-        SELECT DISTINCT ON (customer_id) *
-        FROM (
-            SELECT
-                coalesce(app_transaction_id, original_transaction_id) AS customer_id, transaction_id,
-                max(least(seen_at, at)) OVER customer AS seen_at, max(expires_at) OVER customer AS expires_at
-            FROM bought
-            WINDOW customer AS (PARTITION BY coalesce(app_transaction_id, original_transaction_id))
-        ) AS each
-        ORDER BY customer_id, transaction_id DESC
+    ), named AS (
+        SELECT
+            CASE
+                WHEN app_transaction_id IS NOT NULL THEN app_transaction_id
+                WHEN held.receipt_id IS NULL THEN original_transaction_id
+                ELSE min(original_transaction_id) OVER (PARTITION BY held.receipt_id)
+            END AS customer_id,
+            transaction_id, least(seen_at, at) AS seen_at, expires_at
+        FROM bought
+        LEFT JOIN LATERAL (
+            SELECT max(receipt_id) AS receipt_id
+            FROM sightings
+            WHERE sightings.transaction_id = bought.transaction_id
+                AND sightings.bundle_id = note_customers.bundle_id
+                AND sightings.environment = note_customers.environment
+            OFFSET 0
+        ) AS held ON bought.app_transaction_id IS NULL
     )
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
     SELECT
-        customer_id, note_customers.bundle_id, note_customers.environment, transaction_id, seen_at, expires_at,
-        least(seen_at + every, iap.asked_after_expiry(expires_at, at))
-    FROM latest
+        customer_id, note_customers.bundle_id, note_customers.environment, max(transaction_id), max(seen_at),
+        max(expires_at), least(max(seen_at) + every, iap.asked_after_expiry(max(expires_at), at))
+    FROM named
+    GROUP BY customer_id
     ON CONFLICT (customer_id, bundle_id, environment) DO UPDATE
     SET last_seen_at = greatest(known.last_seen_at, EXCLUDED.last_seen_at),
         expires_at = greatest(known.expires_at, EXCLUDED.expires_at),
@@ -6363,7 +6394,7 @@ CREATE TABLE iap.customers (
 
 COMMENT ON TABLE iap.customers IS 'Whom Apple is asked about again, in apps with “reask”: customers with a purchase or an upload of the last months.';
 
-COMMENT ON COLUMN iap.customers.customer_id IS 'The appTransactionId; where Apple told of none, the original transaction''s id.';
+COMMENT ON COLUMN iap.customers.customer_id IS 'The appTransactionId; where Apple told of none, the id of an original transaction of the customer''s latest receipt.';
 
 COMMENT ON COLUMN iap.customers.transaction_id IS 'One of the customer''s purchases, by which Apple is asked.';
 
@@ -6924,6 +6955,8 @@ REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_i
 REVOKE ALL ON FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.analyze_grown() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 

@@ -167,13 +167,21 @@ extension LedgerSession {
             """
             SELECT shared.*, known.product_id
             FROM (
-                SELECT
-                    transaction_id, bundle_id, environment, min(uploaded_at) AS first_seen_at,
-                    (array_agg(DISTINCT user_id))[:100] AS user_ids, count(DISTINCT user_id) AS users
+                -- Nearly all are one user's, of which neither the users nor their number need be made.
+                SELECT transaction_id, bundle_id, environment
                 FROM sightings
                 WHERE uploaded_at >= \(since) AND user_id IS NOT NULL
                 GROUP BY transaction_id, bundle_id, environment
-                HAVING count(DISTINCT user_id) >= 3
+                HAVING min(user_id) <> max(user_id)
+            ) AS several
+            CROSS JOIN LATERAL (
+                SELECT
+                    several.*, min(uploaded_at) AS first_seen_at, (array_agg(DISTINCT user_id))[:100] AS user_ids,
+                    count(DISTINCT user_id) AS users
+                FROM sightings
+                WHERE sightings.transaction_id = several.transaction_id AND sightings.bundle_id = several.bundle_id
+                    AND sightings.environment = several.environment AND uploaded_at >= \(since)
+                    AND user_id IS NOT NULL
             ) AS shared
             -- One by one: few are shared, and a join might read the whole of the ledger.
             CROSS JOIN LATERAL (
@@ -183,6 +191,7 @@ extension LedgerSession {
                     AND held.environment = shared.environment
                 LIMIT 1
             ) AS known
+            WHERE users >= 3
             ORDER BY first_seen_at, transaction_id, bundle_id
             """
         ) { row in

@@ -46,6 +46,12 @@ public struct Migration: Sendable, Hashable {
             number: 18, name: "owed", sql: String(decoding: PackageResources._018_owed_sql, as: UTF8.self)),
         Migration(
             number: 19, name: "seals", sql: String(decoding: PackageResources._019_seals_sql, as: UTF8.self)),
+        Migration(
+            number: 20, name: "statistics",
+            sql: String(decoding: PackageResources._020_statistics_sql, as: UTF8.self)),
+        Migration(
+            number: 21, name: "customers",
+            sql: String(decoding: PackageResources._021_customers_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.

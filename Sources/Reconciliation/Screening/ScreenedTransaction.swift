@@ -55,19 +55,25 @@ extension [ScreenedTransaction] {
 
     /// The best of each transaction, with what only others tell; in the order of their keys.
     func merged(_ isBetter: (ScreenedTransaction, ScreenedTransaction) -> Bool) -> [ScreenedTransaction] {
-        var best: [TransactionKey: ScreenedTransaction] = [:]
+        var best: [ScreenedTransaction] = []
         best.reserveCapacity(count)
+        var places: [TransactionKey: Int] = [:]
+        places.reserveCapacity(count)
         var others: [ScreenedTransaction] = []
         for heard in self {
-            guard let known = best[heard.key] else {
-                best[heard.key] = heard
+            guard let place = places[heard.key] else {
+                places[heard.key] = best.count
+                best.append(heard)
                 continue
             }
-            let takesPlace = isBetter(heard, known)
-            if takesPlace { best[heard.key] = heard }
-            others.append(takesPlace ? known : heard)
+            let takesPlace = isBetter(heard, best[place])
+            others.append(takesPlace ? best[place] : heard)
+            if takesPlace { best[place] = heard }
         }
-        for other in others.sorted(by: isBetter) { best[other.key]?.fillIn(from: other) }
-        return best.values.sorted { $0.key < $1.key }
+        for other in others.sorted(by: isBetter) {
+            if let place = places[other.key] { best[place].fillIn(from: other) }
+        }
+        // A number moves faster than what it stands for.
+        return best.indices.sorted { best[$0].key < best[$1].key }.map { best[$0] }
     }
 }
