@@ -108,7 +108,7 @@ final class Night: Sendable {
     }
 
     /// Remembers why receipts of a batch must be tried again, and logs a setting that must be mended when it is first met.
-    func note(_ groups: [Verifier.Verified]) {
+    func note(_ groups: [VerifiedGroup]) {
         for item in groups {
             guard case .problem(let problem, let text) = item.verdict else {
                 if case .notTried = item.verdict { continue }

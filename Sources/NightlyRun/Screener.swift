@@ -13,7 +13,7 @@ struct Screener: Sendable {
     }
 
     /// The first purchases of the batch's non-consumables: what must be known of the ledger before screening.
-    func originals(in verified: [Verifier.Verified]) -> [KnownOriginals.Original: Set<TransactionID>] {
+    func originals(in verified: [VerifiedGroup]) -> [KnownOriginals.Original: Set<TransactionID>] {
         var found: [KnownOriginals.Original: Set<TransactionID>] = [:]
         for (app, receipt, _) in receipts(in: verified) {
             for transaction in receipt.transactions.map(\.transaction)
@@ -27,7 +27,7 @@ struct Screener: Sendable {
 
     /// Every transaction of the batch as each of its receipts showed it.
     func sightings(
-        in verified: [Verifier.Verified], known: KnownOriginals,
+        in verified: [VerifiedGroup], known: KnownOriginals,
         presented: [KnownOriginals.Original: Set<TransactionID>]
     ) -> [SightedTransaction] {
         var sightings: [SightedTransaction] = []
@@ -65,7 +65,7 @@ struct Screener: Sendable {
             source: .serverAPI, verifiedAt: signedAt)
     }
 
-    private func receipts(in verified: [Verifier.Verified]) -> [(App, VerifiedReceipt, PayloadGroup)] {
+    private func receipts(in verified: [VerifiedGroup]) -> [(App, VerifiedReceipt, PayloadGroup)] {
         verified.compactMap { item in
             guard case .verified(let receipt) = item.verdict, let app = apps[item.group.bundleID] else { return nil }
             return (app, receipt, item.group)

@@ -3,16 +3,17 @@ import Ledger
 import Reconciliation
 import Verification
 
+/// A payload's receipts and what verification said of them.
+struct VerifiedGroup: Sendable {
+    let group: PayloadGroup
+    fileprivate(set) var judgement: AppVerifier.Judgement
+
+    var verdict: ReceiptVerdict { judgement.verdict }
+    var signature: OfflineSignature? { judgement.signature }
+}
+
 /// The verify stage: each payload of a batch is verified once, however many receipts hold it.
 struct Verifier: Sendable {
-    /// A payload's receipts and what verification said of them.
-    struct Verified: Sendable {
-        let group: PayloadGroup
-        let verdict: ReceiptVerdict
-        /// What the check of its signature on this machine said, where it was looked at.
-        let signature: OfflineSignature?
-    }
-
     private let apps: [String: AppVerifier]
     private let services: AppleServices
     private let stop: StopSignal
@@ -30,23 +31,22 @@ struct Verifier: Sendable {
 
     /// Verifies a batch. When Apple went down meanwhile, what failed for that reason counts as not tried: those
     /// receipts stay as they were, due at once.
-    func verify(_ batch: InboxBatch) async -> [Verified] {
-        let judgements = await stop.cancelling {
+    func verify(_ batch: InboxBatch) async -> [VerifiedGroup] {
+        var verified = await stop.cancelling {
             await withTaskGroup(of: (Int, AppVerifier.Judgement).self) { tasks in
                 for (index, group) in batch.groups.enumerated() {
                     tasks.addTask { (index, await self.judgement(on: group)) }
                 }
-                var judgements = batch.groups.map { _ in AppVerifier.Judgement(.notTried) }
-                for await (index, judgement) in tasks { judgements[index] = judgement }
-                return judgements
+                var verified = batch.groups.map { VerifiedGroup(group: $0, judgement: .init(.notTried)) }
+                for await (index, judgement) in tasks { verified[index].judgement = judgement }
+                return verified
             }
         }
-        let isAppleDown = isAppleDown
-        return zip(batch.groups, judgements).map { group, judgement in
-            let isInVain = isAppleDown && judgement.verdict.isForWantOfApple
-            return Verified(
-                group: group, verdict: isInVain ? .notTried : judgement.verdict, signature: judgement.signature)
+        guard isAppleDown else { return verified }
+        for index in verified.indices where verified[index].verdict.isForWantOfApple {
+            verified[index].judgement.verdict = .notTried
         }
+        return verified
     }
 
     private func judgement(on group: PayloadGroup) async -> AppVerifier.Judgement {

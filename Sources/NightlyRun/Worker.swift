@@ -12,15 +12,10 @@ struct Worker {
     let night: Night
     let session: LedgerSession
 
-    private struct Verified: Sendable {
-        let batch: InboxBatch
-        let groups: [Verifier.Verified]
-    }
-
     /// A batch about which Apple is asked.
     private struct Verification {
-        let receipts: Int
-        let task: Task<Verified, Never>
+        let batch: InboxBatch
+        let task: Task<[VerifiedGroup], Never>
     }
 
     /// Works until no bucket is left, or the night ends early. A batch is recorded whole or not at all, in the order in
@@ -37,7 +32,7 @@ struct Worker {
             let verified = await oldest.task.value
             ahead.removeFirst()
             checkpoint(.batchVerified)
-            try await record(verified)
+            try await record(oldest.batch, verified)
             recorded += 1
         }
     }
@@ -45,22 +40,22 @@ struct Worker {
     private func verifying(_ batch: InboxBatch) -> Verification {
         let task = Task { [night] in
             await night.stopwatch.time(.verify, items: { _ in batch.receiptCount }) {
-                Verified(batch: batch, groups: await night.verifier.verify(batch))
+                await night.verifier.verify(batch)
             }
         }
-        return Verification(receipts: batch.receiptCount, task: task)
+        return Verification(batch: batch, task: task)
     }
 
     /// Its receipts stay due, and count no more towards the run's limit.
     private func giveUp(_ verification: Verification) {
         verification.task.cancel()
-        night.giveBack(verification.receipts)
+        night.giveBack(verification.batch.receiptCount)
     }
 
-    private func record(_ verified: Verified) async throws(LedgerError) {
-        let receipts = Self.tried(verified.groups)
+    private func record(_ batch: InboxBatch, _ groups: [VerifiedGroup]) async throws(LedgerError) {
+        let receipts = Self.tried(groups)
         do {
-            if !receipts.isEmpty { try await record(receipts, of: verified) }
+            if !receipts.isEmpty { try await record(receipts, of: batch, groups) }
         } catch {
             guard case .conflict(let why) = error else { throw error }
             // Somebody holds on to a transaction of this batch: the others need not wait for that.
@@ -68,15 +63,17 @@ struct Worker {
             night.log(
                 LogEntry(
                     .warning, "another session's lock stays in the way of a batch, which stays in the inbox",
-                    fields: ["buckets": verified.batch.bucketNames, "error": why], runID: night.runID))
+                    fields: ["buckets": batch.bucketNames, "error": why], runID: night.runID))
         }
-        try await night.free(verified.batch, session)
+        try await night.free(batch, session)
     }
 
-    private func record(_ receipts: [TriedReceipt], of verified: Verified) async throws(LedgerError) {
+    private func record(
+        _ receipts: [TriedReceipt], of batch: InboxBatch, _ groups: [VerifiedGroup]
+    ) async throws(LedgerError) {
         let totals = try await night.stopwatch.time(.record, items: { _ in receipts.count }) {
             () async throws(LedgerError) -> BatchTotals in
-            let sightings = try await screen(verified.groups)
+            let sightings = try await screen(groups)
             let record = BatchRecord(
                 runID: night.runID, now: night.now, sightings: sightings, receipts: receipts)
             return try await retryingConflicts(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
@@ -84,7 +81,7 @@ struct Worker {
             }
         }
         checkpoint(.recordCommitted)
-        night.note(verified.groups)
+        night.note(groups)
         night.count(totals)
         if totals.receiptsHeld > 0 || !totals.locked.isEmpty {
             night.leave(receipts: totals.receiptsHeld, transactions: totals.locked)
@@ -92,13 +89,13 @@ struct Worker {
                 LogEntry(
                     .warning, "another session holds transactions, which stay as they are",
                     fields: [
-                        "buckets": verified.batch.bucketNames, "receipts": String(totals.receiptsHeld),
+                        "buckets": batch.bucketNames, "receipts": String(totals.receiptsHeld),
                         "transactions": totals.locked.map(\.text).joined(separator: " "),
                     ], runID: night.runID))
         }
     }
 
-    private func screen(_ groups: [Verifier.Verified]) async throws(LedgerError) -> [SightedTransaction] {
+    private func screen(_ groups: [VerifiedGroup]) async throws(LedgerError) -> [SightedTransaction] {
         let presented = night.screener.originals(in: groups)
         let known = try await retryingConflicts(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
             try await session.known(Set(presented.keys))
@@ -106,13 +103,14 @@ struct Worker {
         return night.screener.sightings(in: groups, known: known, presented: presented)
     }
 
-    private static func tried(_ groups: [Verifier.Verified]) -> [TriedReceipt] {
+    private static func tried(_ groups: [VerifiedGroup]) -> [TriedReceipt] {
         groups.flatMap { item in
             item.group.receipts.compactMap { receipt in
                 Patience.outcome(of: item.verdict, attempts: receipt.attempts)
                     .map {
                         TriedReceipt(
-                            id: receipt.id, outcome: $0, signature: item.signature, madeAt: item.verdict.madeAt,
+                            id: receipt.id, outcome: $0, signature: item.signature,
+                            madeAt: item.verdict.madeAt,
                             missing: item.verdict.missing(of: receipt))
                     }
             }

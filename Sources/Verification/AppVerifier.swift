@@ -23,6 +23,11 @@ package struct AppVerifier: Sendable {
             self.verdict = verdict
             self.signature = signature
         }
+
+        /// By the signature alone.
+        init(_ proof: OfflineReceipt) {
+            self.init(proof.verdict, proof.signature)
+        }
     }
 
     /// - Parameter users: who uploaded it.
@@ -30,8 +35,7 @@ package struct AppVerifier: Sendable {
     package func judge(_ payload: String, of users: [String] = []) async throws(CancellationError) -> Judgement {
         switch settings.verification {
         case .local:
-            let proof = offline.check(payload, for: settings)
-            return Judgement(proof.verdict, proof.signature)
+            return Judgement(offline.check(payload, for: settings))
         case .verifyReceipt:
             return try await askVerifyReceipt(payload)
         case .auto, .serverAPI:
@@ -49,8 +53,7 @@ extension AppVerifier {
         let receiptData: String
         switch try? ReceiptText(payload.utf8) {
         case .signed:
-            let proof = offline.check(payload, for: settings)
-            return Judgement(proof.verdict, proof.signature)
+            return Judgement(offline.check(payload, for: settings))
         case .appReceipt(let bytes), .transactionReceipt(let bytes):
             receiptData = Data(bytes).base64EncodedString()
         case .verifyReceiptAnswer, nil:
@@ -106,7 +109,7 @@ extension AppVerifier {
     ) async throws(CancellationError) -> Judgement {
         let mayAskOtherwise = settings.verification == .auto && !proof.isEmpty && !proof.isJWS
         return mayAskOtherwise
-            ? try await askVerifyReceipt(payload) : Judgement(proof.verdict, proof.signature)
+            ? try await askVerifyReceipt(payload) : Judgement(proof)
     }
 
     /// Everything that the customer bought: what the proof holds as Apple sees it now, and what no proof ever held.

@@ -7,7 +7,7 @@ final class VerifyReceiptEndpoint: Sendable {
     private let url: String
     private let timeout: TimeInterval
     private let limiter: RateLimiter?
-    private let server: PacedEndpoint<Verdict>
+    private let server: PacedEndpoint<VerifyReceiptVerdict>
 
     init(
         _ environment: ServerEnvironment, at url: String, _ settings: VerifyReceiptSettings, http: HTTPClient,
@@ -27,7 +27,9 @@ final class VerifyReceiptEndpoint: Sendable {
     var statistics: EndpointStatistics { server.statistics }
 
     /// Asks until there is an answer, the attempts are used up, or the endpoint turns out to be down.
-    func ask(_ question: VerifyReceiptQuestion) async throws(CancellationError) -> PacedEndpoint<Verdict>.Answer {
+    func ask(_ question: VerifyReceiptQuestion) async throws(CancellationError)
+        -> PacedEndpoint<VerifyReceiptVerdict>.Answer
+    {
         let request = HTTPRequest(
             method: "POST", url: url, headers: ["Content-Type": "application/json"], body: question.body,
             timeout: timeout)

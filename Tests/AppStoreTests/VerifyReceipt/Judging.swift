@@ -6,8 +6,8 @@ import Testing
 /// The verdict on an answer's text.
 func verdict(
     on json: String, from endpoint: ServerEnvironment = .production, hasSecret: Bool = true
-) -> Verdict {
-    Verdict(body: Data(json.utf8), endpoint: endpoint, hasSecret: hasSecret)
+) -> VerifyReceiptVerdict {
+    VerifyReceiptVerdict(body: Data(json.utf8), endpoint: endpoint, hasSecret: hasSecret)
 }
 
 /// What a genuine answer's text says; records an issue if it isn't one.

@@ -39,7 +39,7 @@ import Testing
 
     /// Judges the body and uses all that was read; whether it was genuine.
     private func judge(_ body: Data) -> Bool {
-        switch Verdict(body: body, endpoint: .production, hasSecret: false) {
+        switch VerifyReceiptVerdict(body: body, endpoint: .production, hasSecret: false) {
         case .settled(.genuine(let answer)):
             for transaction in answer.transactions {
                 #expect(!transaction.transactionID.isEmpty && !transaction.productID.isEmpty)

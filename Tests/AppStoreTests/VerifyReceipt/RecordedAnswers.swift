@@ -27,8 +27,8 @@ enum RecordedAnswers {
     }
 
     /// The verdict on one of them.
-    static func verdict(_ name: String, from endpoint: ServerEnvironment) throws -> Verdict? {
-        try all()[name].map { Verdict(body: $0, endpoint: endpoint, hasSecret: true) }
+    static func verdict(_ name: String, from endpoint: ServerEnvironment) throws -> VerifyReceiptVerdict? {
+        try all()[name].map { VerifyReceiptVerdict(body: $0, endpoint: endpoint, hasSecret: true) }
     }
 
     /// What one of them says of its receipt.

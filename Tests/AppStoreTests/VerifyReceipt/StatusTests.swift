@@ -42,13 +42,13 @@ import Testing
     @Test func followsTheReceiptToTheOtherEnvironment() {
         #expect(verdict(on: #"{"status":21007}"#, from: .production) == .otherEnvironment)
         #expect(verdict(on: #"{"status":21008}"#, from: .sandbox) == .otherEnvironment)
-        let nonsense = Verdict.failed(.unknownStatus(21008, exception: nil), worthRetrying: false)
+        let nonsense = VerifyReceiptVerdict.failed(.unknownStatus(21008, exception: nil), worthRetrying: false)
         #expect(verdict(on: #"{"status":21008}"#, from: .production) == nonsense)
     }
 
     @Test(arguments: [21005, 21009, 21100, 21150, 21199])
     func triesAgainAfterAnInternalError(status: Int) {
-        let again = Verdict.failed(.busy(status: status, exception: nil), worthRetrying: true)
+        let again = VerifyReceiptVerdict.failed(.busy(status: status, exception: nil), worthRetrying: true)
         #expect(verdict(on: #"{"status":\#(status)}"#) == again)
         for flag in ["true", "1", #""true""#, #""1""#] {
             #expect(verdict(on: #"{"status":\#(status),"is-retryable":\#(flag)}"#) == again)

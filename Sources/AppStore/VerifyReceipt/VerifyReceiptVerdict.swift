@@ -1,7 +1,7 @@
 import Foundation
 
 /// What one answer of an endpoint means, and whether asking the same again in this run could help.
-enum Verdict: Sendable, Hashable {
+enum VerifyReceiptVerdict: Sendable, Hashable {
     case settled(VerifyReceiptOutcome)
     /// 21007 from production, 21008 from sandbox.
     case otherEnvironment
@@ -20,7 +20,7 @@ enum Verdict: Sendable, Hashable {
             self = .failed(.unreadable("it has no status"), worthRetrying: true)
             return
         }
-        self = Verdict(status: status, of: answer, endpoint: endpoint, hasSecret: hasSecret)
+        self = VerifyReceiptVerdict(status: status, of: answer, endpoint: endpoint, hasSecret: hasSecret)
     }
 
     private init(status: Int, of answer: AnswerBody, endpoint: ServerEnvironment, hasSecret: Bool) {
@@ -46,7 +46,7 @@ enum Verdict: Sendable, Hashable {
 
     /// Apple's own trouble. Only where Apple says that a retry is of no use, in 21100–21199, is it taken for the
     /// receipt's.
-    private static func internalError(_ status: Int, of answer: AnswerBody) -> Verdict {
+    private static func internalError(_ status: Int, of answer: AnswerBody) -> VerifyReceiptVerdict {
         if status >= 21100, answer.isRetryable == false { return .settled(.malformedOrOutage(status: status)) }
         return .failed(
             .busy(status: status, exception: answer.exception), worthRetrying: answer.isRetryable != false)

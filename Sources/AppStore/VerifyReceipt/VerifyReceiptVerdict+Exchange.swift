@@ -1,26 +1,26 @@
 import Foundation
 import HTTP
 
-extension Verdict: EndpointVerdict {
-    static func needsConfiguration(_ what: String) -> Verdict { .settled(.needsConfiguration(what)) }
+extension VerifyReceiptVerdict: EndpointVerdict {
+    static func needsConfiguration(_ what: String) -> VerifyReceiptVerdict { .settled(.needsConfiguration(what)) }
 
     var failure: (why: TryAgain, worthRetrying: Bool)? {
         if case .failed(let why, let worthRetrying) = self { (why, worthRetrying) } else { nil }
     }
 }
 
-extension Exchange where Meaning == Verdict {
+extension Exchange where Meaning == VerifyReceiptVerdict {
     /// Judges a response.
     init(_ response: HTTPResponse, from endpoint: ServerEnvironment, hasSecret: Bool, now: Date) {
         guard response.status == 200 else {
             self.init(unanswered: response, now: now)
             return
         }
-        self.init(Verdict(body: response.body, endpoint: endpoint, hasSecret: hasSecret))
+        self.init(VerifyReceiptVerdict(body: response.body, endpoint: endpoint, hasSecret: hasSecret))
         retryAfter = response.headers["retry-after"].flatMap { RetryAfter.seconds($0, now: now) }
     }
 
-    private init(_ verdict: Verdict) {
+    private init(_ verdict: VerifyReceiptVerdict) {
         switch verdict {
         case .settled, .otherEnvironment, .failed(.unknownStatus, _):
             self.init(verdict, load: .served, health: .up)
