@@ -52,6 +52,8 @@ public struct Migration: Sendable, Hashable {
         Migration(
             number: 21, name: "customers",
             sql: String(decoding: PackageResources._021_customers_sql, as: UTF8.self)),
+        Migration(
+            number: 22, name: "confirm", sql: String(decoding: PackageResources._022_confirm_sql, as: UTF8.self)),
     ]
 
     /// As the file or folder is called.
