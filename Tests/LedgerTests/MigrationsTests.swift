@@ -181,52 +181,6 @@ import Testing
         #expect(SchemaState.comparing(known, with: [1: "1", 2: "x"]) == .changed(second))
     }
 
-    /// What the program kept as JSON in earlier words, it finds in today's.
-    @Test func keptJSONIsPutInSnakeCase() async throws {
-        let step = try #require(Migration.all.first { $0.name == "snake_case" })
-        try await withEmptyDatabase { database, session in
-            _ = try await session.migrate()
-            let connection = try await database.connect()
-            defer { connection.close() }
-            try await connection.execute(
-                """
-                INSERT INTO iap.cases (
-                    transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids, candidates,
-                    opened_at, opened_run_id, assessed_at, assessed_run_id)
-                SELECT
-                    id, 'com.example.a', 'Production', 'high', '{never_claimed}', 'deliver', '{}', candidates::jsonb,
-                    now(), 1, now(), 1
-                FROM (VALUES
-                    ('1', '[{"userID": "bob", "evidence": ["uploaded"]}, {"userID": "amy", "evidence": ["claimed"]}]'),
-                    ('2', '[]'), ('3', '[{"user_id": "carl", "evidence": ["order"]}]')) AS earlier (id, candidates)
-                """)
-            try await connection.execute(
-                """
-                INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version, cases)
-                SELECT now(), now(), 'h', 1, '0', kept::jsonb
-                FROM unnest(ARRAY[
-                    '{"byLikelihood": {"high": 2}, "new": 1, "money": {"USD": 5}, "unpriced": 0, "pending": 3,
-                        "oldestPurchase": 811692800.25}',
-                    '{"byLikelihood": {}, "new": 0, "money": {}, "unpriced": 0, "pending": 0}', NULL]) AS kept
-                """)
-            for _ in 1...2 { try await connection.executeScript(unsafe: step.sql) }
-            let candidates = try await connection.query(
-                "SELECT candidates::text AS kept FROM iap.cases ORDER BY transaction_id")
-            #expect(
-                try candidates.map { try $0.decode("kept", as: String.self) } == [
-                    #"[{"user_id": "bob", "evidence": ["uploaded"]}, {"user_id": "amy", "evidence": ["claimed"]}]"#,
-                    "[]", #"[{"user_id": "carl", "evidence": ["order"]}]"#,
-                ])
-            let heads = try await connection.query("SELECT cases::text AS kept FROM iap.runs ORDER BY run_id")
-            let kept = try heads.map {
-                try KeptHead(cases: try $0.decode("kept", as: String?.self), stages: nil).counts
-            }
-            #expect(kept[0].byLikelihood == [.high: 2] && kept[0].new == 1)
-            #expect(kept[0].oldestPurchase == Date(timeIntervalSinceReferenceDate: 811_692_800.25))
-            #expect(kept[1] == CaseCounts() && kept[2] == CaseCounts())
-        }
-    }
-
     @Test func aRoleWithoutRightsIsToldSo() async throws {
         try await withScratchDatabase { database in
             let settings = LedgerSettings(database: database.conninfo(as: "iap_finance"))

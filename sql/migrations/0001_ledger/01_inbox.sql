@@ -41,6 +41,20 @@ CREATE TABLE iap.orders (
 
 CREATE INDEX orders_by_user ON iap.orders (user_id, bundle_id, product_id, created_at);
 CREATE INDEX orders_by_token ON iap.orders (app_account_token) WHERE app_account_token IS NOT NULL;
+CREATE INDEX orders_by_age ON iap.orders USING brin (created_at);
+
+CREATE TABLE iap.account_tokens (
+    app_account_token text NOT NULL,
+    bundle_id         text COLLATE "C" NOT NULL,
+    user_id           text NOT NULL,
+    registered_at     timestamptz NOT NULL DEFAULT now(),
+    seal              bigint,
+    PRIMARY KEY (app_account_token, bundle_id)
+);
+COMMENT ON TABLE iap.account_tokens IS 'Whose an appAccountToken is, as the apps'' servers said.';
+COMMENT ON COLUMN iap.account_tokens.seal IS 'Of the whole row: see audit.seal.';
+
+CREATE INDEX account_tokens_by_user ON iap.account_tokens (user_id);
 
 -- The inbox. `receipt_id` carries the bucket in its low six bits, so either finds the row.
 CREATE SEQUENCE iap.receipt_number AS bigint;
@@ -72,6 +86,8 @@ CREATE TABLE iap.receipts (
     device_purged_at  timestamptz,
     is_erased       boolean NOT NULL DEFAULT false,
     seal            bigint,
+    -- Uploads of the same payload that named more than is kept.
+    uploads_left_out integer NOT NULL DEFAULT 0,
     PRIMARY KEY (bucket, receipt_id),
     CONSTRAINT receipt_id_names_bucket CHECK ((receipt_id & 63) = bucket),
     CONSTRAINT payload_chooses_bucket CHECK ((get_byte(payload_sha256, 0) & 63) = bucket),
@@ -102,6 +118,7 @@ CREATE INDEX receipts_with_payload ON iap.receipts (bucket, last_attempt_at)
 CREATE INDEX receipts_with_device ON iap.receipts (bucket, last_attempt_at)
     WHERE next_attempt_at IS NULL AND device IS NOT NULL;
 CREATE INDEX receipts_erased ON iap.receipts (bucket) WHERE is_erased AND payload_purged_at IS NULL;
+CREATE INDEX receipts_with_uploads_left_out ON iap.receipts (bucket, receipt_id) WHERE uploads_left_out > 0;
 
 -- What else the same payload was uploaded for: one receipt may name several transactions and orders in turn.
 CREATE TABLE iap.uploads (
@@ -125,18 +142,14 @@ CREATE INDEX uploads_by_order ON iap.uploads (order_id) WHERE order_id IS NOT NU
 COMMENT ON SCHEMA iap IS
     'iap-reconcile: finds App Store purchases that are paid and not delivered. Amounts are milliunits of a currency.';
 COMMENT ON TYPE iap.source IS 'Who vouches for a transaction, from the poorest to the best.';
-
 COMMENT ON TABLE iap.migrations IS 'The steps of the schema that were applied.';
 COMMENT ON COLUMN iap.migrations.checksum IS 'The SHA-256 of the step''s text, in hexadecimal.';
-
 COMMENT ON TABLE iap.products IS
     'What the apps sell. Filled by the apps'' owner; a product that is missing is suspicious.';
 COMMENT ON COLUMN iap.products.list_price_milliunits IS 'For one unit; used where Apple''s answer has no price.';
-
 COMMENT ON TABLE iap.orders IS
     'The app''s own orders, by which a purchase without an order id can be matched. May be empty.';
 COMMENT ON COLUMN iap.orders.app_account_token IS 'The UUID that the client handed to StoreKit with the purchase.';
-
 COMMENT ON TABLE iap.receipts IS 'The inbox: what clients uploaded as proof of purchase.';
 COMMENT ON COLUMN iap.receipts.bucket IS
     'The slice of the inbox, by the payload''s hash; one worker owns a slice at a time.';
@@ -155,9 +168,10 @@ COMMENT ON COLUMN iap.receipts.state IS
     'unusable: can''t be verified, see error_code.';
 COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
 COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
-
 COMMENT ON TABLE iap.uploads IS 'For what each receipt was uploaded: a row for each pair of transaction and order.';
 COMMENT ON COLUMN iap.orders.seal IS 'Of the whole order: see audit.seal.';
 COMMENT ON COLUMN iap.receipts.seal IS
     'Of who handed in what and when, and whether it still waits: see audit.seal.';
+COMMENT ON COLUMN iap.receipts.uploads_left_out IS
+    'How many uploads of it named another purpose beyond the first thousand: those are not kept.';
 COMMENT ON COLUMN iap.uploads.seal IS 'Of what it was uploaded for: see audit.seal.';

@@ -53,8 +53,9 @@ CREATE TABLE iap.transactions (
     -- Black: to whom its goods went, and for which order.
     user_id                 text,
     order_id                text,
-    -- claim: by the app's server; resolved: by support staff; import: before iap-reconcile was there.
-    delivered_by            text CHECK (delivered_by IN ('claim', 'resolved', 'import')),
+    -- claim: by the app's server; resolved: by support staff; import: before iap-reconcile was there; entitlement: granted
+    -- by the app's server.
+    delivered_by            text CHECK (delivered_by IN ('claim', 'resolved', 'import', 'entitlement')),
     delivered_at            timestamptz,
 
     -- Excluded: why it is not owed. The run is NULL where the support desk or a claim found it.
@@ -66,6 +67,11 @@ CREATE TABLE iap.transactions (
 
     move_id                 bigint,
     seal                    bigint,
+
+    -- Of the refund, what kind it is, and the share that went back; and the customer's account in the app.
+    revocation_type         text,
+    revocation_percentage   integer CHECK (revocation_percentage BETWEEN 0 AND 100000),
+    app_transaction_id      text,
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT ids_are_apples CHECK (
         octet_length(transaction_id) BETWEEN 1 AND 64 AND octet_length(original_transaction_id) BETWEEN 1 AND 64
@@ -78,6 +84,8 @@ CREATE TABLE iap.transactions (
     CONSTRAINT confirmed_at_some_time CHECK ((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL)),
     CONSTRAINT owed_is_not_refunded CHECK (place <> 'white' OR refunded_at IS NULL),
     CONSTRAINT refund_reason_has_refund CHECK (refund_reason IS NULL OR refunded_at IS NOT NULL),
+    CONSTRAINT revocation_has_refund CHECK (
+        refunded_at IS NOT NULL OR (revocation_type IS NULL AND revocation_percentage IS NULL)),
     CONSTRAINT black_is_delivered CHECK (
         (place = 'black') = (delivered_at IS NOT NULL) AND (place = 'black') = (delivered_by IS NOT NULL)),
     CONSTRAINT delivered_to_somebody CHECK (place = 'black' OR (user_id IS NULL AND order_id IS NULL)),
@@ -102,6 +110,20 @@ CREATE INDEX transactions_by_reason ON iap.transactions (reason, excluded_at) WH
 -- What a setting alone excluded: looked for each night by what the settings let through by now, which is nothing.
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions (bundle_id, environment, purchased_at)
     WHERE reason IN ('sandbox', 'before_start') AND refunded_at IS NULL;
+-- What is open for a user, by who names them. Where white was empty at the last ANALYZE, the planner takes the index of all
+-- of an app's white for free, and reads it: these two say otherwise what is white, so that nothing but them answers to it.
+CREATE INDEX transactions_white_by_admission ON iap.transactions (admitted_user_id, bundle_id)
+    WHERE starts_with(place, 'white') AND admitted_user_id IS NOT NULL;
+CREATE INDEX transactions_white_by_token ON iap.transactions (app_account_token, bundle_id)
+    WHERE starts_with(place, 'white') AND app_account_token IS NOT NULL;
+-- Purchases of one account speak for one customer.
+CREATE INDEX transactions_by_account ON iap.transactions (app_transaction_id) WHERE app_transaction_id IS NOT NULL;
+-- Delivered, and Apple never said that it was paid: next to nothing, where receipts are uploaded.
+CREATE INDEX transactions_unproved ON iap.transactions (bundle_id, environment, delivered_at)
+    WHERE place = 'black' AND source = 'app_server' AND delivered_by = 'claim';
+CREATE INDEX transactions_refunded_first ON iap.transactions (delivered_at)
+    WHERE place = 'black' AND refunded_at < delivered_at;
+CREATE INDEX transactions_by_first_seen ON iap.transactions USING brin (first_seen_at);
 
 -- Every change of a place, or of what finance books. A row is added in the transaction that changes the ledger, and
 -- never changed: only an erasure puts a pseudonym in the place of a user id.
@@ -112,7 +134,7 @@ CREATE TABLE iap.moves (
     environment     text NOT NULL,
     kind            text NOT NULL CHECK (kind IN (
         'claimed', 'resolved', 'imported', 'withdrawn', 'refunded', 'refund_reversed', 'released', 'reopened',
-        'corrected')),
+        'corrected', 'entitled', 'revoked')),
     actor           text NOT NULL,
     run_id          bigint,
     moved_at        timestamptz NOT NULL,
@@ -141,6 +163,8 @@ CREATE TABLE iap.moves (
 );
 
 CREATE INDEX moves_by_number ON iap.moves (move_id);
+CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
+    WHERE kind = 'corrected' AND from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id;
 
 -- A non-consumable that was bought once is delivered once, under whatever id it is restored: the first to deliver takes
 -- this row, whatever the isolation level. On Citus its distribution column is the original purchase's.
@@ -151,6 +175,16 @@ CREATE TABLE iap.delivered_originals (
     transaction_id          text COLLATE "C" NOT NULL,
     PRIMARY KEY (original_transaction_id, bundle_id, environment)
 );
+
+-- An order is delivered once: the first claim that names it takes this row, whatever the isolation level. The renewals
+-- of a subscription may all name the order by which it was bought.
+CREATE TABLE iap.delivered_orders (
+    order_id                text NOT NULL,
+    bundle_id               text COLLATE "C" NOT NULL,
+    original_transaction_id text COLLATE "C" NOT NULL,
+    PRIMARY KEY (order_id, bundle_id)
+);
+COMMENT ON TABLE iap.delivered_orders IS 'The orders that claims were delivered for, and the original purchase of each.';
 
 CREATE VIEW iap.white AS
 SELECT
@@ -205,7 +239,8 @@ CREATE TABLE iap.claims (
     user_id        text NOT NULL,
     order_id       text,
     outcome        text NOT NULL
-        CHECK (outcome IN ('delivered', 'already_delivered', 'not_verified', 'wrong_user', 'excluded', 'undecided')),
+        CHECK (outcome IN (
+            'delivered', 'already_delivered', 'not_verified', 'wrong_user', 'order_used', 'excluded', 'undecided')),
     attempted_at   timestamptz NOT NULL DEFAULT now(),
     seal           bigint,
     PRIMARY KEY (transaction_id, claim_id)
@@ -239,6 +274,8 @@ CREATE TABLE iap.cases (
     closed_as      text CHECK (closed_as IN ('delivered', 'dismissed', 'refunded', 'withdrawn')),
     closed_by      text,
     note           text,
+    -- Of a subscription, the periods that it tells of.
+    periods        text[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT closed_when_and_how CHECK (
         (state = 'closed') = (closed_at IS NOT NULL)
@@ -252,6 +289,8 @@ CREATE INDEX cases_open ON iap.cases (likelihood, opened_at) WHERE state = 'open
 -- from end to end.
 CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastupdate = off) WHERE state = 'open';
 CREATE INDEX cases_by_order ON iap.cases USING gin (order_ids) WITH (fastupdate = off) WHERE state = 'open';
+CREATE INDEX cases_by_period ON iap.cases USING gin (periods) WITH (fastupdate = off)
+    WHERE state = 'open' AND periods <> '{}';
 
 CREATE TABLE iap.runs (
     run_id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -301,9 +340,20 @@ CREATE TABLE iap.lock_space (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     space   integer NOT NULL
 );
+
 INSERT INTO iap.lock_space (space)
 SELECT ('x' || left(replace(gen_random_uuid()::text, '-', ''), 8))::bit(32)::integer;
 COMMENT ON TABLE iap.lock_space IS 'The first half of the job''s advisory locks: one row.';
+
+-- A replay takes any moment for the present, and with it closes books and purges: only in a database that was made for
+-- that.
+CREATE TABLE iap.rehearsal (
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    made_at timestamptz NOT NULL DEFAULT now()
+);
+COMMENT ON TABLE iap.rehearsal IS
+    'One row where the database was made for replays, by iap-reconcile migrate --rehearsal: no customer''s purchase '
+    'belongs there. Empty everywhere else.';
 
 -- The audit trail of all that is not a purchase's place: runs, what became of cases, imports, purges, erasures. Rows
 -- are added, and never changed: only an erasure puts a pseudonym in the place of a user id.
@@ -322,11 +372,12 @@ CREATE TABLE iap.events (
 
 CREATE INDEX events_by_transaction ON iap.events (transaction_id) WHERE transaction_id IS NOT NULL;
 CREATE INDEX events_by_run ON iap.events (run_id) WHERE run_id IS NOT NULL;
+-- Of the events of a hundred thousand cases, few are comments of the support desk: a page of the report looks for them.
+CREATE INDEX events_of_the_desk ON iap.events (transaction_id) WHERE kind IN ('noted', 'adopted');
 
 -- What psql's \d+ says of it all.
 
 COMMENT ON SEQUENCE iap.trail IS 'The running number of entries, moves and events.';
-
 COMMENT ON TABLE iap.transactions IS
     'The ledger: one row for each transaction, and in place where it is: white, black or excluded.';
 COMMENT ON COLUMN iap.transactions.place IS
@@ -346,26 +397,31 @@ COMMENT ON COLUMN iap.transactions.refunded_at IS 'When Apple refunded it; of bl
 COMMENT ON COLUMN iap.transactions.refund_reversed_at IS 'When Apple took its latest refund back; NULL if it did not.';
 COMMENT ON COLUMN iap.transactions.move_id IS 'Its latest move, of iap.moves; NULL where it is as it entered.';
 COMMENT ON COLUMN iap.transactions.seal IS 'Of all that decides about money and ownership: see audit.seal.';
-
+COMMENT ON COLUMN iap.transactions.revocation_type IS
+    'Apple''s word on what kind of refund it is: REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE; NULL where it says none.';
+COMMENT ON COLUMN iap.transactions.revocation_percentage IS
+    'The share that went back, in thousandths of a percent; NULL where Apple tells of none: then all of it did.';
+COMMENT ON COLUMN iap.transactions.app_transaction_id IS
+    'Apple''s word for the customer''s account in this app: one history has been seen with two, so it is no proof.';
 COMMENT ON TABLE iap.moves IS
     'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
 COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
 COMMENT ON COLUMN iap.moves.kind IS
-    'claimed: by the app''s server; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, '
-    'refund_reversed: by Apple; released: a setting was mended; reopened: a resolve was taken back; corrected: Apple '
-    'knows better.';
+    'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; '
+    'resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; '
+    'released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
 COMMENT ON COLUMN iap.moves.actor IS 'The person, the database login or the job that did it.';
 COMMENT ON COLUMN iap.moves.from_place IS 'Where it was; in from_… what finance booked it as there.';
 COMMENT ON COLUMN iap.moves.to_place IS 'Where it went; in to_… what finance books it as there.';
 COMMENT ON COLUMN iap.moves.to_detail IS 'black: delivered by what; excluded: the reason.';
 COMMENT ON COLUMN iap.moves.to_day IS
     'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
-COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …';
+COMMENT ON COLUMN iap.moves.details IS
+    'What else there is to say: user_id, order_id, note …, and of a refund in part the share that went back before and '
+    'after: from_refund_percentage, to_refund_percentage, in thousandths of a percent.';
 COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
-
 COMMENT ON TABLE iap.delivered_originals IS
     'The original purchases of non-consumables that were delivered, and under which transaction id.';
-
 COMMENT ON VIEW iap.white IS
     'The white table: transactions that Apple says are paid, and nobody has claimed yet. A view of iap.transactions.';
 COMMENT ON VIEW iap.black IS
@@ -378,28 +434,25 @@ COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed
 COMMENT ON COLUMN iap.black.refunded_at IS 'When Apple refunded it after the delivery.';
 COMMENT ON COLUMN iap.excluded.found_bundle_id IS
     'The app that the receipt names, where it is another than it came for.';
-
 COMMENT ON TABLE iap.sightings IS 'In which receipts each transaction was seen, and who handed them in.';
 COMMENT ON COLUMN iap.sightings.is_named IS
     'Whether the receipt was uploaded for this very transaction; false when it only rode along.';
 COMMENT ON COLUMN iap.sightings.in_receipt IS
     'Whether the receipt holds it; else Apple told it of the customer who is known by the receipt.';
 COMMENT ON COLUMN iap.sightings.seal IS 'Of who handed it in, and whether for this: see audit.seal.';
-
 COMMENT ON TABLE iap.claims IS 'Every attempt to claim whose transaction was committed, and its outcome.';
 COMMENT ON COLUMN iap.claims.seal IS 'Of the whole attempt: see audit.seal.';
-
 COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
 COMMENT ON COLUMN iap.cases.owner_user_ids IS 'The likeliest first; one is the owner, none is unknown.';
 COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the person who resolved it.';
-
+COMMENT ON COLUMN iap.cases.periods IS
+    'The paid periods of a subscription without access that the case tells of; empty where it is of one purchase.';
 COMMENT ON TABLE iap.runs IS 'Every run of the job, with its control totals: transactions, units and hash total.';
 COMMENT ON COLUMN iap.runs.as_of IS 'The moment that the run took for the present.';
 COMMENT ON COLUMN iap.runs.closed_through IS 'The last day (UTC) that is closed for good for finance.';
 COMMENT ON COLUMN iap.runs.state IS 'abandoned: killed, as a later run found.';
 COMMENT ON COLUMN iap.runs.closing_number IS
     'The order of the runs whose books are closed; each opens with the one before.';
-
 COMMENT ON TABLE iap.events IS 'The audit trail beside iap.moves: rows are added, and never changed or taken away.';
 COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
 COMMENT ON COLUMN iap.events.seal IS 'Of the whole row: see audit.seal.';

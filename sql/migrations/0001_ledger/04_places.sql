@@ -16,15 +16,19 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     set_to text := current_setting('iap.present', true);
 BEGIN
-    IF set_to <> '' AND has_table_privilege(session_user, 'iap.runs', 'INSERT') THEN
+    IF set_to <> ''
+        AND (
+            has_table_privilege(session_user, 'iap.runs', 'INSERT')
+            OR has_table_privilege(session_user, 'iap.sources', 'INSERT'))
+    THEN
         RETURN set_to::timestamptz;
     END IF;
     RETURN now();
 END
 $$;
 COMMENT ON FUNCTION iap.present IS
-    'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present. An '
-    'app''s server can''t set it.';
+    'The moment to take for the present: now, or what the nightly job, replaying a night, has set as iap.present, also '
+    'where it pulls as iap_import. An app''s server can''t set it.';
 
 -- What is said of a purchase -----------------------------------------------------------------------------------------
 
@@ -58,7 +62,10 @@ CREATE TYPE iap.verified AS (
     receipt_id              bigint,
     delivered_at            timestamptz,
     -- Its number in the batch.
-    number                  integer
+    number                  integer,
+    revocation_type         text,
+    revocation_percentage   integer,
+    app_transaction_id      text
 );
 COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';
 
@@ -74,15 +81,23 @@ CREATE FUNCTION iap.amount_of(
     list_currency text
 ) RETURNS iap.amount
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT ROW(
-        CASE WHEN $1 IS NOT NULL THEN $1 WHEN $3 THEN 0 ELSE $5 * $4 END,
-        CASE WHEN $1 IS NOT NULL THEN $2 ELSE $6 END,
-        CASE WHEN $1 IS NOT NULL THEN 'apple' WHEN $3 THEN 'trial' WHEN $5 IS NOT NULL THEN 'list' ELSE 'unknown' END
-    )::iap.amount
+    SELECT CASE
+        WHEN $1 IS NOT NULL THEN ROW($1, $2, 'apple')::iap.amount
+        WHEN $3 THEN ROW(0, $6, 'trial')::iap.amount
+        WHEN $5 IS NULL OR $5::numeric * $4 > 9223372036854775807 THEN ROW(NULL, $6, 'unknown')::iap.amount
+        ELSE ROW($5 * $4, $6, 'list')::iap.amount
+    END
 $$;
 COMMENT ON FUNCTION iap.amount_of IS
     'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times '
-    'the quantity.';
+    'the quantity, unless nobody can have paid that much.';
+
+CREATE FUNCTION iap.share_of(milliunits bigint, percentage integer) RETURNS bigint
+LANGUAGE sql IMMUTABLE
+RETURN CASE
+    WHEN percentage IS NULL THEN milliunits ELSE round(milliunits::numeric * percentage / 100000)::bigint
+END;
+COMMENT ON FUNCTION iap.share_of IS 'A share, in thousandths of a percent, of an amount; all of it where none is told.';
 
 CREATE TYPE iap.position AS (
     place text, detail text, day date, refund_day date, product_id text, units integer, milliunits bigint,
@@ -111,31 +126,53 @@ COMMENT ON FUNCTION iap.position_of IS 'What the books say of a transaction as i
 CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO transactions
-    SELECT new.*, audit.seal(ROW(new.*, NULL)::iap.transactions)
+    INSERT INTO transactions (
+        transaction_id, bundle_id, environment, place, original_transaction_id, product_id, product_type, quantity,
+        purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,
+        price_milliunits, currency, storefront, found_bundle_id, refunded_at, refund_reason, refund_run_id, source,
+        verified_at, booked_milliunits, booked_currency, booked_as, entry_id, first_seen_at, first_run_id,
+        admitted_user_id, admitted_receipt_id, nights_confirmed, last_confirmed_at, user_id, order_id, delivered_by,
+        delivered_at, reason, excluded_at, excluded_run_id, revocation_type, revocation_percentage, app_transaction_id,
+        seal)
+    SELECT
+        new.transaction_id, new.bundle_id, new.environment, new.place, new.original_transaction_id, new.product_id,
+        new.product_type, new.quantity, new.purchased_at, new.original_purchased_at, new.expires_at, new.is_trial,
+        new.web_order_line_item_id, new.app_account_token, new.price_milliunits, new.currency, new.storefront,
+        new.found_bundle_id, new.refunded_at, new.refund_reason, new.refund_run_id, new.source, new.verified_at,
+        new.booked_milliunits, new.booked_currency, new.booked_as, new.entry_id, new.first_seen_at, new.first_run_id,
+        new.admitted_user_id, new.admitted_receipt_id, new.nights_confirmed, new.last_confirmed_at, new.user_id,
+        new.order_id, new.delivered_by, new.delivered_at, new.reason, new.excluded_at, new.excluded_run_id,
+        new.revocation_type, new.revocation_percentage, new.app_transaction_id,
+        audit.seal(ROW(new.*)::iap.transactions)
     FROM (
+        -- In the order of the table's columns, for its seal.
         SELECT
             v.transaction_id, v.bundle_id, v.environment,
             CASE
                 WHEN v.delivered_at IS NOT NULL THEN 'black' WHEN v.exclusion IS NOT NULL THEN 'excluded'
                 ELSE 'white'
-            END,
-            v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type), v.quantity,
+            END AS place,
+            v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type) AS product_type, v.quantity,
             v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
             v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
-            v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END, NULL::timestamptz, v.source,
-            v.verified_at,
-            (booked.amount).milliunits, (booked.amount).currency, (booked.amount).booked_as,
-            nextval('iap.trail'), at, run,
-            CASE WHEN v.delivered_at IS NULL THEN v.user_id END, v.receipt_id,
-            CASE WHEN run IS NULL THEN 0 ELSE 1 END, CASE WHEN run IS NOT NULL THEN v.verified_at END,
-            CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END,
-            CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END,
-            CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END, v.delivered_at,
-            CASE WHEN v.delivered_at IS NULL THEN v.exclusion END,
-            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END,
-            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END,
-            NULL::bigint
+            v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END AS refund_run_id,
+            NULL::timestamptz AS refund_reversed_at, v.source, v.verified_at,
+            (booked.amount).milliunits AS booked_milliunits, (booked.amount).currency AS booked_currency,
+            (booked.amount).booked_as,
+            nextval('iap.trail') AS entry_id, at AS first_seen_at, run AS first_run_id,
+            CASE WHEN v.delivered_at IS NULL THEN v.user_id END AS admitted_user_id, v.receipt_id AS admitted_receipt_id,
+            CASE WHEN run IS NULL THEN 0 ELSE 1 END AS nights_confirmed,
+            CASE WHEN run IS NOT NULL THEN v.verified_at END AS last_confirmed_at,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END AS user_id,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END AS order_id,
+            CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END AS delivered_by, v.delivered_at,
+            CASE WHEN v.delivered_at IS NULL THEN v.exclusion END AS reason,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END AS excluded_at,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END AS excluded_run_id,
+            NULL::bigint AS move_id, NULL::bigint AS seal,
+            CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_type END AS revocation_type,
+            CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_percentage END AS revocation_percentage,
+            v.app_transaction_id
         FROM unnest(purchases) AS v
         LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
         CROSS JOIN LATERAL (
@@ -236,30 +273,36 @@ BEGIN
     t.refunded_at := NULL;
     t.refund_reason := NULL;
     t.refund_run_id := NULL;
+    t.revocation_type := NULL;
+    t.revocation_percentage := NULL;
     RETURN t;
 END
 $$;
 COMMENT ON FUNCTION iap.owed_again IS
     'A transaction that is owed after all: its setting was mended, its refund reversed, or its resolve taken back.';
 
-CREATE FUNCTION iap.refunded(t iap.transactions, refunded_at timestamptz, refund_reason text, run bigint)
-RETURNS iap.transactions
+CREATE FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) RETURNS iap.transactions
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    t.refunded_at := refunded.refunded_at;
-    t.refund_reason := refunded.refund_reason;
+    t.refunded_at := v.refunded_at;
+    t.refund_reason := v.refund_reason;
+    t.revocation_type := v.revocation_type;
+    t.revocation_percentage := v.revocation_percentage;
     t.refund_run_id := run;
     t.refund_reversed_at := NULL;
     RETURN t;
 END
 $$;
-COMMENT ON FUNCTION iap.refunded IS 'A transaction that Apple refunded; what was delivered stays delivered.';
+COMMENT ON FUNCTION iap.refunded IS
+    'A transaction that Apple refunded, whole or in part; what was delivered stays delivered.';
 
 CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamptz) RETURNS iap.transactions
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
     t.refunded_at := NULL;
     t.refund_reason := NULL;
+    t.revocation_type := NULL;
+    t.revocation_percentage := NULL;
     t.refund_run_id := NULL;
     t.refund_reversed_at := at;
     RETURN t;
@@ -287,7 +330,8 @@ BEGIN
             t.currency := v.currency;
         END IF;
     END IF;
-    IF v.source >= t.source THEN
+    -- A notification may be older than what is known.
+    IF v.source > t.source OR (v.source = t.source AND v.verified_at >= t.verified_at) THEN
         t.product_type := coalesce(
             v.product_type, CASE WHEN t.product_id = was.product_id THEN t.product_type END);
         t.expires_at := coalesce(v.expires_at, t.expires_at);
@@ -300,6 +344,7 @@ BEGIN
     t.original_purchased_at := coalesce(t.original_purchased_at, v.original_purchased_at);
     t.web_order_line_item_id := coalesce(t.web_order_line_item_id, v.web_order_line_item_id);
     t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
+    t.app_transaction_id := coalesce(t.app_transaction_id, v.app_transaction_id);
     t.storefront := coalesce(t.storefront, v.storefront);
     t.found_bundle_id := coalesce(t.found_bundle_id, v.found_bundle_id);
     IF t.price_milliunits IS NULL THEN
@@ -326,15 +371,26 @@ COMMENT ON FUNCTION iap.corrected IS
     'A transaction with what somebody else says of it: a better source corrects, one as good adds what is newer, a '
     'poorer one only fills in what was not known. Booked anew where what was bought or paid is another.';
 
-CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz) RETURNS iap.transactions
+CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz)
+RETURNS iap.transactions
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     was iap.transactions := t;
 BEGIN
+    IF v.refunded_at IS NOT NULL AND v.verified_at <= t.refund_reversed_at THEN
+        -- Signed before Apple took that refund back.
+        RETURN t;
+    END IF;
     t := iap.corrected(t, v);
     IF v.refunded_at IS NOT NULL THEN
-        IF t.refunded_at IS NULL AND t.place <> 'white' THEN
-            t := iap.refunded(t, v.refunded_at, v.refund_reason, run);
+        IF t.place <> 'white' AND (
+            t.refunded_at IS NULL
+            -- What kind of refund it is may be told later.
+            OR (v.revocation_type IS NOT NULL AND v.verified_at >= was.verified_at AND was.refund_run_id IS NOT NULL
+                AND (t.revocation_type, t.revocation_percentage)
+                    IS DISTINCT FROM (v.revocation_type, v.revocation_percentage)))
+        THEN
+            t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
         END IF;
     ELSIF was.refund_run_id IS NOT NULL AND v.source > 'local' AND v.source >= was.source
         AND v.verified_at > was.verified_at
@@ -345,7 +401,7 @@ BEGIN
     IF t.place = 'white' THEN
         IF v.exclusion IS NOT NULL THEN
             IF v.refunded_at IS NOT NULL THEN
-                t := iap.refunded(t, v.refunded_at, v.refund_reason, run);
+                t := iap.refunded(t, v, run);
             END IF;
             t := iap.excluded(t, v.exclusion, run, at);
         ELSIF t.last_confirmed_at IS NULL OR v.verified_at >= t.last_confirmed_at + interval '12 hours' THEN
@@ -380,6 +436,15 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION iap.kind_of_move IS 'Why a transaction that Apple told of moved.';
 
+CREATE FUNCTION iap.refund_shares(was iap.transactions, became iap.transactions) RETURNS jsonb
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT jsonb_strip_nulls(jsonb_build_object(
+        'from_refund_percentage', (was).revocation_percentage,
+        'to_refund_percentage', (became).revocation_percentage))
+$$;
+COMMENT ON FUNCTION iap.refund_shares IS
+    'What a move says of the shares that went back, in thousandths of a percent; nothing where Apple told of none.';
+
 CREATE FUNCTION iap.move(
     changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb DEFAULT '{}',
     who text DEFAULT NULL
@@ -394,7 +459,9 @@ DECLARE
 BEGIN
     FOR number IN 1 .. cardinality(changes) LOOP
         change := changes[number];
-        IF iap.position_of(change.was) IS DISTINCT FROM iap.position_of(change.became) THEN
+        IF iap.position_of(change.was) IS DISTINCT FROM iap.position_of(change.became)
+            OR (change.was).revocation_percentage IS DISTINCT FROM (change.became).revocation_percentage
+        THEN
             change.became.move_id := nextval('iap.trail');
             changes[number] := change;
             moved := true;
@@ -410,7 +477,9 @@ BEGIN
         web_order_line_item_id = n.web_order_line_item_id, app_account_token = n.app_account_token,
         price_milliunits = n.price_milliunits, currency = n.currency, storefront = n.storefront,
         found_bundle_id = n.found_bundle_id, refunded_at = n.refunded_at, refund_reason = n.refund_reason,
-        refund_run_id = n.refund_run_id, refund_reversed_at = n.refund_reversed_at, source = n.source,
+        refund_run_id = n.refund_run_id, refund_reversed_at = n.refund_reversed_at,
+        revocation_type = n.revocation_type, revocation_percentage = n.revocation_percentage,
+        app_transaction_id = n.app_transaction_id, source = n.source,
         verified_at = n.verified_at, booked_milliunits = n.booked_milliunits, booked_currency = n.booked_currency,
         booked_as = n.booked_as, admitted_user_id = n.admitted_user_id,
         admitted_receipt_id = n.admitted_receipt_id, nights_confirmed = n.nights_confirmed,
@@ -460,7 +529,8 @@ BEGIN
             coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run, at, was.place,
             became.place, was.detail, became.detail, was.day, became.day, was.refund_day, became.refund_day,
             was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
-            was.currency, became.currency, was.booked_as, became.booked_as, log_moves.details
+            was.currency, became.currency, was.booked_as, became.booked_as,
+            log_moves.details || iap.refund_shares(c.was, c.became)
         FROM unnest(changes) AS c
         CROSS JOIN LATERAL (SELECT (iap.position_of(c.was)).*) AS was
         CROSS JOIN LATERAL (SELECT (iap.position_of(c.became)).*) AS became

@@ -18,6 +18,21 @@ $$;
 COMMENT ON FUNCTION iap.require_id IS
     'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
 
+CREATE FUNCTION iap.require_moment(name text, value timestamptz) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF value < '2008-07-10 00:00:00+00'
+        OR (value > greatest(iap.present(), now()) + interval '1 day' AND NOT EXISTS (SELECT FROM iap.rehearsal))
+    THEN
+        RAISE EXCEPTION '% can''t be %', name, value USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It lies after the App Store opened, on 2008-07-10, and not after tomorrow.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_moment IS
+    'Refuses a moment at which nothing can have been bought. Where nights are replayed, the future may be.';
+
 CREATE FUNCTION iap.require_text(name text, value text, longest integer) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -32,6 +47,29 @@ $$;
 COMMENT ON FUNCTION iap.require_text IS
     'Refuses a text that is missing, or longer in bytes than an index can hold.';
 
+CREATE FUNCTION iap.bounded(device jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    bytes integer := octet_length(device::text);
+BEGIN
+    IF bytes IS NULL OR bytes <= 16384 THEN
+        RETURN device;
+    END IF;
+    RETURN coalesce((
+        SELECT jsonb_object_agg(key, value)
+        FROM (
+            SELECT key, value
+            FROM jsonb_each(CASE jsonb_typeof(device) WHEN 'object' THEN device END)
+            WHERE octet_length(key) <= 100 AND octet_length(value::text) <= 200
+            ORDER BY key
+            LIMIT 50
+        ) AS short
+    ), '{}') || jsonb_build_object('cut', true, 'bytes', bytes);
+END
+$$;
+COMMENT ON FUNCTION iap.bounded IS
+    'What a client said of its device, of at most 16 KiB: of more the short fields, and a mark.';
+
 -- Receipts and orders ------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION iap.submit_receipt(
@@ -42,6 +80,12 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 #variable_conflict use_column
 DECLARE
     body   text     := coalesce(submit_receipt.payload, '');
+    bytes  integer  := octet_length(body);
+    whose  text     := nullif(submit_receipt.user_id, '');
+    bought text     := nullif(submit_receipt.transaction_id, '');
+    wanted text     := nullif(submit_receipt.order_id, '');
+    told   jsonb    := iap.bounded(submit_receipt.device);
+    ends   boolean  := bytes > 16777216;
     digest bytea    := sha256(convert_to(body, 'UTF8'));
     slice  smallint := get_byte(digest, 0) & 63;
     number bigint;
@@ -51,30 +95,32 @@ BEGIN
     PERFORM iap.require_text(name, value, 1000)
     FROM (
         VALUES
-            ('user_id', submit_receipt.user_id), ('transaction_id', submit_receipt.transaction_id),
-            ('order_id', submit_receipt.order_id)) AS given (name, value)
+            ('user_id', whose), ('transaction_id', bought),
+            ('order_id', wanted)) AS given (name, value)
     WHERE value IS NOT NULL;
 
     -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
     SELECT receipt_id INTO number
     FROM iap.receipts
     WHERE bucket = slice AND payload_sha256 = digest AND bundle_id = submit_receipt.bundle_id
-        AND user_id IS NOT DISTINCT FROM submit_receipt.user_id
-        AND (transaction_id IS NOT NULL OR submit_receipt.transaction_id IS NULL)
-        AND (order_id IS NOT NULL OR submit_receipt.order_id IS NULL)
-        AND (device IS NOT NULL OR submit_receipt.device IS NULL OR device_purged_at IS NOT NULL);
+        AND user_id IS NOT DISTINCT FROM whose
+        AND (transaction_id IS NOT NULL OR bought IS NULL)
+        AND (order_id IS NOT NULL OR wanted IS NULL)
+        AND (device IS NOT NULL OR told IS NULL OR device_purged_at IS NOT NULL);
 
     IF number IS NULL THEN
         number := nextval('iap.receipt_number') * 64 + slice;
         INSERT INTO iap.receipts AS known (
             bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
-            submitted_at, seal)
+            submitted_at, state, next_attempt_at, payload_purged_at, last_attempt_at, error_code, error_text, seal)
         VALUES (
-            slice, number, submit_receipt.bundle_id, submit_receipt.user_id, body, digest, submit_receipt.order_id,
-            submit_receipt.transaction_id, submit_receipt.device, now(),
+            slice, number, submit_receipt.bundle_id, whose, CASE WHEN NOT ends THEN body END, digest, wanted, bought,
+            told, now(), CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, CASE WHEN NOT ends THEN now() END,
+            CASE WHEN ends THEN now() END, CASE WHEN ends THEN now() END, CASE WHEN ends THEN 'too_large' END,
+            CASE WHEN ends THEN format('the client uploaded %s bytes', bytes) END,
             audit.receipt_seal(
-                slice, number, submit_receipt.bundle_id, submit_receipt.user_id, digest, submit_receipt.order_id,
-                submit_receipt.transaction_id, now(), 'waiting', false))
+                slice, number, submit_receipt.bundle_id, whose, digest, wanted, bought, now(),
+                CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, false))
         ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
         SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
             transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
@@ -88,12 +134,24 @@ BEGIN
 
     upload.bucket := slice;
     upload.receipt_id := number;
-    upload.transaction_id := submit_receipt.transaction_id;
-    upload.order_id := submit_receipt.order_id;
+    upload.transaction_id := bought;
+    upload.order_id := wanted;
     upload.first_uploaded_at := now();
+    -- Counted no further than a thousand; two uploads at once may bring one more.
+    IF (SELECT count(*) FROM (
+            SELECT FROM iap.uploads WHERE bucket = slice AND receipt_id = number LIMIT 1000) AS purposes) = 1000
+        AND NOT EXISTS (
+            SELECT FROM iap.uploads
+            WHERE bucket = slice AND receipt_id = number AND transaction_id IS NOT DISTINCT FROM bought
+                AND order_id IS NOT DISTINCT FROM wanted)
+    THEN
+        UPDATE iap.receipts SET uploads_left_out = uploads_left_out + 1
+        WHERE bucket = slice AND receipt_id = number AND uploads_left_out < 1000000;
+        RETURN number;
+    END IF;
     INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id, first_uploaded_at, seal)
     VALUES (
-        slice, number, submit_receipt.transaction_id, submit_receipt.order_id, upload.first_uploaded_at,
+        slice, number, bought, wanted, upload.first_uploaded_at,
         audit.seal(upload))
     ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
     SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
@@ -104,8 +162,11 @@ COMMENT ON FUNCTION iap.submit_receipt IS
     'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the '
     'same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds '
     'what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL '
-    'where nobody is logged in.';
+    'where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its size; '
+    'of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
 
+-- An app account token is a UUID, and means the same in capital letters: a client's uuidString has them, what Apple signs
+-- has not. So it is kept in small ones, on either side.
 CREATE FUNCTION iap.register_order(
     bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1,
     app_account_token text DEFAULT NULL, created_at timestamptz DEFAULT now()
@@ -114,6 +175,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 #variable_conflict use_column
 DECLARE
     is_ours boolean;
+    token   text := lower(nullif(register_order.app_account_token, ''));
 BEGIN
     PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
     PERFORM iap.require_id('product_id', register_order.product_id, 255);
@@ -123,11 +185,18 @@ BEGIN
         RAISE EXCEPTION 'an order''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
+    PERFORM iap.require_moment('created_at', register_order.created_at);
+    IF token !~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+        RAISE EXCEPTION 'app_account_token is no UUID' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is the UUID that the client handed to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
+    END IF;
+
     INSERT INTO iap.orders AS known (
         bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
     VALUES (
         register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
-        register_order.quantity, register_order.app_account_token, coalesce(register_order.created_at, now()))
+        register_order.quantity, token, coalesce(register_order.created_at, now()))
     ON CONFLICT (bundle_id, order_id) DO UPDATE
     SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token)
     WHERE (known.user_id, known.product_id, known.quantity)
@@ -146,8 +215,41 @@ COMMENT ON FUNCTION iap.register_order IS
     'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering '
     'the same order again does nothing; the same id for another user, product or quantity is refused.';
 
+CREATE FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    word  iap.account_tokens;
+    known iap.account_tokens;
+BEGIN
+    PERFORM iap.require_id('bundle_id', register_user.bundle_id, 255);
+    PERFORM iap.require_text('user_id', register_user.user_id, 1000);
+    IF coalesce(app_account_token, '') !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+        RAISE EXCEPTION 'app_account_token is no UUID' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is the UUID that the client hands to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
+    END IF;
+    word := ROW(
+        lower(app_account_token), register_user.bundle_id, register_user.user_id, now(), NULL)::iap.account_tokens;
+    word.seal := audit.seal(word);
+    INSERT INTO iap.account_tokens SELECT word.* ON CONFLICT (app_account_token, bundle_id) DO NOTHING;
+    SELECT * INTO known
+    FROM iap.account_tokens
+    WHERE app_account_token = word.app_account_token AND bundle_id = word.bundle_id;
+    IF known.user_id <> word.user_id THEN
+        RAISE EXCEPTION 'this token is registered already, for another user' USING
+            ERRCODE = 'unique_violation', HINT = 'Give every user a token of their own.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.register_user IS
+    'Tells whose an appAccountToken is, so that a purchase that bears it names its customer without an order. The same '
+    'again does nothing; the token of another user is refused.';
+
 -- A server that verified a purchase itself ---------------------------------------------------------------------------
 
+-- An order speaks for the purchase that it was uploaded with. A receipt that a server names when it admits a purchase may
+-- have been uploaded for another one first: the order of that one, perhaps of the phone's other user, is no evidence.
 CREATE FUNCTION iap.sight(
     bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint
 ) RETURNS void
@@ -159,8 +261,16 @@ BEGIN
     FROM (
         SELECT
             sight.transaction_id, sight.bundle_id, sight.environment, bucket, receipt_id,
-            coalesce(user_id, sight.user_id), order_id, true, true, submitted_at, NULL::bigint
+            coalesce(user_id, sight.user_id), named.order_id, true, true, submitted_at, NULL::bigint
         FROM receipts
+        CROSS JOIN LATERAL (
+            SELECT coalesce(
+                (array_agg(uploads.order_id ORDER BY first_uploaded_at)
+                    FILTER (WHERE uploads.transaction_id = sight.transaction_id AND uploads.order_id IS NOT NULL))[1],
+                CASE WHEN bool_and(uploads.transaction_id IS NULL) THEN receipts.order_id END) AS order_id
+            FROM uploads
+            WHERE uploads.bucket = receipts.bucket AND uploads.receipt_id = receipts.receipt_id
+        ) AS named
         WHERE bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id
             AND bundle_id = sight.bundle_id
     ) AS seen
@@ -176,7 +286,9 @@ BEGIN
         AND bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id;
 END
 $$;
-COMMENT ON FUNCTION iap.sight IS 'Remembers that a transaction was seen in a receipt that was uploaded for it.';
+COMMENT ON FUNCTION iap.sight IS
+    'Remembers that a transaction was seen in a receipt that was uploaded for it, and the order that it was uploaded '
+    'with.';
 
 CREATE FUNCTION iap.admit(
     bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
@@ -189,13 +301,14 @@ DECLARE
     is_new   boolean := false;
     known    iap.transactions;
     change   iap.change;
+    whose    text := nullif(admit.user_id, '');
 BEGIN
     PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
     PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
     PERFORM iap.require_id('product_id', admit.product_id, 255);
-    IF admit.user_id IS NOT NULL THEN
-        PERFORM iap.require_text('user_id', admit.user_id, 1000);
+    IF whose IS NOT NULL THEN
+        PERFORM iap.require_text('user_id', whose, 1000);
     END IF;
     IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
         RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
@@ -203,7 +316,15 @@ BEGIN
         RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
     ELSIF admit.purchased_at IS NULL OR NOT isfinite(admit.purchased_at) THEN
         RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF EXISTS (
+        SELECT FROM iap.products
+        WHERE bundle_id = admit.bundle_id AND product_id = admit.product_id
+            AND list_price_milliunits::numeric * admit.quantity > 9223372036854775807)
+    THEN
+        RAISE EXCEPTION 'nobody paid for % of %', admit.quantity, admit.product_id USING
+            ERRCODE = 'invalid_parameter_value', HINT = 'The quantity is how many were bought at once, 1 to 10.';
     END IF;
+    PERFORM iap.require_moment('purchased_at', admit.purchased_at);
 
     purchase.transaction_id := admit.transaction_id;
     purchase.bundle_id := admit.bundle_id;
@@ -215,7 +336,7 @@ BEGIN
     purchase.is_trial := false;
     purchase.source := 'app_server';
     purchase.verified_at := iap.present();
-    purchase.user_id := admit.user_id;
+    purchase.user_id := whose;
     purchase.receipt_id := admit.receipt_id;
     known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
     IF known.transaction_id IS NULL THEN
@@ -240,7 +361,7 @@ BEGIN
     END IF;
     IF admit.receipt_id IS NOT NULL THEN
         PERFORM iap.sight(
-            admit.bundle_id, admit.environment, admit.transaction_id, admit.user_id, admit.receipt_id);
+            admit.bundle_id, admit.environment, admit.transaction_id, whose, admit.receipt_id);
     END IF;
     IF is_new THEN
         RETURN 'white';
@@ -250,11 +371,11 @@ BEGIN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
-    ELSIF (known.admitted_user_id IS NULL AND admit.user_id IS NOT NULL)
+    ELSIF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
         OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
     THEN
         change.was := known;
-        known.admitted_user_id := coalesce(known.admitted_user_id, admit.user_id);
+        known.admitted_user_id := coalesce(known.admitted_user_id, whose);
         known.admitted_receipt_id := coalesce(known.admitted_receipt_id, admit.receipt_id);
         change.became := known;
         PERFORM iap.move(ARRAY[change], 'corrected', session_user, NULL, iap.present());
@@ -302,6 +423,10 @@ BEGIN
         -- The token that the client set when it was paid.
         SELECT user_id
         FROM orders
+        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        UNION ALL
+        SELECT user_id
+        FROM account_tokens
         WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
         UNION ALL
         -- For whom the app's own server admitted it.
@@ -372,6 +497,12 @@ BEGIN
         OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
     THEN
         RETURN 'wrong_user';
+    ELSIF EXISTS (
+        SELECT FROM transactions AS served
+        WHERE served.order_id = claim_outcome.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
+            AND served.original_transaction_id <> t.original_transaction_id)
+    THEN
+        RETURN 'order_used';
     ELSIF cardinality(owners) > 1 OR is_delivered_elsewhere THEN
         RETURN 'undecided';
     END IF;
@@ -379,6 +510,23 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.claim_outcome IS 'Why a claim gets nothing; NULL where it may be delivered.';
+
+CREATE FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO delivered_orders (order_id, bundle_id, original_transaction_id)
+    VALUES (take_order.order_id, t.bundle_id, t.original_transaction_id)
+    ON CONFLICT DO NOTHING;
+    is_new := FOUND;
+    is_ours := is_new OR EXISTS (
+        SELECT FROM delivered_orders AS taken
+        WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
+            AND taken.original_transaction_id = t.original_transaction_id);
+END
+$$;
+COMMENT ON FUNCTION iap.take_order IS
+    'Takes an order for the delivery of a purchase: whether it is this purchase''s, and whether that is new.';
 
 CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL)
 RETURNS text
@@ -392,12 +540,15 @@ DECLARE
     at      timestamptz := iap.present();
     who     text := 'claim:' || claim.user_id;
     attempt iap.claims;
+    wanted  text := nullif(claim.order_id, '');
+    is_ours boolean := true;
+    is_new  boolean := false;
 BEGIN
     PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
     PERFORM iap.require_text('user_id', claim.user_id, 1000);
-    IF claim.order_id IS NOT NULL THEN
-        PERFORM iap.require_text('order_id', claim.order_id, 1000);
+    IF wanted IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', wanted, 1000);
     END IF;
 
     -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
@@ -412,7 +563,13 @@ BEGIN
             t := held;
         END IF;
     END LOOP;
-    outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, claim.order_id);
+    outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, wanted);
+    IF outcome IS NULL AND wanted IS NOT NULL THEN
+        SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
+        IF NOT is_ours THEN
+            outcome := 'order_used';
+        END IF;
+    END IF;
     IF outcome IS NULL THEN
         outcome := iap.why_not_delivered(t, iap.type_of(t));
         IF outcome = 'already_delivered' THEN
@@ -425,7 +582,7 @@ BEGIN
     attempt.transaction_id := claim.transaction_id;
     attempt.bundle_id := claim.bundle_id;
     attempt.user_id := claim.user_id;
-    attempt.order_id := claim.order_id;
+    attempt.order_id := wanted;
     attempt.attempted_at := now();
     attempt.outcome := coalesce(outcome, 'delivered');
     LOOP
@@ -441,10 +598,13 @@ BEGIN
             AND environment = t.environment AND transaction_id = t.transaction_id;
         attempt.outcome := 'undecided';
     END LOOP;
+    IF is_new AND attempt.outcome <> 'delivered' THEN
+        DELETE FROM iap.delivered_orders WHERE order_id = wanted AND bundle_id = t.bundle_id;
+    END IF;
     IF attempt.outcome = 'delivered' THEN
         PERFORM iap.move(
-            ARRAY[ROW(t, iap.delivered(t, claim.user_id, claim.order_id, 'claim', at))::iap.change], 'claimed',
-            session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', claim.order_id), who);
+            ARRAY[ROW(t, iap.delivered(t, claim.user_id, wanted, 'claim', at))::iap.change], 'claimed',
+            session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', wanted), who);
         IF iap.type_of(t) = 'non_consumable' THEN
             PERFORM iap.withdraw_restored(t, session_user, at, who);
         END IF;
@@ -454,6 +614,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.claim IS
     'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or '
-    'why not: already_delivered, not_verified, wrong_user, excluded, or undecided, which is for the support desk. '
+    'why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which '
+    'is for the support desk. '
     'Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. '
     'Credit the goods only on delivered.';

@@ -1,4 +1,4 @@
--- What the support desk decides, and takes back.
+-- What the support desk decides, and takes back; its own words; and what it decides in a report's spreadsheet.
 
 CREATE FUNCTION iap.place_of(
     transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text
@@ -22,9 +22,22 @@ COMMENT ON FUNCTION iap.place_of IS
     'The app and environment in which a transaction is known, NULL if in none; it is an error (21000) if several are '
     'left by what is wanted.';
 
+CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (SELECT FROM iap.receipts WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.orders WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.transactions WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.entitlements WHERE user_id = is_known_user.user_id);
+END
+$$;
+COMMENT ON FUNCTION iap.is_known_user IS
+    'Whether a user ever handed anything in, ordered, was delivered to or is entitled to anything.';
+
 CREATE FUNCTION iap.resolve(
     transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL,
-    user_id text DEFAULT NULL, order_id text DEFAULT NULL
+    user_id text DEFAULT NULL, order_id text DEFAULT NULL, is_unknown_user boolean DEFAULT false
 ) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
@@ -32,7 +45,8 @@ DECLARE
     place   record;
     t       iap.transactions;
     outcome text;
-    owner   text;
+    owners  text[];
+    whose   text;
     at      timestamptz := iap.present();
     details jsonb;
 BEGIN
@@ -59,6 +73,17 @@ BEGIN
             details);
         RETURN resolve.how;
     END IF;
+    SELECT owner_user_ids INTO owners
+    FROM iap.cases
+    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment;
+    IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
+        RETURN 'several_owners';
+    ELSIF NOT (
+        resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners)
+        OR iap.is_known_user(resolve.user_id))
+    THEN
+        RETURN 'unknown_user';
+    END IF;
     -- What nobody knows the type of is for the support desk to decide, and this is its decision.
     outcome := iap.why_not_delivered(t, iap.type_of(t));
     IF outcome = 'already_delivered' THEN
@@ -66,14 +91,10 @@ BEGIN
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', resolve.who, NULL, at);
         RETURN outcome;
     END IF;
-    SELECT owner_user_ids[1] INTO owner
-    FROM iap.cases
-    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
-        AND cardinality(owner_user_ids) = 1;
-    owner := coalesce(resolve.user_id, owner, t.admitted_user_id);
+    whose := coalesce(resolve.user_id, owners[1], t.admitted_user_id);
     PERFORM iap.move(
-        ARRAY[ROW(t, iap.delivered(t, owner, resolve.order_id, 'resolved', at))::iap.change], 'resolved', resolve.who,
-        NULL, at, details || jsonb_build_object('user_id', owner));
+        ARRAY[ROW(t, iap.delivered(t, whose, resolve.order_id, 'resolved', at))::iap.change], 'resolved', resolve.who,
+        NULL, at, details || jsonb_build_object('user_id', whose));
     IF iap.type_of(t) = 'non_consumable' THEN
         PERFORM iap.withdraw_restored(t, resolve.who, at, resolve.who);
     END IF;
@@ -82,7 +103,9 @@ END
 $$;
 COMMENT ON FUNCTION iap.resolve IS
     'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing '
-    'is owed it changes nothing and says why: already_delivered, excluded or not_verified.';
+    'is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to '
+    'whom it was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, '
+    'where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
 
 CREATE FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -199,3 +222,278 @@ COMMENT ON FUNCTION iap.reopen IS
     'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before. What a claim delivered '
     'stays delivered. Otherwise it changes nothing and says why: already_white, already_delivered, refunded (by Apple, '
     'since), excluded or not_verified.';
+
+-- What it adopts by Apple's signature ---------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.signed_claims(signed_transaction text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    body text := translate(split_part(signed_transaction, '.', 2), '-_', '+/');
+BEGIN
+    IF signed_transaction !~ '^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$' THEN
+        RETURN NULL;
+    END IF;
+    RETURN convert_from(decode(rpad(body, (length(body) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb;
+EXCEPTION
+    WHEN data_exception THEN
+        RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION iap.signed_claims IS
+    'What a signed transaction (JWS) says; NULL where it can''t be one. Whether Apple signed it is looked at by the night.';
+
+CREATE FUNCTION iap.log_desk(
+    kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO iap.events
+    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+    FROM (
+        SELECT
+            nextval('iap.trail'), iap.present(), log_desk.kind, log_desk.who, NULL::bigint, log_desk.transaction_id,
+            log_desk.bundle_id, log_desk.environment, log_desk.details || jsonb_build_object('login', session_user)
+    ) AS event;
+END
+$$;
+COMMENT ON FUNCTION iap.log_desk IS 'Writes a word of the support desk about a transaction into the audit trail.';
+
+CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    claims  jsonb := iap.signed_claims(adopt.signed_transaction);
+    id      text := claims ->> 'transactionId';
+    receipt bigint;
+    outcome text;
+BEGIN
+    PERFORM iap.require_id('bundle_id', adopt.bundle_id, 255);
+    PERFORM iap.require_text('user_id', adopt.user_id, 1000);
+    PERFORM iap.require_text('who', adopt.who, 1000);
+    PERFORM iap.require_text('note', adopt.note, 10000);
+    IF id IS NULL OR claims ->> 'bundleId' IS NULL OR claims ->> 'productId' IS NULL
+        OR jsonb_typeof(claims -> 'purchaseDate') IS DISTINCT FROM 'number'
+    THEN
+        RAISE EXCEPTION 'signed_transaction is no signed transaction of Apple''s' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is what Look Up Order ID and Get Transaction Info answer, as it was sent.';
+    ELSIF claims ->> 'bundleId' <> adopt.bundle_id THEN
+        RAISE EXCEPTION 'transaction % is of the app %', id, claims ->> 'bundleId' USING
+            ERRCODE = 'invalid_parameter_value';
+    ELSIF claims ? 'revocationDate' THEN
+        RETURN 'refunded';
+    END IF;
+
+    -- The night verifies it, and learns the price.
+    receipt := iap.submit_receipt(adopt.bundle_id, adopt.user_id, adopt.signed_transaction, id);
+    BEGIN
+        outcome := iap.admit(
+            adopt.bundle_id, claims ->> 'environment', id, coalesce(claims ->> 'originalTransactionId', id),
+            claims ->> 'productId', coalesce((claims ->> 'quantity')::integer, 1),
+            to_timestamp((claims ->> 'purchaseDate')::numeric / 1000), adopt.user_id, receipt);
+    EXCEPTION
+        WHEN object_not_in_prerequisite_state THEN
+            RETURN 'excluded';
+    END;
+    IF outcome IN ('white', 'already_white') AND NOT EXISTS (
+        SELECT FROM iap.events AS known
+        WHERE known.transaction_id = id AND known.bundle_id = adopt.bundle_id AND known.kind = 'adopted'
+            AND known.details ->> 'user_id' = adopt.user_id)
+    THEN
+        PERFORM iap.log_desk(
+            'adopted', adopt.who, id, adopt.bundle_id, claims ->> 'environment',
+            jsonb_build_object('user_id', adopt.user_id, 'note', adopt.note));
+    END IF;
+    RETURN outcome;
+END
+$$;
+COMMENT ON FUNCTION iap.adopt IS
+    'Takes a purchase of which no receipt came into the ledger, by what Apple signed, for the user of whom the support '
+    'desk says that it is theirs. Gives white or already_white, where it can then be resolved and is never delivered '
+    'again, or already_delivered, excluded or refunded, where nothing is owed.';
+
+-- Who is on a case ----------------------------------------------------------------------------------------------------
+
+CREATE TABLE iap.case_takings (
+    transaction_id text COLLATE "C" NOT NULL,
+    bundle_id      text COLLATE "C" NOT NULL,
+    environment    text NOT NULL,
+    taken_by       text NOT NULL,
+    taken_at       timestamptz NOT NULL,
+    PRIMARY KEY (transaction_id, bundle_id, environment)
+);
+COMMENT ON TABLE iap.case_takings IS 'Who of the support desk is on which case; after a day nobody is any more.';
+
+CREATE FUNCTION iap.take(
+    transaction_id text, who text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL,
+    is_freeing boolean DEFAULT false, OUT outcome text, OUT taken_by text, OUT taken_at timestamptz
+)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    place  record;
+    holder record;
+    at     timestamptz := iap.present();
+BEGIN
+    PERFORM iap.require_id('transaction_id', take.transaction_id, 64);
+    PERFORM iap.require_text('who', take.who, 1000);
+    place := iap.place_of(take.transaction_id, take.bundle_id, take.environment);
+    PERFORM FROM iap.cases AS found
+    WHERE found.transaction_id = take.transaction_id AND found.bundle_id = place.bundle_id
+        AND found.environment = place.environment AND found.state = 'open'
+    FOR UPDATE;
+    IF NOT FOUND THEN
+        outcome := 'no_open_case';
+        RETURN;
+    END IF;
+    SELECT known.taken_by, known.taken_at INTO holder
+    FROM iap.case_takings AS known
+    WHERE known.transaction_id = take.transaction_id AND known.bundle_id = place.bundle_id
+        AND known.environment = place.environment AND known.taken_at > at - interval '1 day';
+    IF holder.taken_by <> take.who AND NOT take.is_freeing THEN
+        outcome := 'taken_already';
+        taken_by := holder.taken_by;
+        taken_at := holder.taken_at;
+        RETURN;
+    END IF;
+    IF take.is_freeing THEN
+        outcome := 'freed';
+        DELETE FROM iap.case_takings AS known
+        WHERE known.transaction_id = take.transaction_id AND known.bundle_id = place.bundle_id
+            AND known.environment = place.environment;
+    ELSE
+        outcome := 'taken';
+        taken_by := take.who;
+        taken_at := coalesce(holder.taken_at, at);
+        INSERT INTO iap.case_takings AS known (transaction_id, bundle_id, environment, taken_by, taken_at)
+        VALUES (take.transaction_id, place.bundle_id, place.environment, take.who, at)
+        ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+        SET taken_by = EXCLUDED.taken_by,
+            taken_at = CASE WHEN holder.taken_by IS NULL THEN EXCLUDED.taken_at ELSE known.taken_at END;
+    END IF;
+    IF outcome = 'freed' OR holder.taken_by IS NULL THEN
+        PERFORM iap.log_desk(outcome, take.who, take.transaction_id, place.bundle_id, place.environment, '{}');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.take IS
+    'Says that somebody of the support desk is on a case, or not any more: taken, freed, no_open_case, or taken_already, '
+    'with by whom and since when. After a day the case is free again by itself.';
+
+CREATE FUNCTION iap.note(
+    transaction_id text, note text, who text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    place record;
+BEGIN
+    PERFORM iap.require_id('transaction_id', note.transaction_id, 64);
+    PERFORM iap.require_text('who', note.who, 1000);
+    PERFORM iap.require_text('note', note.note, 10000);
+    place := iap.place_of(note.transaction_id, note.bundle_id, note.environment);
+    IF place.bundle_id IS NULL THEN
+        RETURN 'not_verified';
+    END IF;
+    PERFORM iap.log_desk(
+        'noted', note.who, note.transaction_id, place.bundle_id, place.environment,
+        jsonb_build_object('note', note.note));
+    RETURN 'noted';
+END
+$$;
+COMMENT ON FUNCTION iap.note(text, text, text, text, text) IS
+    'Writes a comment of the support desk on a transaction into the audit trail, and gives noted; not_verified where '
+    'nobody knows it. The report and check show it.';
+
+-- What a person decides in the report's spreadsheet, taken back line by line ------------------------------------------
+
+CREATE FUNCTION iap.case_mark(
+    opened_run_id bigint, opened_at timestamptz, move_id bigint, product_id text, quantity integer,
+    owner_user_ids text[], periods text[]
+) RETURNS text
+LANGUAGE sql STABLE
+-- Of a body in this form a query of a hundred thousand cases makes no call each.
+RETURN left(encode(sha256(convert_to(jsonb_build_array($1, extract(epoch FROM $2))::text, 'UTF8')), 'hex'), 8)
+    || '-' || left(
+        encode(
+            sha256(convert_to(jsonb_build_array($1, extract(epoch FROM $2), $3, $4, $5, $6, $7)::text, 'UTF8')), 'hex'),
+        8);
+COMMENT ON FUNCTION iap.case_mark IS
+    'A short mark of a case as a report shows it: of its opening, and of what a decision rests on, which is its '
+    'transaction''s latest move, what was bought, its owners and its periods.';
+
+CREATE FUNCTION iap.decide(
+    transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text
+) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    t       iap.transactions;
+    found   iap.cases;
+    present text;
+    outcome text;
+    period  text;
+BEGIN
+    PERFORM iap.require_id('transaction_id', decide.transaction_id, 64);
+    PERFORM iap.require_id('bundle_id', decide.bundle_id, 255);
+    PERFORM iap.require_text('who', decide.who, 1000);
+    PERFORM iap.require_text('note', decide.note, 10000);
+    IF decide.how IS NULL OR decide.how NOT IN ('delivered', 'deliver', 'dismissed', 'refunded') THEN
+        RAISE EXCEPTION 'a decision is “delivered”, “deliver”, “dismissed” or “refunded”'
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    t := iap.locked(decide.bundle_id, decide.environment, decide.transaction_id);
+    outcome := iap.standing(t);
+    IF outcome <> 'white' THEN
+        RETURN CASE
+            WHEN t.transaction_id IS NULL THEN 'another_report'
+            WHEN decide.how = 'delivered' AND t.delivered_by = 'resolved' THEN 'already'
+            WHEN decide.how = 'deliver' AND t.place = 'black' AND iap.redelivery_of(t) IN ('under way', 'redelivered')
+            THEN 'already'
+            WHEN decide.how = 'refunded' AND t.reason = 'refunded' THEN 'already'
+            WHEN decide.how = 'dismissed' AND t.reason = 'dismissed' THEN 'already'
+            ELSE outcome
+        END;
+    END IF;
+
+    SELECT * INTO found
+    FROM iap.cases
+    WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment;
+    IF found.transaction_id IS NULL THEN
+        RETURN 'another_report';
+    END IF;
+    present := iap.case_mark(
+        found.opened_run_id, found.opened_at, t.move_id, t.product_id, t.quantity, found.owner_user_ids, found.periods);
+    IF split_part(present, '-', 1) IS DISTINCT FROM split_part(decide.mark, '-', 1) THEN
+        RETURN 'another_report';
+    ELSIF found.state <> 'open' OR present <> decide.mark THEN
+        RETURN 'changed_since';
+    END IF;
+
+    IF decide.how = 'deliver' THEN
+        IF iap.redelivery_of(t) = 'under way' THEN
+            RETURN 'already';
+        END IF;
+        outcome := iap.redeliver(t.transaction_id, decide.who, decide.note, t.bundle_id, t.environment);
+        RETURN CASE outcome WHEN 'redelivery' THEN decide.how ELSE outcome END;
+    END IF;
+    outcome := iap.resolve(
+        t.transaction_id, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
+    IF outcome = decide.how THEN
+        -- A subscription's case ends with all the periods that it tells of.
+        FOREACH period IN ARRAY found.periods LOOP
+            IF period <> t.transaction_id THEN
+                PERFORM iap.resolve(period, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
+            END IF;
+        END LOOP;
+    END IF;
+    RETURN outcome;
+END
+$$;
+COMMENT ON FUNCTION iap.decide IS
+    'Ends a case on a decision that was taken before a report, if the case is still as the report''s mark says: how, '
+    'delivered, dismissed or refunded; with deliver it orders the redelivery. Where the desk has decided so already: '
+    'already. Otherwise it changes nothing and says why: another_report, where the mark is of no case here; '
+    'changed_since, where other evidence came since; already_delivered, excluded, and what else iap.resolve and '
+    'iap.redeliver refuse.';

@@ -67,6 +67,11 @@ LANGUAGE sql IMMUTABLE AS $$
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
         OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
         OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
+        OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
+        OR (
+            v.revocation_type IS NOT NULL
+            AND (t.revocation_type, t.revocation_percentage)
+                IS DISTINCT FROM (v.revocation_type, v.revocation_percentage))
         OR (
             t.place = 'white'
             AND (
@@ -76,38 +81,104 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 COMMENT ON FUNCTION iap.is_news IS 'Whether iap.heard can make anything else of a transaction than what it is.';
 
+-- Most of a night is that Apple says again what it said the night before: a white transaction is confirmed. That takes
+-- three columns of the row, and neither a judgement, nor a seal, nor a move.
+CREATE FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT t.place = 'white' AND t.refund_run_id IS NULL
+        AND v.exclusion IS NULL AND v.refunded_at IS NULL
+        AND (t.last_confirmed_at IS NULL OR v.verified_at - t.last_confirmed_at >= '12 hours')
+        AND (v.source < t.source OR (v.source = t.source AND v.verified_at >= t.verified_at))
+        AND (v.product_type IS NULL OR v.product_type = t.product_type) IS TRUE
+        AND (v.expires_at IS NULL OR v.expires_at = t.expires_at) IS TRUE
+        AND (v.original_purchased_at IS NULL OR t.original_purchased_at IS NOT NULL)
+        AND (v.web_order_line_item_id IS NULL OR t.web_order_line_item_id IS NOT NULL)
+        AND (v.app_account_token IS NULL OR t.app_account_token IS NOT NULL)
+        AND (v.app_transaction_id IS NULL OR t.app_transaction_id IS NOT NULL)
+        AND (v.storefront IS NULL OR t.storefront IS NOT NULL)
+        AND (v.found_bundle_id IS NULL OR t.found_bundle_id IS NOT NULL)
+        AND (v.price_milliunits IS NULL OR t.price_milliunits IS NOT NULL)
+$$;
+COMMENT ON FUNCTION iap.is_confirmation IS
+    'Whether all that iap.heard makes of a transaction is that it was confirmed one night more.';
+
+CREATE FUNCTION iap.confirm(purchases iap.verified[]) RETURNS iap.standing[]
+-- By the primary keys, even where the plan was made when the tables were small.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    confirmed iap.standing[];
+BEGIN
+    WITH held AS MATERIALIZED (
+        SELECT v.number, v.source, v.verified_at, found.*
+        FROM unnest(purchases) AS v
+        CROSS JOIN LATERAL (
+            SELECT t.transaction_id, t.bundle_id, t.environment
+            FROM transactions AS t
+            WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id
+                AND t.environment = v.environment AND iap.is_confirmation(t, v::iap.verified)
+            FOR UPDATE SKIP LOCKED
+        ) AS found
+    ), done AS (
+        UPDATE transactions AS t
+        SET nights_confirmed = t.nights_confirmed + 1, last_confirmed_at = held.verified_at,
+            verified_at = CASE WHEN held.source = t.source THEN held.verified_at ELSE t.verified_at END
+        FROM held
+        WHERE t.transaction_id = held.transaction_id AND t.bundle_id = held.bundle_id
+            AND t.environment = held.environment
+        RETURNING held.number, t.transaction_id, t.quantity, t.place
+    )
+    SELECT array_agg(ROW(number, transaction_id, quantity, place, false)::iap.standing) INTO confirmed FROM done;
+    RETURN coalesce(confirmed, '{}');
+END
+$$;
+COMMENT ON FUNCTION iap.confirm IS
+    'Counts the night for transactions of which Apple says what it said before, but for those that another session has '
+    'locked, or changed meanwhile. Says which it counted for.';
+
 -- Their plans are made for the batch in hand: the planner must know how many transactions it holds.
 CREATE FUNCTION iap.hear(
     numbers integer[], run bigint, at timestamptz, OUT entered integer[], OUT known iap.standing[]
 ) LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
-    fresh   iap.verified[];
-    news    iap.verified[];
-    changes iap.change[];
-    moved   iap.standing[];
+    fresh     iap.verified[];
+    confirmed iap.verified[];
+    news      iap.verified[];
+    changes   iap.change[];
+    moved     iap.standing[];
 BEGIN
     SELECT
-        array_agg(v::iap.verified) FILTER (WHERE t.place IS NULL),
-        array_agg(v::iap.verified)
-            FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v::iap.verified) IS TRUE),
-        coalesce(
-            array_agg(ROW(v.number, v.transaction_id, t.quantity, t.place, false)::iap.standing)
-                FILTER (WHERE t.place IS NOT NULL AND iap.is_news(t::iap.transactions, v::iap.verified) IS NOT TRUE),
-            '{}')
-    INTO fresh, news, known
-    FROM heard AS v
-    -- By the primary key, whatever the planner knows of the table: in a first night that is nothing.
-    LEFT JOIN LATERAL (
-        SELECT * FROM transactions AS found
-        WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
-            AND found.environment = v.environment
+        array_agg(v) FILTER (WHERE kind = 'fresh'), array_agg(v) FILTER (WHERE kind = 'confirmed'),
+        array_agg(v) FILTER (WHERE kind = 'news'), coalesce(array_agg(standing) FILTER (WHERE kind = 'known'), '{}')
+    INTO fresh, confirmed, news, known
+    FROM (
+        SELECT
+            v::iap.verified AS v,
+            ROW(v.number, v.transaction_id, t.quantity, t.place, false)::iap.standing AS standing,
+            CASE
+                WHEN t.place IS NULL THEN 'fresh'
+                WHEN iap.is_news(t::iap.transactions, v::iap.verified) IS NOT TRUE THEN 'known'
+                WHEN iap.is_confirmation(t::iap.transactions, v::iap.verified) THEN 'confirmed'
+                ELSE 'news'
+            END AS kind
+        FROM heard AS v
+        -- By the primary key, whatever the planner knows of the table: in a first night that is nothing.
+        LEFT JOIN LATERAL (
+            SELECT * FROM transactions AS found
+            WHERE found.transaction_id = v.transaction_id AND found.bundle_id = v.bundle_id
+                AND found.environment = v.environment
+            OFFSET 0
+        ) AS t ON true
+        WHERE numbers IS NULL OR v.number = ANY (numbers)
+        -- Judged once.
         OFFSET 0
-    ) AS t ON true
-    WHERE numbers IS NULL OR v.number = ANY (numbers);
+    ) AS judged;
 
     entered := '{}';
     IF fresh IS NOT NULL THEN
         entered := iap.enter_unlocked(fresh, run, at);
+    END IF;
+    IF confirmed IS NOT NULL THEN
+        known := known || iap.confirm(confirmed);
     END IF;
     IF news IS NOT NULL THEN
         SELECT
@@ -130,6 +201,7 @@ BEGIN
                     FOR UPDATE SKIP LOCKED
                 ) AS found
             ) AS held
+            OFFSET 0
         ) AS judged;
         IF changes IS NOT NULL THEN
             PERFORM iap.move(changes, NULL, 'iap-reconcile', run, at);
@@ -143,18 +215,17 @@ COMMENT ON FUNCTION iap.hear IS
     'new enters, what is known becomes what Apple says of it now. Says where each is, but for what another session has '
     'locked.';
 
-CREATE FUNCTION iap.record(run bigint, at timestamptz, slice smallint) RETURNS iap.recorded
-LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
+CREATE FUNCTION iap.hear_patiently(
+    numbers integer[], run bigint, at timestamptz, OUT entered integer[], OUT known iap.standing[],
+    OUT remaining integer[]
+) LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
-    patience  text := current_setting('lock_timeout');
-    remaining integer[];
-    told      record;
-    entered   integer[] := '{}';
-    known     iap.standing[] := '{}';
-    owed      integer[];
-    total     record;
-    recorded  iap.recorded;
+    patience text := current_setting('lock_timeout');
+    told     record;
 BEGIN
+    entered := '{}';
+    known := '{}';
+    remaining := numbers;
     -- A claim, or another batch of the night, holds a transaction for milliseconds: what is locked for longer is left.
     FOR round IN 1 .. 4 LOOP
         told := iap.hear(remaining, run, at);
@@ -162,17 +233,33 @@ BEGIN
         known := known || told.known;
         SELECT array_agg(number) INTO remaining
         FROM heard
-        WHERE number <> ALL (entered)
+        WHERE (numbers IS NULL OR number = ANY (numbers)) AND number <> ALL (entered)
             AND NOT EXISTS (SELECT FROM unnest(known) AS standing WHERE standing.number = heard.number);
         EXIT WHEN remaining IS NULL;
         PERFORM set_config('lock_timeout', '20ms', true), pg_sleep(0.01 * round);
     END LOOP;
     PERFORM set_config('lock_timeout', patience, true);
+END
+$$;
+COMMENT ON FUNCTION iap.hear_patiently IS
+    'iap.hear, several times while others hold what it needs; says what remains locked.';
+
+CREATE FUNCTION iap.record(run bigint, at timestamptz) RETURNS iap.recorded
+LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+    remaining integer[];
+    entered   integer[];
+    known     iap.standing[];
+    owed      integer[];
+    total     record;
+    recorded  iap.recorded;
+BEGIN
+    SELECT * INTO entered, known, remaining FROM iap.hear_patiently(NULL, run, at);
 
     -- What is new has not been seen in any receipt yet.
-    INSERT INTO sightings SELECT * FROM iap.sightings_of(entered, run, slice);
+    INSERT INTO sightings SELECT * FROM iap.sightings_of(entered, run);
     IF known <> '{}' THEN
-        PERFORM iap.sight_again(ARRAY(SELECT number FROM unnest(known)), run, slice);
+        PERFORM iap.sight_again(ARRAY(SELECT number FROM unnest(known)), run);
     END IF;
 
     FOR total IN
@@ -210,15 +297,15 @@ COMMENT ON FUNCTION iap.record IS
     'Takes the batch that is staged in the session''s tables heard and seen into the ledger. What another session has '
     'locked is left out, one by one.';
 
-CREATE FUNCTION iap.sightings_of(numbers integer[], run bigint, slice smallint) RETURNS SETOF iap.sightings
+CREATE FUNCTION iap.sightings_of(numbers integer[], run bigint) RETURNS SETOF iap.sightings
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
     RETURN QUERY
     SELECT sighting.*, audit.seal(ROW(sighting.*, NULL)::iap.sightings)
     FROM (
         SELECT
-            heard.transaction_id, heard.bundle_id, heard.environment, slice, seen.receipt_id, seen.user_id,
-            seen.order_id, seen.is_named, seen.in_receipt, seen.uploaded_at, run
+            heard.transaction_id, heard.bundle_id, heard.environment, (seen.receipt_id & 63)::smallint, seen.receipt_id,
+            seen.user_id, seen.order_id, seen.is_named, seen.in_receipt, seen.uploaded_at, run
         FROM seen
         JOIN heard USING (number)
         WHERE number = ANY (numbers)
@@ -227,11 +314,23 @@ END
 $$;
 COMMENT ON FUNCTION iap.sightings_of IS 'In which receipts of the batch the transactions of these numbers were seen.';
 
-CREATE FUNCTION iap.sight_again(numbers integer[], run bigint, slice smallint) RETURNS void
+CREATE FUNCTION iap.sight_again(numbers integer[], run bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO sightings AS known
-    SELECT * FROM iap.sightings_of(numbers, run, slice)
+    SELECT seen.*
+    FROM iap.sightings_of(numbers, run) AS seen
+    -- Most say nothing new. A conflict would lock the row all the same, and so write it.
+    LEFT JOIN LATERAL (
+        SELECT true AS is_told
+        FROM sightings AS known
+        WHERE known.transaction_id = seen.transaction_id AND known.bundle_id = seen.bundle_id
+            AND known.environment = seen.environment AND known.bucket = seen.bucket
+            AND known.receipt_id = seen.receipt_id AND (known.is_named OR NOT seen.is_named)
+            AND (known.in_receipt OR NOT seen.in_receipt) AND (known.order_id IS NOT NULL OR seen.order_id IS NULL)
+        OFFSET 0
+    ) AS before ON true
+    WHERE before.is_told IS NULL
     ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
     SET is_named = known.is_named OR EXCLUDED.is_named,
         in_receipt = known.in_receipt OR EXCLUDED.in_receipt,
@@ -309,3 +408,30 @@ END
 $$;
 COMMENT ON FUNCTION iap.import_deliveries IS
     'Takes what a company delivered before into black, and says how many transactions are black since.';
+
+-- Statistics ----------------------------------------------------------------------------------------------------------
+
+-- A night that brings much, before anything else has looked at the tables: the planner takes them for as small as they
+-- were then, and reads all of white for each of the kinds of product. The job lets it look again.
+CREATE FUNCTION iap.analyze_grown() RETURNS text[]
+-- Only their owner may; the name of the table comes from here.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    grown text[];
+    name  text;
+BEGIN
+    SELECT coalesce(array_agg(relname::text ORDER BY relname), '{}')
+    INTO grown
+    FROM pg_class
+    WHERE relnamespace = 'iap'::regnamespace AND relname IN ('transactions', 'moves', 'sightings', 'cases')
+        AND pg_relation_size(oid) > (1.2 * greatest(relpages, 0) + 64) * current_setting('block_size')::bigint;
+    FOREACH name IN ARRAY grown LOOP
+        -- What is looked at already, or cleaned, is not waited for.
+        EXECUTE format('ANALYZE (SKIP_LOCKED) iap.%I', name);
+    END LOOP;
+    RETURN grown;
+END
+$$;
+COMMENT ON FUNCTION iap.analyze_grown IS
+    'Lets the planner look at the tables of the ledger that have grown by a fifth since it looked at them last, and says '
+    'which they are.';

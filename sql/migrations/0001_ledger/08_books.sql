@@ -11,6 +11,7 @@ CREATE TABLE audit.frontier (
     closed_at timestamptz NOT NULL,
     horizon   xid8 NOT NULL
 );
+
 INSERT INTO audit.frontier (upto, gaps, closed_at, horizon) VALUES (0, '{}', now(), '0');
 COMMENT ON TABLE audit.frontier IS 'How far the books are closed: one row.';
 
@@ -54,7 +55,11 @@ SELECT
     CASE WHEN move.move_id IS NULL THEN t.quantity ELSE move.from_units END AS units,
     CASE WHEN move.move_id IS NULL THEN t.booked_milliunits ELSE move.from_milliunits END AS milliunits,
     CASE WHEN move.move_id IS NULL THEN t.booked_currency ELSE move.from_currency END AS currency,
-    CASE WHEN move.move_id IS NULL THEN t.booked_as ELSE move.from_booked_as END AS booked_as
+    CASE WHEN move.move_id IS NULL THEN t.booked_as ELSE move.from_booked_as END AS booked_as,
+    CASE
+        WHEN move.move_id IS NULL THEN t.revocation_percentage
+        ELSE (move.details ->> 'from_refund_percentage')::integer
+    END AS refund_percentage
 FROM iap.transactions AS t
 CROSS JOIN LATERAL (SELECT (iap.position_of(t)).*) AS now
 LEFT JOIN LATERAL (
@@ -71,21 +76,26 @@ COMMENT ON VIEW iap.entries IS
 CREATE VIEW iap.journal_lines AS
 SELECT
     number, at, account, line_day AS day, bundle_id, product_id, currency, booked_as, line_detail AS detail,
-    sign AS transactions, sign * units AS units, sign * milliunits AS milliunits
+    sign AS transactions, sign * units AS units,
+    sign * CASE
+        WHEN account = 'refunded' OR line_detail = 'refunded' THEN iap.share_of(milliunits, refund_percentage)
+        ELSE milliunits
+    END AS milliunits
 FROM (
     SELECT
         1 AS sign, number, at, environment, bundle_id, place, detail, day, refund_day, product_id, units, milliunits,
-        currency, booked_as
+        currency, booked_as, refund_percentage
     FROM iap.entries
     UNION ALL
     SELECT
         -1, move_id, moved_at, environment, bundle_id, from_place, from_detail, from_day, from_refund_day,
-        from_product_id, from_units, from_milliunits, from_currency, from_booked_as
+        from_product_id, from_units, from_milliunits, from_currency, from_booked_as,
+        (details ->> 'from_refund_percentage')::integer
     FROM iap.moves
     UNION ALL
     SELECT
         1, move_id, moved_at, environment, bundle_id, to_place, to_detail, to_day, to_refund_day, to_product_id,
-        to_units, to_milliunits, to_currency, to_booked_as
+        to_units, to_milliunits, to_currency, to_booked_as, (details ->> 'to_refund_percentage')::integer
     FROM iap.moves
 ) AS position
 CROSS JOIN LATERAL (

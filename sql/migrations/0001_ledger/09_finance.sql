@@ -13,7 +13,9 @@ SELECT
     transaction_id, bundle_id, product_id, products.name AS product_name, place, purchased_at, quantity AS units,
     booked_currency AS currency, booked_as AS price_source,
     (booked_milliunits / 1000.0)::numeric(20, 3) AS amount, user_id, order_id, delivered_by, delivered_at, reason,
-    excluded_run_id, refunded_at, refund_reason
+    excluded_run_id, refunded_at, refund_reason, revocation_type,
+    (coalesce(revocation_percentage, 100000) / 1000.0)::numeric(6, 3) AS refund_percent,
+    (iap.share_of(booked_milliunits, revocation_percentage) / 1000.0)::numeric(20, 3) AS refunded_amount
 FROM iap.transactions
 LEFT JOIN iap.products USING (bundle_id, product_id)
 WHERE environment = 'Production';
@@ -43,7 +45,6 @@ CROSS JOIN LATERAL (SELECT (purchased_at AT TIME ZONE 'UTC')::date AS purchase_d
 CROSS JOIN LATERAL (SELECT greatest((now() AT TIME ZONE 'UTC')::date - purchase_day, 0) AS age_days) AS age
 WHERE place = 'white'
 GROUP BY purchase_day, bundle_id, product_id, product_name, currency, price_source, age_days;
-
 COMMENT ON VIEW finance.unclaimed_liability IS
     'What customers paid and did not get, as of now: the white table by day of purchase, product and currency.';
 COMMENT ON COLUMN finance.unclaimed_liability.purchase_day IS 'The day of the purchase.';
@@ -59,7 +60,6 @@ SELECT
 FROM iap.counted
 WHERE place = 'black'
 GROUP BY delivery_day, bundle_id, product_id, product_name, currency, price_source, delivered_by;
-
 COMMENT ON VIEW finance.deliveries IS
     'What was delivered: the black table by day of delivery, product and currency. Refunded later or not.';
 COMMENT ON COLUMN finance.deliveries.delivered_by IS
@@ -70,31 +70,41 @@ COMMENT ON COLUMN finance.deliveries.delivered_by IS
 CREATE VIEW finance.refunds_after_delivery AS
 SELECT
     (refunded_at AT TIME ZONE 'UTC')::date AS refund_day, bundle_id, product_id, product_name, transaction_id, user_id,
-    order_id, units, currency, price_source, amount, purchased_at, delivered_at, refunded_at, refund_reason
+    order_id, units, currency, price_source, refunded_amount AS amount, purchased_at, delivered_at, refunded_at,
+    refund_reason, revocation_type, refund_percent, amount AS paid
 FROM iap.counted
 WHERE place = 'black' AND refunded_at IS NOT NULL;
-
 COMMENT ON VIEW finance.refunds_after_delivery IS
     'What was delivered and is refunded by Apple: the customer has the goods and the money.';
 COMMENT ON COLUMN finance.refunds_after_delivery.user_id IS 'The user who got the goods; NULL if support did not say.';
+COMMENT ON COLUMN finance.refunds_after_delivery.amount IS 'What went back; of a refund in part, that part.';
+COMMENT ON COLUMN finance.refunds_after_delivery.revocation_type IS
+    'REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE; NULL where Apple did not say.';
+COMMENT ON COLUMN finance.refunds_after_delivery.refund_percent IS 'The share that went back, in percent.';
+COMMENT ON COLUMN finance.refunds_after_delivery.paid IS 'What was paid.';
 
 CREATE VIEW finance.refunds_before_delivery AS
 SELECT
     (refunded_at AT TIME ZONE 'UTC')::date AS refund_day, bundle_id, product_id, product_name, transaction_id, units,
-    currency, price_source, amount, purchased_at, refunded_at, refund_reason, excluded_run_id IS NULL AS is_by_support
+    currency, price_source, refunded_amount AS amount, purchased_at, refunded_at, refund_reason,
+    excluded_run_id IS NULL AS is_by_support, revocation_type, refund_percent, amount AS paid
 FROM iap.counted
 WHERE place = 'excluded' AND reason = 'refunded';
-
 COMMENT ON VIEW finance.refunds_before_delivery IS
     'What was never delivered and is refunded: the customer has the money back, and nothing is owed.';
 COMMENT ON COLUMN finance.refunds_before_delivery.refunded_at IS
     'When Apple refunded it; where the support desk said so, when it did.';
 COMMENT ON COLUMN finance.refunds_before_delivery.is_by_support IS 'Whether it is the support desk that said so.';
+COMMENT ON COLUMN finance.refunds_before_delivery.amount IS 'What went back; of a refund in part, that part.';
+COMMENT ON COLUMN finance.refunds_before_delivery.revocation_type IS
+    'REFUND_FULL, REFUND_PRORATED, FAMILY_REVOKE; NULL where Apple did not say.';
+COMMENT ON COLUMN finance.refunds_before_delivery.refund_percent IS 'The share that went back, in percent.';
+COMMENT ON COLUMN finance.refunds_before_delivery.paid IS 'What was paid.';
 
 CREATE VIEW finance.refunds AS
 SELECT
     refund_day, bundle_id, product_id, product_name, moment AS refunded, currency, price_source,
-    count(*) AS transactions, sum(units) AS units, sum(amount)::numeric(20, 3) AS amount
+    count(*) AS transactions, sum(units) AS units, sum(refunded_amount)::numeric(20, 3) AS amount
 FROM (
     SELECT
         *, (refunded_at AT TIME ZONE 'UTC')::date AS refund_day,
@@ -103,9 +113,9 @@ FROM (
     WHERE refunded_at IS NOT NULL AND (place = 'black' OR reason = 'refunded')
 ) AS refund
 GROUP BY refund_day, bundle_id, product_id, product_name, moment, currency, price_source;
-
 COMMENT ON VIEW finance.refunds IS 'What was refunded, by day of refund, product and currency.';
 COMMENT ON COLUMN finance.refunds.refunded IS 'before delivery, or after delivery.';
+COMMENT ON COLUMN finance.refunds.amount IS 'What went back; of refunds in part, those parts.';
 
 -- Misdeliveries ------------------------------------------------------------------------------------------------------
 
@@ -130,7 +140,6 @@ LEFT JOIN LATERAL (
 ) AS first_upload ON true
 WHERE black.place = 'black' AND black.delivered_by = 'claim'
     AND coalesce(orders.user_id, first_upload.user_id) <> black.user_id;
-
 COMMENT ON VIEW finance.misdeliveries IS
     'What was delivered to one user although another''s order was named, or another uploaded it first: the one who '
     'paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
@@ -173,7 +182,6 @@ CROSS JOIN LATERAL (
         (11, 'closing white', closing_white)
 ) AS total (position, total, figures)
 WHERE state <> 'running';
-
 COMMENT ON VIEW finance.control_totals IS
     'What each run counted, eleven rows a run. Verified transactions are newly white, already white, already black or '
     'excluded; opening white and new, less claimed, resolved and refunded, is closing white; and each run opens with '
@@ -211,7 +219,6 @@ SELECT
     (sum(received) - sum(white) - sum(black) - sum(excluded))::bigint AS difference, bool_and(balances) AS balances
 FROM counted
 GROUP BY day;
-
 COMMENT ON VIEW finance.control_totals_by_day IS
     'What the runs of each day received from Apple, and where it is: received is white, black and excluded together.';
 COMMENT ON COLUMN finance.control_totals_by_day.day IS 'The day of the moment that the runs took for the present.';
@@ -237,7 +244,6 @@ WHERE found.first_run_id IS NOT NULL
         WHERE transactions.transaction_id = found.transaction_id AND transactions.bundle_id = found.bundle_id
             AND transactions.environment = found.environment)
 GROUP BY found.transaction_id, found.bundle_id, found.environment;
-
 COMMENT ON VIEW finance.differences IS
     'Each transaction by which received is not white, black and excluded together. None, when all is well: a row of '
     'the ledger is in one place, so this finds only what somebody removed by hand. Looks at the whole ledger, unless a '
@@ -255,7 +261,6 @@ CREATE VIEW finance.closings AS
 SELECT run_id, as_of, closed_through
 FROM iap.runs
 WHERE closed_through IS NOT NULL;
-
 COMMENT ON VIEW finance.closings IS 'The runs that closed their books, and the days that are closed since.';
 COMMENT ON COLUMN finance.closings.as_of IS 'The moment that it took for the present.';
 COMMENT ON COLUMN finance.closings.closed_through IS
@@ -266,7 +271,6 @@ SELECT
     booked_on, run_id, account, day, bundle_id, product_id, currency, price_source, detail, transactions, units,
     (milliunits / 1000.0)::numeric(20, 3) AS amount
 FROM iap.books;
-
 COMMENT ON VIEW finance.journal IS
     'What entered (above zero) and left (below zero) each account, by the day on which it was booked. Rows are added '
     'when a run closes its books, and never changed: up to any day that is closed, an account''s sum is its balance.';
@@ -288,7 +292,12 @@ SELECT
 FROM (
     SELECT
         account, bundle_id, product_id, booked_currency AS currency, 1 AS transactions, quantity AS units,
-        coalesce(booked_milliunits, 0) AS milliunits
+        coalesce(
+            CASE
+                WHEN account = 'refunded' OR (place = 'excluded' AND reason = 'refunded')
+                THEN iap.share_of(booked_milliunits, revocation_percentage)
+                ELSE booked_milliunits
+            END, 0) AS milliunits
     FROM iap.transactions
     CROSS JOIN LATERAL (
         VALUES
@@ -308,7 +317,6 @@ FROM (
 ) AS line
 GROUP BY account, bundle_id, product_id, currency
 HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
-
 COMMENT ON VIEW finance.unexplained IS
     'What the ledger holds beyond what the journal and the moves since say. Nothing, when all is well. Looks at the '
     'whole ledger.';
@@ -421,5 +429,3 @@ $$;
 COMMENT ON FUNCTION finance.balances_as_of IS
     'Each app''s accounts at the end of a day that is closed, by currency: all that was ever received is owed, '
     'delivered or excluded. The same answer for ever.';
-
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA finance FROM PUBLIC;

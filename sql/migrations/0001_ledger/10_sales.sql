@@ -68,15 +68,17 @@ WITH seen AS NOT MATERIALIZED (
     WHERE sales_reports.replaced_at IS NULL
     UNION ALL
     SELECT
-        (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL, 0, quantity,
-        0, 0, 0
+        (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL, 0,
+        sum(quantity), 0, 0, 0
     FROM seen
+    GROUP BY 1, 2, 3, 4
     UNION ALL
     SELECT
         (refunded_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL, 0, 0, 0,
-        quantity, 0
+        sum(quantity), 0
     FROM seen
     WHERE refunded_at IS NOT NULL
+    GROUP BY 1, 2, 3, 4
 ), placed AS (
     SELECT
         *, bool_and(storefront IS NOT NULL) OVER (PARTITION BY day, bundle_id, product_id) AS is_placed
@@ -126,7 +128,6 @@ SELECT
     (milliunits_sold / 1000.0)::numeric(20, 3) AS amount_sold
 FROM iap.sold_against_seen AS sold
 LEFT JOIN iap.products USING (bundle_id, product_id);
-
 COMMENT ON TABLE iap.sales_reports IS
     'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
 COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
@@ -144,7 +145,6 @@ COMMENT ON COLUMN iap.sales.price_milliunits IS 'What the customer paid for one 
 COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one unit.';
 COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
 COMMENT ON VIEW iap.sold_against_seen IS 'What finance.sold_against_seen shows, for the nightly report.';
-
 COMMENT ON VIEW finance.sold_against_seen IS
     'Units that Apple sold and the tables saw, by day and product: a positive difference is what nothing ever told '
     'the server of. Only days whose sales report was read. Seen are the white, black and excluded transactions of '
@@ -206,3 +206,22 @@ BEGIN
     END LOOP;
 END
 $$;
+
+-- Apple's daily sales reports come by themselves: which of them the night fetched, of each vendor.
+
+CREATE TABLE iap.sales_fetches (
+    vendor_number text COLLATE "C" NOT NULL CHECK (vendor_number ~ '^[0-9]{1,20}$'),
+    -- Of Pacific Time.
+    day           date NOT NULL,
+    tried_at      timestamptz NOT NULL,
+    -- NULL while Apple has none, or where it could not be read.
+    fetched_at    timestamptz,
+    lines         bigint NOT NULL DEFAULT 0 CHECK (lines >= 0),
+    refused       bigint NOT NULL DEFAULT 0 CHECK (refused BETWEEN 0 AND lines),
+    problem       text,
+    PRIMARY KEY (vendor_number, day),
+    CHECK (fetched_at IS NULL OR problem IS NULL)
+);
+COMMENT ON TABLE iap.sales_fetches IS
+    'What fetching Apple''s sales report of a day came to. A day without a report is asked for each night, for thirty '
+    'days.';

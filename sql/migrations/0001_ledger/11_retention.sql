@@ -171,6 +171,7 @@ CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURN
 LANGUAGE plpgsql AS $$
 DECLARE
     changes iap.change[];
+    erased  bigint := iap.erase_from_entitlements(user_id, pseudonym);
 BEGIN
     SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
     FROM (
@@ -184,14 +185,15 @@ BEGIN
         FOR UPDATE
     ) AS t;
     IF changes IS NULL THEN
-        RETURN 0;
+        RETURN erased;
     END IF;
     PERFORM iap.move(changes, 'corrected', session_user, NULL, iap.present());
-    RETURN cardinality(changes);
+    RETURN erased + cardinality(changes);
 END
 $$;
 COMMENT ON FUNCTION iap.erase_from_transactions IS
-    'Replaces a user id in the ledger, and says in how many transactions. No place and no amount is another.';
+    'Replaces a user id in the ledger and in what was granted, and says in how many rows. No place and no amount is '
+    'another.';
 
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
 LANGUAGE plpgsql SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
@@ -373,7 +375,3 @@ COMMENT ON FUNCTION iap.erase_user IS
     'still add up, and devices, payloads and tokens go. Gives the outcome: erased, with what was changed; unknown; or '
     'open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: '
     'then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym.';
-
--- Nothing of all this is for everyone: roles.sql says who may call what.
-REVOKE ALL ON SCHEMA iap, finance, audit FROM PUBLIC;
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA iap, finance, audit FROM PUBLIC;

@@ -1,12 +1,6 @@
 -- From found to delivered: an app's server asks what it owes a customer, and what to tell them; what the night is sure of
 -- it hands to the app's server to deliver, and so does a person.
 
--- What is open for a user, by who names them. Only of what is white, so that these stay small however much was sold.
-CREATE INDEX transactions_white_by_admission ON iap.transactions (admitted_user_id, bundle_id)
-    WHERE place = 'white' AND admitted_user_id IS NOT NULL;
-CREATE INDEX transactions_white_by_token ON iap.transactions (app_account_token, bundle_id)
-    WHERE place = 'white' AND app_account_token IS NOT NULL;
-
 -- Whose it is, for certain --------------------------------------------------------------------------------------------
 
 CREATE FUNCTION iap.certain_owner(t iap.transactions) RETURNS text
@@ -60,7 +54,7 @@ LANGUAGE sql STABLE AS $$
     FROM (
         SELECT w.transaction_id, w.environment
         FROM iap.transactions AS w
-        WHERE w.admitted_user_id = $2 AND w.bundle_id = $1 AND w.place = 'white'
+        WHERE w.admitted_user_id = $2 AND w.bundle_id = $1 AND starts_with(w.place, 'white')
         UNION
         SELECT w.transaction_id, w.environment
         FROM (
@@ -73,7 +67,8 @@ LANGUAGE sql STABLE AS $$
         CROSS JOIN LATERAL (
             SELECT found.transaction_id, found.environment
             FROM iap.transactions AS found
-            WHERE found.app_account_token = own.token AND found.bundle_id = $1 AND found.place = 'white'
+            WHERE found.app_account_token = own.token AND found.bundle_id = $1
+                AND starts_with(found.place, 'white')
             OFFSET 0
         ) AS w
         UNION
@@ -105,9 +100,10 @@ LANGUAGE sql STABLE AS $$
     CROSS JOIN LATERAL (
         SELECT * FROM iap.transactions AS found
         WHERE found.transaction_id = candidate.transaction_id AND found.bundle_id = $1
-            AND found.environment = candidate.environment AND found.place = 'white'
+            AND found.environment = candidate.environment
         OFFSET 0
     ) AS t
+    WHERE t.place = 'white'
 $$;
 COMMENT ON FUNCTION iap.open_for IS
     'The white transactions that anything names a user of: an admission, a token, an upload, an order or a case.';
@@ -338,6 +334,7 @@ CREATE TABLE iap.redeliveries (
     CONSTRAINT taken_when_tried CHECK ((tries = 0) = (taken_at IS NULL)),
     CONSTRAINT person_says_why CHECK ((run_id IS NULL) = (note IS NOT NULL))
 );
+
 CREATE INDEX redeliveries_due ON iap.redeliveries (bundle_id, due_at) WHERE ended_at IS NULL AND tries < 5;
 CREATE INDEX redeliveries_open ON iap.redeliveries (bundle_id) WHERE ended_at IS NULL;
 CREATE INDEX redeliveries_told ON iap.redeliveries (told_run_id) WHERE ended_at IS NOT NULL;
@@ -603,49 +600,3 @@ COMMENT ON FUNCTION iap.take_redeliveries IS
     'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its lease '
     'ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be taken '
     'again, five times in all. paid_until is of a subscription, for iap.entitle.';
-
--- Erasing a user ------------------------------------------------------------------------------------------------------
-
-CREATE OR REPLACE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    known  iap.entitlements;
-    word   iap.entitlements;
-    rows   bigint;
-    orders bigint;
-BEGIN
-    -- Whose the token was nobody shall learn from it any more; and nothing can be delivered to nobody.
-    DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    WITH ended AS (
-        UPDATE iap.redeliveries AS ordered
-        SET user_id = pseudonym
-        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NOT NULL
-        RETURNING 1
-    ), open AS (
-        DELETE FROM iap.redeliveries AS ordered
-        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NULL
-        RETURNING 1
-    )
-    SELECT (SELECT count(*) FROM ended) + (SELECT count(*) FROM open) INTO orders;
-    rows := rows + orders;
-    UPDATE iap.redeliveries AS ordered
-    SET note = iap.without_user(ordered.note, erase_from_entitlements.user_id, pseudonym)
-    WHERE strpos(ordered.note, erase_from_entitlements.user_id) > 0;
-    FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
-        word := known;
-        word.user_id := pseudonym;
-        PERFORM iap.keep_entitlement(known, word);
-        rows := rows + 1;
-    END LOOP;
-    RETURN rows;
-END
-$$;
-COMMENT ON FUNCTION iap.erase_from_entitlements IS
-    'Replaces a user id in what was granted, takes away the user''s tokens and redeliveries, and says in how many rows.';
-
-REVOKE ALL ON FUNCTION
-    iap.certain_owner, iap.open_for, iap.orders_for, iap.owed, iap.transactions_of_order, iap.word_of,
-    iap.word_of_upload, iap.status, iap.redeliverable_to, iap.end_of_redelivery, iap.settle_redeliveries,
-    iap.order_redeliveries, iap.redelivery_of, iap.redeliver, iap.take_redeliveries
-    FROM PUBLIC;

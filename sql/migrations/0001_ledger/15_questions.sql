@@ -1,16 +1,6 @@
 -- What Apple is asked again: customers, by what has changed since they were asked last, and deliveries that nothing but
 -- the word of the app's server stands for. What it answers takes the way of notices.
 
--- Purchases of one account speak for one customer.
-CREATE INDEX transactions_by_account ON iap.transactions (app_transaction_id) WHERE app_transaction_id IS NOT NULL;
--- Delivered, and Apple never said that it was paid: next to nothing, where receipts are uploaded.
-CREATE INDEX transactions_unproved ON iap.transactions (bundle_id, environment, delivered_at)
-    WHERE place = 'black' AND source = 'app_server' AND delivered_by = 'claim';
-CREATE INDEX transactions_refunded_first ON iap.transactions (delivered_at)
-    WHERE place = 'black' AND refunded_at < delivered_at;
-CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
-    WHERE kind = 'corrected' AND from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id;
-
 -- Customers -----------------------------------------------------------------------------------------------------------
 
 CREATE TABLE iap.customers (
@@ -26,11 +16,12 @@ CREATE TABLE iap.customers (
     next_at        timestamptz NOT NULL,
     PRIMARY KEY (customer_id, bundle_id, environment)
 );
+
 CREATE INDEX customers_due ON iap.customers (bundle_id, environment, next_at);
 COMMENT ON TABLE iap.customers IS
     'Whom Apple is asked about again, in apps with “reask”: customers with a purchase or an upload of the last months.';
 COMMENT ON COLUMN iap.customers.customer_id IS
-    'The appTransactionId; where Apple told of none, the original transaction''s id.';
+    'The appTransactionId; where Apple told of none, the id of an original transaction of the customer''s latest receipt.';
 COMMENT ON COLUMN iap.customers.transaction_id IS 'One of the customer''s purchases, by which Apple is asked.';
 COMMENT ON COLUMN iap.customers.last_seen_at IS 'When the customer last bought or uploaded something.';
 COMMENT ON COLUMN iap.customers.expires_at IS 'When a subscription of theirs expires last, as far as is known.';
@@ -38,10 +29,8 @@ COMMENT ON COLUMN iap.customers.revision IS
     'Up to where the customer''s history is known: Apple is asked for what changed behind it.';
 COMMENT ON COLUMN iap.customers.next_at IS 'When they are due to be asked about.';
 
-ALTER TABLE iap.hearings ADD COLUMN noted_upto bigint NOT NULL DEFAULT 0;
-COMMENT ON COLUMN iap.hearings.noted_upto IS
-    'Customers and prices are noted of all that entered the ledger up to this number.';
-
+-- Where Apple told of no appTransactionId, the purchases of one receipt are one customer's: who has bought ten times is
+-- asked about once, and not ten times.
 CREATE FUNCTION iap.note_customers(
     bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamptz
 ) RETURNS void
@@ -61,23 +50,31 @@ BEGIN
         WHERE seen.uploaded_at > note_customers.at - interval '2 days'
             AND seen.bundle_id = note_customers.bundle_id AND seen.environment = note_customers.environment
             AND t.entry_id <= after AND t.place <> 'excluded'
-    ), latest AS (
-        SELECT DISTINCT ON (customer_id) *
-        FROM (
-            SELECT
-                coalesce(app_transaction_id, original_transaction_id) AS customer_id, transaction_id,
-                max(least(seen_at, at)) OVER customer AS seen_at, max(expires_at) OVER customer AS expires_at
-            FROM bought
-            WINDOW customer AS (PARTITION BY coalesce(app_transaction_id, original_transaction_id))
-        ) AS each
-        ORDER BY customer_id, transaction_id DESC
+    ), named AS (
+        SELECT
+            CASE
+                WHEN app_transaction_id IS NOT NULL THEN app_transaction_id
+                WHEN held.receipt_id IS NULL THEN original_transaction_id
+                ELSE min(original_transaction_id) OVER (PARTITION BY held.receipt_id)
+            END AS customer_id,
+            transaction_id, least(seen_at, at) AS seen_at, expires_at
+        FROM bought
+        LEFT JOIN LATERAL (
+            SELECT max(receipt_id) AS receipt_id
+            FROM sightings
+            WHERE sightings.transaction_id = bought.transaction_id
+                AND sightings.bundle_id = note_customers.bundle_id
+                AND sightings.environment = note_customers.environment
+            OFFSET 0
+        ) AS held ON bought.app_transaction_id IS NULL
     )
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
     SELECT
-        customer_id, note_customers.bundle_id, note_customers.environment, transaction_id, seen_at, expires_at,
-        least(seen_at + every, iap.asked_after_expiry(expires_at, at))
-    FROM latest
+        customer_id, note_customers.bundle_id, note_customers.environment, max(transaction_id), max(seen_at),
+        max(expires_at), least(max(seen_at) + every, iap.asked_after_expiry(max(expires_at), at))
+    FROM named
+    GROUP BY customer_id
     ON CONFLICT (customer_id, bundle_id, environment) DO UPDATE
     SET last_seen_at = greatest(known.last_seen_at, EXCLUDED.last_seen_at),
         expires_at = greatest(known.expires_at, EXCLUDED.expires_at),
@@ -285,6 +282,7 @@ CREATE TABLE iap.unusual_prices (
     usual_currency   text NOT NULL,
     PRIMARY KEY (transaction_id, bundle_id, environment)
 );
+
 CREATE INDEX unusual_prices_by_moment ON iap.unusual_prices (found_at);
 COMMENT ON TABLE iap.unusual_prices IS
     'Purchases that were paid in another currency than is usual for their product and storefront, or at less than half '
@@ -383,13 +381,6 @@ COMMENT ON FUNCTION iap.note_entered IS
 
 -- Taking answers ------------------------------------------------------------------------------------------------------
 
-ALTER TABLE iap.notices DROP CONSTRAINT notices_heard_by_check;
-ALTER TABLE iap.notices ADD CONSTRAINT notices_heard_by_check
-    CHECK (heard_by IN ('history', 'app_server', 'file', 'question'));
-COMMENT ON COLUMN iap.notices.heard_by IS
-    'history: Get Notification History; app_server: iap.submit_notification; file: iap-reconcile notices; question: '
-    'Apple was asked about the customer, and told of a purchase that nobody knew.';
-
 CREATE FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[])
 LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 BEGIN
@@ -408,55 +399,6 @@ $$;
 COMMENT ON FUNCTION iap.known_of_heard IS
     'Of the batch that is staged in the session''s table heard, the numbers of those that the ledger knows and of the '
     'others.';
-
-CREATE OR REPLACE FUNCTION iap.take_notices(
-    run bigint, at timestamptz, OUT fresh bigint, OUT unknown integer[], OUT locked text[],
-    OUT held_since timestamptz
-) LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
-DECLARE
-    held  integer[];
-    known integer[];
-BEGIN
-    SELECT sorted.known, sorted.unknown INTO known, unknown FROM iap.known_of_heard() AS sorted;
-    IF known <> '{}' THEN
-        -- It is as good as what is known by now, and older: it only tells what is new. What the app's server alone said it
-        -- corrects.
-        UPDATE heard
-        SET source = CASE
-            WHEN t.source = 'app_server' THEN 'local'
-            -- A signature alone takes no refund back; Apple's word does.
-            WHEN t.source = 'local' AND t.refunded_at IS NOT NULL AND heard.refunded_at IS NULL THEN 'server_api'
-            ELSE t.source
-        END
-        FROM transactions AS t
-        WHERE heard.number = ANY (known) AND t.transaction_id = heard.transaction_id
-            AND t.bundle_id = heard.bundle_id AND t.environment = heard.environment;
-        SELECT remaining INTO held FROM iap.hear_patiently(known, run, at);
-    END IF;
-    SELECT array_agg(DISTINCT transaction_id), min(signed_at) INTO locked, held_since
-    FROM told
-    WHERE number = ANY (held);
-
-    WITH new AS (
-        INSERT INTO notices AS known (
-            transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, heard_at, heard_by,
-            first_run_id, sending, attempts, last_attempt_at, last_result, consumption_reason)
-        SELECT DISTINCT ON (transaction_id, bundle_id, environment, notice_uuid)
-            transaction_id, bundle_id, environment, notice_uuid, type, subtype, signed_at, at, heard_by, run, sending,
-            attempts, last_attempt_at, last_result, consumption_reason
-        FROM told
-        WHERE number <> ALL (coalesce(held, '{}'))
-        ORDER BY transaction_id, bundle_id, environment, notice_uuid, attempts DESC NULLS LAST
-        ON CONFLICT (transaction_id, bundle_id, environment, notice_uuid) DO UPDATE
-        SET sending = EXCLUDED.sending, attempts = EXCLUDED.attempts, last_attempt_at = EXCLUDED.last_attempt_at,
-            last_result = EXCLUDED.last_result
-        WHERE EXCLUDED.sending IS NOT NULL
-            AND (known.sending, known.attempts) IS DISTINCT FROM (EXCLUDED.sending, EXCLUDED.attempts)
-        RETURNING known.first_run_id = run AND known.heard_at = at AS is_new
-    )
-    SELECT count(*) FILTER (WHERE is_new) INTO fresh FROM new;
-END
-$$;
 
 CREATE FUNCTION iap.take_answers(run bigint, at timestamptz, OUT unknown integer[], OUT locked text[])
 LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
@@ -483,8 +425,3 @@ COMMENT ON FUNCTION iap.take_answers IS
     'Takes what Apple answered, as it is staged in the session''s tables heard and told: what it says of known '
     'transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, and which '
     'another session has locked.';
-
-REVOKE ALL ON FUNCTION
-    iap.asked_after_expiry, iap.note_customers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_prices,
-    iap.note_entered, iap.known_of_heard, iap.take_answers
-    FROM PUBLIC;

@@ -29,19 +29,6 @@ CREATE TABLE iap.connections (
     PRIMARY KEY (bundle_id, product_type)
 );
 
--- The ledger learns of it ---------------------------------------------------------------------------------------------
-
-ALTER TABLE iap.transactions DROP CONSTRAINT transactions_delivered_by_check;
-ALTER TABLE iap.transactions ADD CONSTRAINT transactions_delivered_by_check
-    CHECK (delivered_by IN ('claim', 'resolved', 'import', 'entitlement'));
-ALTER TABLE iap.moves DROP CONSTRAINT moves_kind_check;
-ALTER TABLE iap.moves ADD CONSTRAINT moves_kind_check CHECK (kind IN (
-    'claimed', 'resolved', 'imported', 'withdrawn', 'refunded', 'refund_reversed', 'released', 'reopened', 'corrected',
-    'entitled', 'revoked'));
-ALTER TABLE iap.cases ADD COLUMN periods text[] NOT NULL DEFAULT '{}';
-CREATE INDEX cases_by_period ON iap.cases USING gin (periods) WITH (fastupdate = off)
-    WHERE state = 'open' AND periods <> '{}';
-
 CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
@@ -287,15 +274,71 @@ COMMENT ON FUNCTION iap.revoke_entitlement IS
     'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where '
     'nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
 
+CREATE FUNCTION iap.import_entitlements(words iap.entitlements[]) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    taken bigint;
+    word  iap.entitlements;
+BEGIN
+    INSERT INTO entitlements AS known
+    SELECT granted.* FROM unnest(words) AS granted
+    ORDER BY granted.original_transaction_id, granted.bundle_id
+    ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
+    SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
+        revoked_at = EXCLUDED.revoked_at,
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
+            known.original_transaction_id, known.bundle_id, EXCLUDED.user_id, EXCLUDED.entitled_until,
+            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, NULL)::iap.entitlements)
+            ELSE known.seal END
+    WHERE known.entitled_until < EXCLUDED.entitled_until;
+    GET DIAGNOSTICS taken = ROW_COUNT;
+
+    FOR word IN
+        SELECT revoked.*
+        FROM unnest(words) AS revoked
+        JOIN entitlements AS known USING (original_transaction_id, bundle_id)
+        WHERE revoked.revoked_at IS NOT NULL AND known.entitled_until > revoked.entitled_until
+        ORDER BY revoked.original_transaction_id, revoked.bundle_id
+    LOOP
+        PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
+        taken := taken + 1;
+    END LOOP;
+    RETURN taken;
+END
+$$;
+COMMENT ON FUNCTION iap.import_entitlements IS
+    'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it '
+    'says that the grant was revoked. What is covered moves in the night.';
+
 -- Erasing a user ------------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
-    known iap.entitlements;
-    word  iap.entitlements;
-    rows  bigint := 0;
+    known  iap.entitlements;
+    word   iap.entitlements;
+    rows   bigint;
+    orders bigint;
 BEGIN
+    -- Whose the token was nobody shall learn from it any more; and nothing can be delivered to nobody.
+    DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    WITH ended AS (
+        UPDATE iap.redeliveries AS ordered
+        SET user_id = pseudonym
+        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NOT NULL
+        RETURNING 1
+    ), open AS (
+        DELETE FROM iap.redeliveries AS ordered
+        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NULL
+        RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM ended) + (SELECT count(*) FROM open) INTO orders;
+    rows := rows + orders;
+    UPDATE iap.redeliveries AS ordered
+    SET note = iap.without_user(ordered.note, erase_from_entitlements.user_id, pseudonym)
+    WHERE strpos(ordered.note, erase_from_entitlements.user_id) > 0;
     FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
         word := known;
         word.user_id := pseudonym;
@@ -305,35 +348,8 @@ BEGIN
     RETURN rows;
 END
 $$;
-COMMENT ON FUNCTION iap.erase_from_entitlements IS 'Replaces a user id in what was granted, and says in how many rows.';
-
-CREATE OR REPLACE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURNS bigint
-LANGUAGE plpgsql AS $$
-DECLARE
-    changes iap.change[];
-    erased  bigint := iap.erase_from_entitlements(user_id, pseudonym);
-BEGIN
-    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
-    FROM (
-        SELECT *
-        FROM iap.transactions AS t
-        WHERE t.user_id = erase_from_transactions.user_id OR t.admitted_user_id = erase_from_transactions.user_id
-            OR (t.transaction_id, t.bundle_id, t.environment) IN (
-                SELECT transaction_id, bundle_id, environment
-                FROM iap.open_transactions_of(erase_from_transactions.user_id))
-        ORDER BY t.transaction_id, t.bundle_id, t.environment
-        FOR UPDATE
-    ) AS t;
-    IF changes IS NULL THEN
-        RETURN erased;
-    END IF;
-    PERFORM iap.move(changes, 'corrected', session_user, NULL, iap.present());
-    RETURN erased + cardinality(changes);
-END
-$$;
-COMMENT ON FUNCTION iap.erase_from_transactions IS
-    'Replaces a user id in the ledger and in what was granted, and says in how many rows. No place and no amount is '
-    'another.';
+COMMENT ON FUNCTION iap.erase_from_entitlements IS
+    'Replaces a user id in what was granted, takes away the user''s tokens and redeliveries, and says in how many rows.';
 
 -- What psql's \d+ says of it all.
 
@@ -343,14 +359,3 @@ COMMENT ON COLUMN iap.entitlements.seal IS 'Of the whole row: see audit.seal.';
 COMMENT ON TABLE iap.connections IS
     'Since when an app delivers purchases of a type in a way that the job sees; filled each night. Before that nothing '
     'of the type is called lost. Of entitlements their own table tells.';
-COMMENT ON COLUMN iap.cases.periods IS
-    'The paid periods of a subscription without access that the case tells of; empty where it is of one purchase.';
-COMMENT ON COLUMN iap.moves.kind IS
-    'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; '
-    'resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; '
-    'released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
-REVOKE ALL ON FUNCTION
-    iap.is_covered, iap.is_late_case, iap.why_not_covered, iap.keep_entitlement, iap.erase_from_entitlements, iap.cover,
-    iap.cover_entitled, iap.connect, iap.entitle,
-    iap.revoke_entitlement
-    FROM PUBLIC;

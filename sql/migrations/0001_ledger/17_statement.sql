@@ -1,0 +1,185 @@
+-- Finance's statement of a month.
+
+CREATE VIEW finance.redeliveries AS
+SELECT
+    transaction_id, bundle_id, product_id, booked_currency AS currency,
+    greatest(
+        (delivered_at AT TIME ZONE 'UTC')::date,
+        (SELECT max(closed_through) + 1 FROM finance.closings WHERE run_id < told_run_id)) AS booked_on
+FROM iap.redeliveries
+JOIN iap.transactions USING (transaction_id, bundle_id, environment)
+WHERE ended_as = 'redelivered' AND told_run_id IS NOT NULL AND environment = 'Production';
+COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
+COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the purchase.';
+COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
+COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product.';
+COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price.';
+COMMENT ON COLUMN finance.redeliveries.booked_on IS
+    'The day of its delivery, or the first day that was not closed yet when a run told of it.';
+
+CREATE FUNCTION finance.statement(first date, through date)
+RETURNS TABLE (
+    bundle_id text, product_id text, currency text, opening bigint, opening_amount numeric, entered bigint,
+    entered_amount numeric, delivered bigint, delivered_amount numeric, by_support bigint, redelivered bigint, refunded bigint,
+    refunded_amount numeric, dropped bigint, dropped_amount numeric, closing bigint, closing_amount numeric,
+    refunded_after bigint, refunded_after_amount numeric, reversed bigint, reversed_amount numeric
+)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT
+        journal.bundle_id, journal.product_id, journal.currency,
+        coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
+        (
+            SELECT count(*)
+            FROM finance.redeliveries AS done
+            WHERE done.bundle_id = journal.bundle_id AND done.product_id = journal.product_id
+                AND done.currency IS NOT DISTINCT FROM journal.currency AND done.booked_on BETWEEN first AND through),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (
+            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (
+            WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
+        coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
+        coalesce(sum(transactions) FILTER (
+            WHERE account = 'refunded' AND transactions > 0 AND NOT is_before), 0)::bigint,
+        coalesce(sum(amount) FILTER (
+            WHERE account = 'refunded' AND transactions >= 0 AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(-sum(transactions) FILTER (
+            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::bigint,
+        coalesce(-sum(amount) FILTER (
+            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::numeric(20, 3)
+    FROM finance.closed(through) AS closed
+    JOIN finance.journal ON booked_on <= closed
+    CROSS JOIN LATERAL (SELECT booked_on < first AS is_before) AS span
+    GROUP BY journal.bundle_id, journal.product_id, journal.currency
+    HAVING bool_or(NOT is_before) OR sum(transactions) FILTER (WHERE account = 'owed') <> 0
+        OR sum(amount) FILTER (WHERE account = 'owed') <> 0
+    ORDER BY journal.bundle_id, journal.product_id, journal.currency
+$$;
+COMMENT ON FUNCTION finance.statement IS
+    'What was booked from a first day through a last that is closed, by app, product and currency. Closing is opening and '
+    'entered, less delivered, refunded and dropped. The same answer for ever.';
+
+CREATE VIEW finance.proceeds AS
+SELECT
+    day, bundle_id, product_id, sales.storefront, sales.units, sales.proceeds_currency AS currency,
+    (sales.units * sales.proceeds_milliunits / 1000.0)::numeric(20, 3) AS amount
+FROM iap.sales
+JOIN iap.sales_reports USING (report_id)
+WHERE replaced_at IS NULL;
+COMMENT ON VIEW finance.proceeds IS 'What Apple''s sales reports say of units and of the developer''s part.';
+COMMENT ON COLUMN finance.proceeds.day IS 'A day of Pacific Time.';
+COMMENT ON COLUMN finance.proceeds.storefront IS 'The country.';
+COMMENT ON COLUMN finance.proceeds.units IS 'Negative for refunds.';
+COMMENT ON COLUMN finance.proceeds.amount IS
+    'The developer''s part of all the units, negative for refunds; NULL where the report does not say.';
+
+CREATE FUNCTION finance.statement_sales(first date, through date)
+RETURNS TABLE (
+    bundle_id text, product_id text, days bigint, units_sold bigint, units_seen bigint, difference bigint,
+    refunds_sold bigint, refunds_seen bigint, refund_difference bigint, currency text, proceeds numeric
+)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT
+        compared.*, paid.currency, paid.proceeds
+    FROM (
+        SELECT
+            bundle_id, product_id, count(DISTINCT day), sum(units_sold)::bigint, sum(units_seen)::bigint,
+            sum(difference)::bigint, sum(refunds_sold)::bigint, sum(refunds_seen)::bigint,
+            sum(refund_difference)::bigint
+        FROM finance.sold_against_seen
+        WHERE day BETWEEN first AND through
+        GROUP BY bundle_id, product_id
+    ) AS compared
+    LEFT JOIN (
+        SELECT bundle_id, product_id, currency, sum(amount)::numeric(20, 3) AS proceeds
+        FROM finance.proceeds
+        WHERE day BETWEEN first AND through
+        GROUP BY bundle_id, product_id, currency
+    ) AS paid USING (bundle_id, product_id)
+    ORDER BY bundle_id, product_id, currency
+$$;
+COMMENT ON FUNCTION finance.statement_sales IS
+    'What Apple''s reports say was sold from a first day of Pacific Time through a last, what the tables saw of it, and the '
+    'proceeds: a row for each currency of theirs. Only days whose report was read.';
+
+CREATE VIEW finance.purchases AS
+SELECT
+    transaction_id, bundle_id, product_id, quantity AS units, booked_currency AS currency,
+    (booked_milliunits / 1000.0)::numeric(20, 3) AS amount, place, coalesce(reason, delivered_by) AS detail, storefront,
+    purchased_at, first_seen_at
+FROM iap.transactions
+WHERE environment = 'Production';
+COMMENT ON VIEW finance.purchases IS 'Each purchase that counts, where it is, when it was bought and when it entered.';
+COMMENT ON COLUMN finance.purchases.place IS 'white: owed; black: delivered; excluded: not owed.';
+COMMENT ON COLUMN finance.purchases.detail IS 'How it was delivered, or why it is excluded; else NULL.';
+COMMENT ON COLUMN finance.purchases.storefront IS 'The country; NULL where Apple did not tell.';
+COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger.';
+
+CREATE FUNCTION finance.statement_differences(first date, through date)
+RETURNS TABLE (
+    difference text, day date, bundle_id text, product_id text, storefront text, transaction_id text, units bigint,
+    currency text, amount numeric, purchased_at timestamptz, first_seen_at timestamptz
+)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    WITH compared AS MATERIALIZED (
+        SELECT day, bundle_id, product_id, storefront, difference
+        FROM finance.sold_against_seen
+        WHERE day BETWEEN first AND through AND difference <> 0
+    )
+    SELECT
+        'booked in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+    FROM finance.purchases
+    WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+        AND (first_seen_at < first::timestamp AT TIME ZONE 'UTC'
+            OR first_seen_at >= (through + 1)::timestamp AT TIME ZONE 'UTC')
+    UNION ALL
+    SELECT
+        'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+    FROM finance.purchases
+    WHERE first_seen_at >= first::timestamp AT TIME ZONE 'UTC'
+        AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
+        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
+    UNION ALL
+    SELECT
+        'sold and never seen', day, bundle_id, product_id, storefront, NULL, difference, NULL, NULL, NULL, NULL
+    FROM compared
+    WHERE difference > 0
+    UNION ALL
+    SELECT
+        'seen, and more than sold', more.day, bundle_id, product_id, bought.storefront, transaction_id, units,
+        bought.currency, amount, purchased_at, first_seen_at
+    FROM compared AS more
+    JOIN finance.purchases AS bought USING (bundle_id, product_id)
+    WHERE more.difference < 0
+        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
+        AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
+        AND (more.storefront IS NULL OR more.storefront = bought.storefront)
+    ORDER BY 1, 2, 3, 4, 5, 6
+$$;
+COMMENT ON FUNCTION finance.statement_differences IS
+    'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those '
+    'that were bought in the span and entered outside of it; the other way round; units that Apple sold and nothing ever '
+    'told of; and each purchase of a day, product and country of which the tables hold more than Apple sold.';
+COMMENT ON COLUMN finance.proceeds.bundle_id IS 'The app.';
+COMMENT ON COLUMN finance.proceeds.product_id IS 'The product.';
+COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';
+COMMENT ON COLUMN finance.purchases.transaction_id IS 'Apple''s id of the purchase.';
+COMMENT ON COLUMN finance.purchases.bundle_id IS 'The app.';
+COMMENT ON COLUMN finance.purchases.product_id IS 'The product.';
+COMMENT ON COLUMN finance.purchases.units IS 'The quantity.';
+COMMENT ON COLUMN finance.purchases.currency IS 'Of the amount; NULL where no price is known.';
+COMMENT ON COLUMN finance.purchases.amount IS 'In units of the currency; NULL where no price is known.';
+COMMENT ON COLUMN finance.purchases.purchased_at IS 'When it was bought.';

@@ -1,0 +1,105 @@
+-- Orders that were never paid: they go after a time, and are counted.
+
+CREATE TABLE iap.purged_orders (
+    opened_on  date NOT NULL,
+    bundle_id  text COLLATE "C" NOT NULL,
+    product_id text COLLATE "C" NOT NULL,
+    orders     bigint NOT NULL CHECK (orders > 0),
+    PRIMARY KEY (bundle_id, product_id, opened_on)
+);
+COMMENT ON TABLE iap.purged_orders IS
+    'How many orders were opened, never paid and taken away, by the day on which they were opened.';
+COMMENT ON COLUMN iap.purged_orders.opened_on IS 'A day of UTC.';
+
+CREATE VIEW iap.unpaid_orders AS
+SELECT bundle_id, order_id, user_id, product_id, created_at
+FROM iap.orders
+WHERE NOT EXISTS (
+        SELECT FROM iap.uploads
+        WHERE uploads.order_id = orders.order_id)
+    AND NOT EXISTS (
+        SELECT FROM iap.claims
+        WHERE claims.order_id = orders.order_id AND claims.bundle_id = orders.bundle_id)
+    AND NOT EXISTS (
+        SELECT FROM iap.transactions
+        WHERE transactions.order_id = orders.order_id AND transactions.bundle_id = orders.bundle_id)
+    AND NOT EXISTS (
+        SELECT FROM iap.transactions
+        WHERE transactions.user_id = orders.user_id AND transactions.bundle_id = orders.bundle_id
+            AND transactions.product_id = orders.product_id
+            AND transactions.purchased_at BETWEEN orders.created_at - interval '30 days'
+                AND orders.created_at + interval '30 days')
+    AND NOT EXISTS (
+        SELECT FROM iap.cases
+        WHERE cases.state = 'open' AND cases.bundle_id = orders.bundle_id
+            AND cases.order_ids @> ARRAY[orders.order_id])
+    AND NOT EXISTS (
+        SELECT FROM iap.cases
+        WHERE cases.state = 'open' AND cases.bundle_id = orders.bundle_id
+            AND cases.owner_user_ids @> ARRAY[orders.user_id])
+    AND NOT EXISTS (
+        SELECT FROM iap.receipts
+        WHERE receipts.user_id = orders.user_id AND receipts.bundle_id = orders.bundle_id
+            AND receipts.next_attempt_at IS NOT NULL);
+COMMENT ON VIEW iap.unpaid_orders IS
+    'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user '
+    'got none of the product within 30 days, and nothing of their user is open. Ask for a span of created_at.';
+
+CREATE FUNCTION iap.purge_orders(since timestamptz, before timestamptz, most integer) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    purged bigint;
+BEGIN
+    WITH gone AS (
+        DELETE FROM iap.orders
+        WHERE (bundle_id, order_id) IN (
+            SELECT bundle_id, order_id
+            FROM iap.unpaid_orders
+            WHERE created_at >= since AND created_at < before
+            LIMIT most)
+        RETURNING bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on
+    ), counted AS (
+        INSERT INTO iap.purged_orders AS known (opened_on, bundle_id, product_id, orders)
+        SELECT opened_on, bundle_id, product_id, count(*)
+        FROM gone
+        GROUP BY opened_on, bundle_id, product_id
+        ORDER BY bundle_id, product_id, opened_on
+        ON CONFLICT (bundle_id, product_id, opened_on) DO UPDATE SET orders = known.orders + EXCLUDED.orders
+    )
+    SELECT count(*) INTO purged FROM gone;
+    RETURN purged;
+END
+$$;
+COMMENT ON FUNCTION iap.purge_orders IS
+    'Takes away orders that were opened from a moment until before another and never paid, so many at most, and counts them '
+    'in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
+
+CREATE FUNCTION iap.count_unpaid_orders(before timestamptz, OUT orders bigint, OUT oldest timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT count(*), min(created_at) FROM iap.unpaid_orders WHERE created_at < before
+$$;
+COMMENT ON FUNCTION iap.count_unpaid_orders IS
+    'How many orders a purge would take away, and when the oldest of them was opened.';
+
+CREATE VIEW finance.unpaid_orders AS
+SELECT
+    day, bundle_id, product_id, products.name AS product_name, sum(counted.orders)::bigint AS orders,
+    sum(counted.purged)::bigint AS purged
+FROM (
+    SELECT (created_at AT TIME ZONE 'UTC')::date AS day, bundle_id, product_id, 1 AS orders, 0 AS purged
+    FROM iap.unpaid_orders
+    UNION ALL
+    SELECT opened_on, bundle_id, product_id, orders, orders
+    FROM iap.purged_orders
+) AS counted
+LEFT JOIN iap.products USING (bundle_id, product_id)
+GROUP BY day, bundle_id, product_id, products.name;
+COMMENT ON VIEW finance.unpaid_orders IS
+    'Orders that were opened and never paid, by the day on which they were opened. Ask for a span of days.';
+COMMENT ON COLUMN finance.unpaid_orders.day IS 'The day on which they were opened.';
+COMMENT ON COLUMN finance.unpaid_orders.bundle_id IS 'The app.';
+COMMENT ON COLUMN finance.unpaid_orders.product_id IS 'The product.';
+COMMENT ON COLUMN finance.unpaid_orders.product_name IS 'Its name; NULL if the products do not list it.';
+COMMENT ON COLUMN finance.unpaid_orders.orders IS 'How many, whether they are still there or not.';
+COMMENT ON COLUMN finance.unpaid_orders.purged IS 'Of these: taken away after their time.';
