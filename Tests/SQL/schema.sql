@@ -1182,7 +1182,8 @@ BEGIN
             SELECT t.transaction_id, t.bundle_id, t.environment
             FROM transactions AS t
             WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id
-                AND t.environment = v.environment AND iap.is_confirmation(t, v::iap.verified)
+                AND t.environment = v.environment
+                AND iap.is_confirmation(ROW(t.*)::iap.transactions, v::iap.verified)
             FOR UPDATE SKIP LOCKED
         ) AS found
     ), done AS (
