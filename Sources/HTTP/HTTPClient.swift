@@ -36,6 +36,8 @@ public final class HTTPClient: Sendable {
         let target = try RequestTarget(request)
         let identifier = nextIdentifier.add(1, ordering: .relaxed).newValue
         let timeout = request.timeout ?? configuration.timeout
+        // What is submitted may be sent before anybody can cancel it.
+        if Task.isCancelled { throw .cancelled }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 mailbox.submit(
