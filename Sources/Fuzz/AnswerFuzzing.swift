@@ -6,7 +6,7 @@ import Foundation
 enum AnswerFuzzing {
     static func decode(_ bytes: [UInt8]) {
         for endpoint in [ServerEnvironment.production, .sandbox] {
-            let verdict = Verdict(body: Data(bytes), endpoint: endpoint, hasSecret: false)
+            let verdict = VerifyReceiptVerdict(body: Data(bytes), endpoint: endpoint, hasSecret: false)
             guard case .settled(.genuine(let answer)) = verdict else { continue }
             for transaction in answer.transactions {
                 precondition(!transaction.transactionID.isEmpty && !transaction.productID.isEmpty)
