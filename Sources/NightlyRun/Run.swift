@@ -101,7 +101,7 @@ struct Run {
             try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
         }
         let swept = try await night.stopwatch.time(.sweep, items: \.cases) { () async throws -> Sweeper.Swept in
-            try await step { _ = try await session.analyzeGrown() }
+            try await step { try await session.analyzeGrown() }
             return try await step { try await Sweeper(night: night, session: session).sweep() }
         }
         leftOut.transactions.formUnion(swept.locked)
@@ -145,7 +145,7 @@ struct Run {
         }
         checkpoint(.headKept)
         let before = ContinuousClock.now
-        try await step { _ = try await session.analyzeGrown() }
+        try await step { try await session.analyzeGrown() }
         head.history = try await step { try await session.history(upTo: night.runID) }
         head.sales = try await step { try await session.salesFigures(of: .upTo(night.now)) }
         head.watched = try await step { try await job.watchedFigures(session, hearings, at: night.now) }

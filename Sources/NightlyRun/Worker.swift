@@ -109,8 +109,7 @@ struct Worker {
                 Patience.outcome(of: item.verdict, attempts: receipt.attempts)
                     .map {
                         TriedReceipt(
-                            id: receipt.id, outcome: $0, signature: item.signature,
-                            madeAt: item.verdict.madeAt,
+                            id: receipt.id, outcome: $0, signature: item.signature, madeAt: item.verdict.madeAt,
                             missing: item.verdict.missing(of: receipt))
                     }
             }

@@ -108,8 +108,7 @@ extension AppVerifier {
         _ proof: OfflineReceipt, _ payload: String
     ) async throws(CancellationError) -> Judgement {
         let mayAskOtherwise = settings.verification == .auto && !proof.isEmpty && !proof.isJWS
-        return mayAskOtherwise
-            ? try await askVerifyReceipt(payload) : Judgement(proof)
+        return mayAskOtherwise ? try await askVerifyReceipt(payload) : Judgement(proof)
     }
 
     /// Everything that the customer bought: what the proof holds as Apple sees it now, and what no proof ever held.

@@ -247,4 +247,66 @@ import Testing
             #expect(white == 0)
         }
     }
+
+    /// The claim comes between two nights, and is open while the second asks: what is only confirmed is not waited for,
+    /// and a claim that is committed then is no night more.
+    @Test func aClaimThatIsOpenWhileItIsConfirmedIsLeftAlone() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            let run = try await ledger.begin(at: began, session)
+            let receipt = try await ledger.submit("receipt")
+            let nights = try (0..<3).map { night in
+                try ["1", "2"].map {
+                    try LedgerBench.sighting($0, receipt: receipt, at: began + Double(night) * 86400) {
+                        $0.purchasedAt = began - 7200
+                    }
+                }
+            }
+            _ = try await ledger.record(nights[0], receipts: [receipt], run: run, at: began, session)
+            let claiming = try await ledger.database.connect()
+            defer { claiming.close() }
+            try await claiming.execute("BEGIN")
+            _ = try await claiming.query("SELECT iap.claim(\(LedgerBench.bundleID), '1', 'ann')")
+            let second = try await ledger.record(
+                nights[1], receipts: [receipt], run: run, at: began + 86400, session)
+            #expect(second.locked.map(\.text) == ["1"] && second.alreadyWhite.transactions == 1)
+            try await claiming.execute("COMMIT")
+            let third = try await ledger.record(
+                nights[2], receipts: [receipt], run: run, at: began + 2 * 86400, session)
+            #expect(third.alreadyBlack.transactions == 1 && third.alreadyWhite.transactions == 1)
+            let confirmed: String = try await ledger.value(
+                """
+                (SELECT string_agg(transaction_id || ' ' || place || ' ' || nights_confirmed, ', ' ORDER BY 1)
+                FROM iap.transactions)
+                """)
+            #expect(confirmed == "1 black 1, 2 white 3")
+            #expect(try await ledger.violations() == [])
+        }
+    }
+
+    /// What somebody cleans, or looks at without an end, the night does not wait for.
+    @Test func statisticsAreNotWaitedFor() async throws {
+        try await withLedger { ledger in
+            let session = try await ledger.session()
+            defer { session.close() }
+            try await ledger.execute(
+                """
+                INSERT INTO iap.sightings (
+                    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
+                SELECT number::text, 'com.example.a', 'Production', 0, number * 64, 'ann', false, now()
+                FROM generate_series(1, 20000) AS number
+                """)
+            let known: SQL = "(SELECT reltuples::bigint FROM pg_class WHERE oid = 'iap.sightings'::regclass)"
+            let cleaning = try await ledger.database.connect()
+            defer { cleaning.close() }
+            try await cleaning.execute("BEGIN")
+            try await cleaning.execute("LOCK TABLE iap.sightings IN SHARE UPDATE EXCLUSIVE MODE")
+            try await session.analyzeGrown()
+            #expect(try await ledger.value(known, as: Int64.self) < 20000)
+            try await cleaning.execute("COMMIT")
+            try await session.analyzeGrown()
+            #expect(try await ledger.value(known, as: Int64.self) == 20000)
+        }
+    }
 }

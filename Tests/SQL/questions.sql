@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(33);
+SELECT plan(34);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -137,6 +137,16 @@ SELECT test.closed('2026-03-24Z');
 SELECT set_eq(
     $$SELECT customer_id FROM iap.customers WHERE last_seen_at = '2026-03-24Z'$$, $$VALUES ('F'), ('g6')$$,
     'an account stands for what Apple said is its own');
+
+-- Two subscriptions and gems in one receipt: neither subscription waits for the other to expire.
+SELECT test.bought(id, expires => expires, at => '2026-03-25Z'), test.seen(id, 320, '2026-03-25Z')
+FROM (VALUES ('h1', '2026-03-27Z'::timestamptz), ('h2', '2026-03-29Z'), ('h3', NULL)) AS held (id, expires);
+SELECT test.closed('2026-03-25Z');
+SELECT results_eq(
+    $$SELECT customer_id, next_at FROM iap.customers WHERE customer_id LIKE 'h%' ORDER BY 1$$,
+    $$VALUES
+        ('h1' COLLATE "C", '2026-03-27 01:00Z'::timestamptz), ('h2', '2026-03-29 01:00Z'), ('h3', '2026-04-01Z')$$,
+    'each subscription is asked about when it expires');
 
 -- Deliveries ----------------------------------------------------------------------------------------------------------
 

@@ -869,7 +869,7 @@ BEGIN
     INTO grown
     FROM pg_class
     WHERE relnamespace = 'iap'::regnamespace AND relname IN ('transactions', 'moves', 'sightings', 'cases')
-        AND pg_relation_size(oid) > (1.2 * greatest(relpages, 0) + 64) * current_setting('block_size')::bigint;
+        AND pg_relation_size(oid) > (1.2 * relpages + 64) * current_setting('block_size')::bigint;
     FOREACH name IN ARRAY grown LOOP
         -- What is looked at already, or cleaned, is not waited for.
         EXECUTE format('ANALYZE (SKIP_LOCKED) iap.%I', name);
@@ -2098,8 +2098,7 @@ BEGIN
                 t := iap.refunded(t, v, run);
             END IF;
             t := iap.excluded(t, v.exclusion, run, at);
-        ELSIF t.last_confirmed_at IS NULL OR v.verified_at >= t.last_confirmed_at + interval '12 hours' THEN
-            -- Half a night: two runs of one night count once, however far cron drifts.
+        ELSIF iap.is_another_night(t.last_confirmed_at, v.verified_at) THEN
             t.nights_confirmed := t.nights_confirmed + 1;
             t.last_confirmed_at := v.verified_at;
         END IF;
@@ -2226,6 +2225,15 @@ $$;
 
 COMMENT ON FUNCTION iap.import_entitlements(words iap.entitlements[]) IS 'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it says that the grant was revoked. What is covered moves in the night.';
 
+CREATE FUNCTION iap.is_another_night(confirmed_at timestamp with time zone, verified_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    -- Half a night: two runs of one night count once, however far cron drifts.
+    SELECT confirmed_at IS NULL OR verified_at - confirmed_at >= '12 hours'
+$$;
+
+COMMENT ON FUNCTION iap.is_another_night(confirmed_at timestamp with time zone, verified_at timestamp with time zone) IS 'Whether a word of Apple''s confirms a white transaction for one night more than it was confirmed last.';
+
 CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     RETURN ((number > upto) OR (number <@ gaps));
@@ -2237,7 +2245,7 @@ CREATE FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) RETURNS 
     AS $$
     SELECT t.place = 'white' AND t.refund_run_id IS NULL
         AND v.exclusion IS NULL AND v.refunded_at IS NULL
-        AND (t.last_confirmed_at IS NULL OR v.verified_at - t.last_confirmed_at >= '12 hours')
+        AND iap.is_another_night(t.last_confirmed_at, v.verified_at)
         AND (v.source < t.source OR (v.source = t.source AND v.verified_at >= t.verified_at))
         AND (v.product_type IS NULL OR v.product_type = t.product_type) IS TRUE
         AND (v.expires_at IS NULL OR v.expires_at = t.expires_at) IS TRUE
@@ -2328,8 +2336,7 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         OR (
             t.place = 'white'
             AND (
-                v.exclusion IS NOT NULL OR t.last_confirmed_at IS NULL
-                OR v.verified_at - t.last_confirmed_at >= '12 hours'))
+                v.exclusion IS NOT NULL OR iap.is_another_night(t.last_confirmed_at, v.verified_at)))
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
 $$;
 
@@ -2655,7 +2662,7 @@ BEGIN
         SELECT
             CASE
                 WHEN app_transaction_id IS NOT NULL THEN app_transaction_id
-                WHEN held.receipt_id IS NULL THEN original_transaction_id
+                WHEN expires_at IS NOT NULL OR held.receipt_id IS NULL THEN original_transaction_id
                 ELSE min(original_transaction_id) OVER (PARTITION BY held.receipt_id)
             END AS customer_id,
             transaction_id, least(seen_at, at) AS seen_at, expires_at
@@ -2667,7 +2674,7 @@ BEGIN
                 AND sightings.bundle_id = note_customers.bundle_id
                 AND sightings.environment = note_customers.environment
             OFFSET 0
-        ) AS held ON bought.app_transaction_id IS NULL
+        ) AS held ON bought.app_transaction_id IS NULL AND bought.expires_at IS NULL
     )
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
@@ -6474,7 +6481,7 @@ CREATE TABLE iap.customers (
 
 COMMENT ON TABLE iap.customers IS 'Whom Apple is asked about again, in apps with “reask”: customers with a purchase or an upload of the last months.';
 
-COMMENT ON COLUMN iap.customers.customer_id IS 'The appTransactionId; where Apple told of none, the id of an original transaction of the customer''s latest receipt.';
+COMMENT ON COLUMN iap.customers.customer_id IS 'The appTransactionId; where Apple told of none, the original transaction''s id: of a subscription its own, else the lowest of what the latest receipt holds.';
 
 COMMENT ON COLUMN iap.customers.transaction_id IS 'One of the customer''s purchases, by which Apple is asked.';
 
@@ -7105,6 +7112,8 @@ REVOKE ALL ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint,
 REVOKE ALL ON FUNCTION iap.import_deliveries(deliveries iap.verified[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.import_entitlements(words iap.entitlements[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_another_night(confirmed_at timestamp with time zone, verified_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) FROM PUBLIC;
 

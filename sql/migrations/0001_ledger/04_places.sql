@@ -371,6 +371,14 @@ COMMENT ON FUNCTION iap.corrected IS
     'A transaction with what somebody else says of it: a better source corrects, one as good adds what is newer, a '
     'poorer one only fills in what was not known. Booked anew where what was bought or paid is another.';
 
+CREATE FUNCTION iap.is_another_night(confirmed_at timestamptz, verified_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- Half a night: two runs of one night count once, however far cron drifts.
+    SELECT confirmed_at IS NULL OR verified_at - confirmed_at >= '12 hours'
+$$;
+COMMENT ON FUNCTION iap.is_another_night IS
+    'Whether a word of Apple''s confirms a white transaction for one night more than it was confirmed last.';
+
 CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz)
 RETURNS iap.transactions
 LANGUAGE plpgsql STABLE AS $$
@@ -404,8 +412,7 @@ BEGIN
                 t := iap.refunded(t, v, run);
             END IF;
             t := iap.excluded(t, v.exclusion, run, at);
-        ELSIF t.last_confirmed_at IS NULL OR v.verified_at >= t.last_confirmed_at + interval '12 hours' THEN
-            -- Half a night: two runs of one night count once, however far cron drifts.
+        ELSIF iap.is_another_night(t.last_confirmed_at, v.verified_at) THEN
             t.nights_confirmed := t.nights_confirmed + 1;
             t.last_confirmed_at := v.verified_at;
         END IF;

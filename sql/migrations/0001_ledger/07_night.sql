@@ -75,8 +75,7 @@ LANGUAGE sql IMMUTABLE AS $$
         OR (
             t.place = 'white'
             AND (
-                v.exclusion IS NOT NULL OR t.last_confirmed_at IS NULL
-                OR v.verified_at - t.last_confirmed_at >= '12 hours'))
+                v.exclusion IS NOT NULL OR iap.is_another_night(t.last_confirmed_at, v.verified_at)))
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
 $$;
 COMMENT ON FUNCTION iap.is_news IS 'Whether iap.heard can make anything else of a transaction than what it is.';
@@ -87,7 +86,7 @@ CREATE FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) RETURNS 
 LANGUAGE sql IMMUTABLE AS $$
     SELECT t.place = 'white' AND t.refund_run_id IS NULL
         AND v.exclusion IS NULL AND v.refunded_at IS NULL
-        AND (t.last_confirmed_at IS NULL OR v.verified_at - t.last_confirmed_at >= '12 hours')
+        AND iap.is_another_night(t.last_confirmed_at, v.verified_at)
         AND (v.source < t.source OR (v.source = t.source AND v.verified_at >= t.verified_at))
         AND (v.product_type IS NULL OR v.product_type = t.product_type) IS TRUE
         AND (v.expires_at IS NULL OR v.expires_at = t.expires_at) IS TRUE
@@ -425,7 +424,7 @@ BEGIN
     INTO grown
     FROM pg_class
     WHERE relnamespace = 'iap'::regnamespace AND relname IN ('transactions', 'moves', 'sightings', 'cases')
-        AND pg_relation_size(oid) > (1.2 * greatest(relpages, 0) + 64) * current_setting('block_size')::bigint;
+        AND pg_relation_size(oid) > (1.2 * relpages + 64) * current_setting('block_size')::bigint;
     FOREACH name IN ARRAY grown LOOP
         -- What is looked at already, or cleaned, is not waited for.
         EXECUTE format('ANALYZE (SKIP_LOCKED) iap.%I', name);

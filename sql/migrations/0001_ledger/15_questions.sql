@@ -21,7 +21,8 @@ CREATE INDEX customers_due ON iap.customers (bundle_id, environment, next_at);
 COMMENT ON TABLE iap.customers IS
     'Whom Apple is asked about again, in apps with “reask”: customers with a purchase or an upload of the last months.';
 COMMENT ON COLUMN iap.customers.customer_id IS
-    'The appTransactionId; where Apple told of none, the id of an original transaction of the customer''s latest receipt.';
+    'The appTransactionId; where Apple told of none, the original transaction''s id: of a subscription its own, else the '
+    'lowest of what the latest receipt holds.';
 COMMENT ON COLUMN iap.customers.transaction_id IS 'One of the customer''s purchases, by which Apple is asked.';
 COMMENT ON COLUMN iap.customers.last_seen_at IS 'When the customer last bought or uploaded something.';
 COMMENT ON COLUMN iap.customers.expires_at IS 'When a subscription of theirs expires last, as far as is known.';
@@ -30,7 +31,7 @@ COMMENT ON COLUMN iap.customers.revision IS
 COMMENT ON COLUMN iap.customers.next_at IS 'When they are due to be asked about.';
 
 -- Where Apple told of no appTransactionId, the purchases of one receipt are one customer's: who has bought ten times is
--- asked about once, and not ten times.
+-- asked about once, and not ten times. A subscription stands for itself, so that it is asked about when it expires.
 CREATE FUNCTION iap.note_customers(
     bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamptz
 ) RETURNS void
@@ -54,7 +55,7 @@ BEGIN
         SELECT
             CASE
                 WHEN app_transaction_id IS NOT NULL THEN app_transaction_id
-                WHEN held.receipt_id IS NULL THEN original_transaction_id
+                WHEN expires_at IS NOT NULL OR held.receipt_id IS NULL THEN original_transaction_id
                 ELSE min(original_transaction_id) OVER (PARTITION BY held.receipt_id)
             END AS customer_id,
             transaction_id, least(seen_at, at) AS seen_at, expires_at
@@ -66,7 +67,7 @@ BEGIN
                 AND sightings.bundle_id = note_customers.bundle_id
                 AND sightings.environment = note_customers.environment
             OFFSET 0
-        ) AS held ON bought.app_transaction_id IS NULL
+        ) AS held ON bought.app_transaction_id IS NULL AND bought.expires_at IS NULL
     )
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
