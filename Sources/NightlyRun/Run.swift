@@ -91,6 +91,7 @@ struct Run {
         }
         checkpoint(.inboxDone)
         var leftOut = try await step { try await self.leftOut() }
+        let untried = try await step { try await self.untried() }
         let receipts = try await step { try await session.receiptCounts(of: night.runID) }
         let sources = try await step { try await job.pulls(session) }
         let hearings = try await step {
@@ -124,7 +125,8 @@ struct Run {
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
-            timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut, sources, hearings), receipts: receipts,
+            timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut, untried, sources, hearings),
+            receipts: receipts,
             totals: totals,
             cases: try await step { try await session.caseCounts(runID: night.runID) }, pending: swept.pending,
             stages: night.stopwatch.stages)
@@ -177,6 +179,13 @@ struct Run {
         return leftOut
     }
 
+    /// How many receipts the run should have tried and did not, though nothing was in the way; those of a run that shares
+    /// the inbox are tried by the other.
+    private func untried() async throws -> Int {
+        let left = night.receipts.left
+        return left == 0 ? 0 : min(left, try await session.dueReceipts(at: night.now).values.reduce(0, +))
+    }
+
     /// A receiver begins anew where it is begun once more.
     private func hand(_ head: RunReport, to findings: inout some FindingsReceiver) async throws {
         let stage = FindingsStage(
@@ -211,7 +220,8 @@ struct Run {
     }
 
     private func outcome(
-        _ receipts: ReceiptCounts, _ leftOut: LeftOut, _ sources: [SourcePull], _ hearings: [HearingFigures]
+        _ receipts: ReceiptCounts, _ leftOut: LeftOut, _ untried: Int, _ sources: [SourcePull],
+        _ hearings: [HearingFigures]
     ) -> RunOutcome {
         if let reason = night.stop.reason { return .endedEarly(reason) }
         if night.verifier.isAppleDown {
@@ -224,6 +234,8 @@ struct Run {
         }
         if let why = night.unverifiable { return .endedEarly(why) }
         if let why = leftOut.text { return .endedEarly(why) }
+        // Not in a dry run, whose receipts stay due.
+        if untried > 0, !night.isDryRun { return .endedEarly("\(untried) receipts were not tried and stay due") }
         if let source = sources.first(where: { $0.problem != nil }), let problem = source.problem {
             return .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")
         }

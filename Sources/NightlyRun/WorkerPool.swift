@@ -16,6 +16,7 @@ struct WorkerPool {
         _ session: LedgerSession, buckets: [Int: Int], due: () async throws -> [Int: Int]
     ) async throws {
         var remaining = buckets
+        var losses = 0
         var backoff = DatabaseBackoff(within: min(Self.courtesy, night.settings.patience), pause: 0.2...0.2)
         while !remaining.isEmpty, !night.isEnding {
             let before = night.receipts.left
@@ -25,8 +26,13 @@ struct WorkerPool {
                 var recorded = 0
                 return try await Worker(night: night, session: session).work(recorded: &recorded)
             }
-            try await pass(workers: min(night.settings.connections, remaining.count))
-            if night.receipts.left >= before {
+            let wasLost = try await pass(workers: min(night.settings.connections, remaining.count))
+            if night.receipts.left < before {
+                losses = 0
+            } else if wasLost, losses < mostReconnects {
+                // What a worker had in hand when it lost its session nobody else took.
+                losses += 1
+            } else {
                 // Runs that share the inbox get in each other's way for a moment: what one leaves, another may have left.
                 guard night.settings.workers == .shared, await backoff.mayTryAgain() else { return }
             }
@@ -34,38 +40,48 @@ struct WorkerPool {
         }
     }
 
-    private func pass(workers: Int) async throws {
-        let refusals = try await withThrowingTaskGroup(of: LedgerError?.self) { group in
+    /// Gives whether a worker lost its session on the way.
+    private func pass(workers: Int) async throws -> Bool {
+        let ends = try await withThrowingTaskGroup(of: WorkerEnd.self) { group in
             for _ in 0..<max(1, workers) {
                 group.addTask { try await workResiliently() }
             }
-            var refusals: [LedgerError] = []
-            for try await refusal in group { refusals += [refusal].compactMap(\.self) }
-            return refusals
+            return try await group.reduce(into: [WorkerEnd]()) { $0.append($1) }
         }
+        let refusals = ends.compactMap { if case .refused(let why) = $0 { why } else { nil } }
         // One that got in does the work of all.
-        if let refusal = refusals.first, refusals.count == max(1, workers) { throw refusal }
+        if let refusal = refusals.first, refusals.count == ends.count { throw refusal }
+        return ends.contains { if case .done(wasLost: true) = $0 { true } else { false } }
     }
 
-    /// Works on after the database came back from a restart: what was not committed is still due. Gives why there was
-    /// no connection to work with, if there was none.
-    private func workResiliently() async throws -> LedgerError? {
+    /// How a worker's pass over the buckets ended.
+    private enum WorkerEnd {
+        /// No bucket was left; whether it lost its session on the way.
+        case done(wasLost: Bool)
+        /// It got no session.
+        case refused(LedgerError)
+    }
+
+    /// Works on after the database came back from a restart: what was not committed is still due.
+    private func workResiliently() async throws -> WorkerEnd {
         let session: LedgerSession
         do {
             session = try await connect()
         } catch {
             guard case .connectionLost = error else { throw error }
-            return error
+            return .refused(error)
         }
         defer { session.close() }
         var losses = 0
+        var wasLost = false
         while true {
             var recorded = 0
             do {
                 try await Worker(night: night, session: session).work(recorded: &recorded)
-                return nil
+                return .done(wasLost: wasLost)
             } catch {
                 guard case .connectionLost(let why) = error else { throw error }
+                wasLost = true
                 losses = recorded > 0 ? 1 : losses + 1
                 guard losses <= mostReconnects else { throw LedgerError.connectionLost(why) }
                 night.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))

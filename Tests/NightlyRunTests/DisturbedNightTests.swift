@@ -26,6 +26,27 @@ import Testing
         }
     }
 
+    /// A small night is one batch: where its session ends before anything is recorded, nothing else comes after it.
+    @Test func triesAgainWhatAWorkerHadInHandWhenItWasLost() async throws {
+        let undisturbed = try await undisturbedLedger(customers: 20)
+        try await withStage(customers: 20) { stage in
+            let admin = try await stage.database.connect()
+            defer { admin.close() }
+            try await admin.execute("BEGIN")
+            try await admin.execute("LOCK TABLE iap.sightings IN EXCLUSIVE MODE")
+            async let run = stage.run()
+            while try await admin.query("SELECT FROM pg_locks WHERE NOT granted AND database IS NOT NULL").isEmpty {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            try await Self.endSessions(admin)
+            try await admin.execute("ROLLBACK")
+            let report = try await run.report
+            #expect(report.outcome == .complete)
+            #expect(report.receipts.verified > 0 && report.receipts.left == 0)
+            expectSame(try await stage.ledger(), undisturbed)
+        }
+    }
+
     /// Its sessions end, and for a while the server lets in nobody: too many clients, or a restart.
     @Test func waitsForADatabaseThatRefusesConnections() async throws {
         let undisturbed = try await undisturbedLedger(customers: 85)
