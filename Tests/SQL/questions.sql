@@ -151,11 +151,14 @@ SELECT results_eq(
 -- Deliveries ----------------------------------------------------------------------------------------------------------
 
 SELECT iap.submit_receipt('com.example.game', 'anna', 'cmVjZWlwdA==', NULL, NULL, NULL);
-CREATE FUNCTION test.delivered(id text, usr text DEFAULT 'anna') RETURNS text LANGUAGE sql AS $$
-    SELECT iap.admit(
-        'com.example.game', 'Production', id, id, 'gems.100', 1, '2026-03-01Z', usr,
-        (SELECT min(receipt_id) FROM iap.receipts));
-    SELECT iap.claim('com.example.game', id, usr, NULL);
+CREATE FUNCTION test.delivered(id text, usr text DEFAULT 'anna') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    held bigint;
+BEGIN
+    SELECT min(receipt_id) INTO held FROM iap.receipts;
+    PERFORM iap.admit('com.example.game', 'Production', id, id, 'gems.100', 1, '2026-03-01Z', usr, held);
+    RETURN iap.claim('com.example.game', id, usr, NULL);
+END
 $$;
 SELECT is(test.delivered('d1'), 'delivered', 'a delivery that only the app''s server vouches for');
 SELECT is(test.delivered('d2'), 'delivered', 'another');

@@ -6,17 +6,21 @@ SELECT no_plan();
 
 -- As the nightly job leaves a receipt, so many days ago.
 CREATE FUNCTION test.tried(receipt bigint, became text, days integer) RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+DECLARE
+    at timestamptz := now();
+BEGIN
     UPDATE iap.receipts
-    SET state = became, last_attempt_at = now() - days * interval '1 day',
-        verified_at = CASE WHEN became <> 'unusable' THEN now() END,
-        next_attempt_at = CASE WHEN became IN ('waiting', 'watched') THEN now() END,
+    SET state = became, last_attempt_at = at - days * interval '1 day',
+        verified_at = CASE WHEN became <> 'unusable' THEN at END,
+        next_attempt_at = CASE WHEN became IN ('waiting', 'watched') THEN at END,
         error_code = CASE WHEN became = 'unusable' THEN 'empty' END,
         error_text = CASE WHEN became = 'unusable' THEN 'it is empty' END,
         seal = audit.receipt_seal(
             bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, became,
             is_erased)
-    WHERE receipt_id = receipt
+    WHERE receipt_id = receipt;
+END
 $$;
 -- What the job's role purges: so many days old, in all buckets.
 CREATE FUNCTION test.purge(what text, days integer, most integer DEFAULT 100) RETURNS bigint
@@ -161,9 +165,10 @@ SELECT matches(
     '^erased-[0-9a-f]{16} rang; not carl-2, carly or carl_x$', 'in notes too');
 SELECT matches((SELECT answer ->> 'pseudonym' FROM test.answer), '^erased-[0-9a-f]{16}$', 'a pseudonym');
 SELECT is_empty(
-    $$SELECT FROM iap.black WHERE transaction_id LIKE 'c%' AND user_id <> (SELECT answer ->> 'pseudonym' FROM test.answer)
+    $$SELECT user_id FROM iap.black
+    WHERE transaction_id LIKE 'c%' AND user_id <> (SELECT answer ->> 'pseudonym' FROM test.answer)
     UNION ALL
-    SELECT FROM iap.receipts JOIN test.carls ON id = receipt_id
+    SELECT user_id FROM iap.receipts JOIN test.carls ON id = receipt_id
     WHERE user_id <> (SELECT answer ->> 'pseudonym' FROM test.answer)$$, 'the same everywhere');
 SELECT is(
     (SELECT owner_user_ids FROM iap.cases WHERE transaction_id = 'c3'),

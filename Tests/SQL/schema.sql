@@ -1293,24 +1293,28 @@ $$;
 COMMENT ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) IS 'A transaction with what somebody else says of it: a better source corrects, one as good adds what is newer, a poorer one only fills in what was not known. Booked anew where what was bought or paid is another.';
 
 CREATE FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) RETURNS record
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    SELECT
-        (
-            SELECT count(*) FROM iap.purgeable
-            WHERE payload_purged_at IS NULL AND (is_erased OR last_attempt_at < payloads_before)
-        ),
-        (SELECT count(*) FROM iap.purgeable WHERE device IS NOT NULL AND last_attempt_at < devices_before)
+BEGIN
+    SELECT count(*) INTO payloads
+    FROM iap.purgeable
+    WHERE payload_purged_at IS NULL AND (is_erased OR last_attempt_at < payloads_before);
+    SELECT count(*) INTO devices
+    FROM iap.purgeable
+    WHERE device IS NOT NULL AND last_attempt_at < devices_before;
+END
 $$;
 
 COMMENT ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) IS 'How many payloads and devices a purge would take away.';
 
 CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) RETURNS record
-    LANGUAGE sql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    SELECT count(*), min(created_at) FROM iap.unpaid_orders WHERE created_at < before
+BEGIN
+    SELECT count(*), min(created_at) INTO orders, oldest FROM iap.unpaid_orders WHERE created_at < before;
+END
 $$;
 
 COMMENT ON FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) IS 'How many orders a purge would take away, and when the oldest of them was opened.';
@@ -1917,41 +1921,40 @@ CREATE FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) RETU
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    handed bigint;
+    proof  record;
+    upload iap.uploads;
+    handed bigint := 0;
 BEGIN
-    WITH proof AS MATERIALIZED (
+    -- A statement a receipt, by its key: the form that also runs where the inbox lies on other servers than the notices.
+    FOR proof IN
         SELECT DISTINCT ON (number)
             transaction_id, bundle_id, environment, notice_uuid, signed_transaction,
             sha256(convert_to(signed_transaction, 'UTF8')) AS digest
         FROM told
         WHERE number = ANY (numbers) AND signed_transaction IS NOT NULL
         ORDER BY number, signed_at DESC
-    ), numbered AS MATERIALIZED (
-        SELECT *, nextval('iap.receipt_number') * 64 + (get_byte(digest, 0) & 63) AS receipt_id FROM proof
-    ), received AS (
+    LOOP
+        upload.bucket := get_byte(proof.digest, 0) & 63;
+        upload.receipt_id := nextval('iap.receipt_number') * 64 + upload.bucket;
+        upload.first_uploaded_at := at;
         INSERT INTO receipts (
             bucket, receipt_id, bundle_id, payload, payload_sha256, submitted_at, next_attempt_at, seal)
-        SELECT
-            (receipt_id & 63)::smallint, receipt_id, bundle_id, signed_transaction, digest, at, at,
+        VALUES (
+            upload.bucket, upload.receipt_id, proof.bundle_id, proof.signed_transaction, proof.digest, at, at,
             audit.receipt_seal(
-                (receipt_id & 63)::smallint, receipt_id, bundle_id, NULL, digest, NULL, NULL, at, 'waiting', false)
-        FROM numbered
-        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO NOTHING
-        RETURNING bucket, receipt_id
-    ), purpose AS (
+                upload.bucket, upload.receipt_id, proof.bundle_id, NULL, proof.digest, NULL, NULL, at, 'waiting',
+                false))
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO NOTHING;
+        CONTINUE WHEN NOT FOUND;
         -- For no purchase in particular: nobody uploaded it.
         INSERT INTO uploads (bucket, receipt_id, first_uploaded_at, last_uploaded_at, seal)
-        SELECT
-            bucket, receipt_id, at, at, audit.seal(ROW(bucket, receipt_id, NULL, NULL, at, at, 1, NULL)::iap.uploads)
-        FROM received
-    )
-    UPDATE notices
-    SET receipt_id = numbered.receipt_id
-    FROM numbered
-    JOIN received USING (receipt_id)
-    WHERE notices.transaction_id = numbered.transaction_id AND notices.bundle_id = numbered.bundle_id
-        AND notices.environment = numbered.environment AND notices.notice_uuid = numbered.notice_uuid;
-    GET DIAGNOSTICS handed = ROW_COUNT;
+        VALUES (upload.bucket, upload.receipt_id, at, at, audit.seal(upload));
+        UPDATE notices
+        SET receipt_id = upload.receipt_id
+        WHERE notices.transaction_id = proof.transaction_id AND notices.bundle_id = proof.bundle_id
+            AND notices.environment = proof.environment AND notices.notice_uuid = proof.notice_uuid;
+        handed := handed + 1;
+    END LOOP;
     RETURN handed;
 END
 $$;
@@ -2299,10 +2302,14 @@ CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
     AS $$
 #variable_conflict use_column
 BEGIN
-    RETURN EXISTS (SELECT FROM iap.receipts WHERE user_id = is_known_user.user_id)
-        OR EXISTS (SELECT FROM iap.orders WHERE user_id = is_known_user.user_id)
+    IF EXISTS (SELECT FROM iap.orders WHERE user_id = is_known_user.user_id)
         OR EXISTS (SELECT FROM iap.transactions WHERE user_id = is_known_user.user_id)
-        OR EXISTS (SELECT FROM iap.entitlements WHERE user_id = is_known_user.user_id);
+        OR EXISTS (SELECT FROM iap.entitlements WHERE user_id = is_known_user.user_id)
+    THEN
+        RETURN true;
+    END IF;
+    PERFORM 1 FROM iap.receipts WHERE user_id = is_known_user.user_id LIMIT 1;
+    RETURN FOUND;
 END
 $$;
 
@@ -2816,23 +2823,12 @@ CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.tra
         ) AS w
         UNION
         SELECT s.transaction_id, s.environment
-        FROM (
-            SELECT r.bucket, r.receipt_id FROM iap.receipts AS r
-            WHERE r.user_id = $2 AND r.bundle_id = $1
-            UNION
-            SELECT u.bucket, u.receipt_id
-            FROM iap.orders AS o
-            CROSS JOIN LATERAL (
-                SELECT named.bucket, named.receipt_id FROM iap.uploads AS named
-                WHERE named.order_id = o.order_id
-                OFFSET 0
-            ) AS u
-            WHERE o.user_id = $2 AND o.bundle_id = $1
-        ) AS own
+        FROM unnest(iap.receipts_of($1, $2)) AS own (receipt_id)
         CROSS JOIN LATERAL (
             SELECT seen.transaction_id, seen.environment
             FROM iap.sightings AS seen
-            WHERE seen.receipt_id = own.receipt_id AND seen.bucket = own.bucket AND seen.bundle_id = $1
+            WHERE seen.receipt_id = own.receipt_id AND seen.bucket = (own.receipt_id & 63)::smallint
+                AND seen.bundle_id = $1
             OFFSET 0
         ) AS s
         UNION
@@ -3167,18 +3163,32 @@ CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zo
     AS $$
 #variable_conflict use_column
 DECLARE
-    purged bigint;
+    at     timestamptz := iap.present();
+    tried  bigint[] := '{}';
+    chosen bigint[];
+    free   bigint[];
+    rows   bigint;
+    purged bigint := 0;
 BEGIN
-    UPDATE iap.receipts
-    SET device = NULL, device_purged_at = iap.present()
-    WHERE bucket = purge_devices.bucket AND receipt_id IN (
-        SELECT receipt_id
-        FROM iap.purgeable
-        WHERE bucket = purge_devices.bucket AND device IS NOT NULL AND last_attempt_at < before
-        ORDER BY last_attempt_at
-        LIMIT most
-        FOR UPDATE SKIP LOCKED);
-    GET DIAGNOSTICS purged = ROW_COUNT;
+    LOOP
+        SELECT coalesce(array_agg(receipt_id), '{}') INTO chosen
+        FROM (
+            SELECT receipt_id
+            FROM iap.purgeable
+            WHERE bucket = purge_devices.bucket AND device IS NOT NULL AND last_attempt_at < before
+                AND receipt_id <> ALL (tried)
+            ORDER BY last_attempt_at
+            LIMIT most - purged
+        ) AS oldest;
+        free := iap.unlocked(purge_devices.bucket, chosen);
+        UPDATE iap.receipts
+        SET device = NULL, device_purged_at = at
+        WHERE bucket = purge_devices.bucket AND receipt_id = ANY (free);
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        purged := purged + rows;
+        tried := tried || chosen;
+        EXIT WHEN rows = cardinality(chosen);
+    END LOOP;
     RETURN purged;
 END
 $$;
@@ -3191,16 +3201,22 @@ CREATE FUNCTION iap.purge_orders(since timestamp with time zone, before timestam
     AS $$
 #variable_conflict use_column
 DECLARE
+    apps   text[];
+    unpaid text[];
     purged bigint;
 BEGIN
+    SELECT array_agg(bundle_id), array_agg(order_id) INTO apps, unpaid
+    FROM (
+        SELECT bundle_id, order_id
+        FROM iap.unpaid_orders
+        WHERE created_at >= since AND created_at < before
+        LIMIT most
+    ) AS found;
     WITH gone AS (
         DELETE FROM iap.orders
-        WHERE (bundle_id, order_id) IN (
-            SELECT bundle_id, order_id
-            FROM iap.unpaid_orders
-            WHERE created_at >= since AND created_at < before
-            LIMIT most)
-        RETURNING bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on
+        USING unnest(apps, unpaid) AS found (bundle_id, order_id)
+        WHERE orders.bundle_id = found.bundle_id AND orders.order_id = found.order_id
+        RETURNING orders.bundle_id, product_id, (created_at AT TIME ZONE 'UTC')::date AS opened_on
     ), counted AS (
         INSERT INTO iap.purged_orders AS known (opened_on, bundle_id, product_id, orders)
         SELECT opened_on, bundle_id, product_id, count(*)
@@ -3222,33 +3238,89 @@ CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time z
     AS $$
 #variable_conflict use_column
 DECLARE
-    purged bigint;
-    erased bigint;
+    at     timestamptz := iap.present();
+    tried  bigint[] := '{}';
+    chosen bigint[];
+    free   bigint[];
+    erased bigint[];
+    rows   bigint;
+    purged bigint := 0;
 BEGIN
-    UPDATE iap.receipts
-    SET payload = NULL, payload_purged_at = iap.present()
-    WHERE bucket = purge_payloads.bucket AND receipt_id IN (
-        SELECT receipt_id
-        FROM iap.purgeable
-        WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND last_attempt_at < before
-        ORDER BY last_attempt_at
-        LIMIT most
-        FOR UPDATE SKIP LOCKED);
-    GET DIAGNOSTICS purged = ROW_COUNT;
-    UPDATE iap.receipts
-    SET payload = NULL, payload_purged_at = iap.present()
-    WHERE bucket = purge_payloads.bucket AND receipt_id IN (
-        SELECT receipt_id
-        FROM iap.purgeable
-        WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND is_erased
-        LIMIT greatest(most - purged, 0)
-        FOR UPDATE SKIP LOCKED);
-    GET DIAGNOSTICS erased = ROW_COUNT;
-    RETURN purged + erased;
+    LOOP
+        SELECT coalesce(array_agg(receipt_id), '{}') INTO chosen
+        FROM (
+            SELECT receipt_id
+            FROM iap.purgeable
+            WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND last_attempt_at < before
+                AND receipt_id <> ALL (tried)
+            ORDER BY last_attempt_at
+            LIMIT most - purged
+        ) AS oldest;
+        SELECT array_agg(receipt_id) INTO erased
+        FROM (
+            SELECT receipt_id
+            FROM iap.purgeable
+            WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND is_erased
+                AND receipt_id <> ALL (tried || chosen)
+            LIMIT most - purged - cardinality(chosen)
+        ) AS others;
+        chosen := chosen || erased;
+        free := iap.unlocked(purge_payloads.bucket, chosen);
+        UPDATE iap.receipts
+        SET payload = NULL, payload_purged_at = at
+        WHERE bucket = purge_payloads.bucket AND receipt_id = ANY (free);
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        purged := purged + rows;
+        tried := tried || chosen;
+        -- Others in place of those that another session has locked.
+        EXIT WHEN rows = cardinality(chosen);
+    END LOOP;
+    RETURN purged;
 END
 $$;
 
 COMMENT ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) IS 'Takes away the payloads of receipts of a bucket that were last tried before a moment and on which nothing is open, the oldest first, and so many at most; those of erased users whenever they were tried. Gives how many. The hash stays, by which the same upload is known again.';
+
+CREATE FUNCTION iap.receipts_for(order_id text) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    uploaded bigint[];
+BEGIN
+    SELECT array_agg(receipt_id) INTO uploaded FROM iap.uploads WHERE order_id = receipts_for.order_id;
+    RETURN uploaded;
+END
+$$;
+
+COMMENT ON FUNCTION iap.receipts_for(order_id text) IS 'The receipts that were uploaded for an order.';
+
+CREATE FUNCTION iap.receipts_of(bundle_id text, user_id text) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    placed   text[];
+    uploaded bigint[];
+BEGIN
+    SELECT array_agg(order_id) INTO placed
+    FROM iap.orders
+    WHERE user_id = receipts_of.user_id AND bundle_id = receipts_of.bundle_id;
+    SELECT array_agg(receipt_id) INTO uploaded
+    FROM (
+        SELECT receipt_id FROM iap.receipts
+        WHERE user_id = receipts_of.user_id AND bundle_id = receipts_of.bundle_id
+        UNION
+        SELECT receipt_id FROM iap.uploads
+        WHERE order_id = ANY (placed)
+    ) AS own;
+    RETURN uploaded;
+END
+$$;
+
+COMMENT ON FUNCTION iap.receipts_of(bundle_id text, user_id text) IS 'The receipts that a user uploaded, and those that were uploaded for an order of theirs.';
 
 CREATE FUNCTION iap.record(run bigint, at timestamp with time zone) RETURNS iap.recorded
     LANGUAGE plpgsql
@@ -3601,6 +3673,7 @@ CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) R
 #variable_conflict use_column
 DECLARE
     needle  text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
+    at      timestamptz := now();
     name    text;
     changes text;
     rows    bigint;
@@ -3610,9 +3683,9 @@ BEGIN
     counts := jsonb_build_object('transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
 
     UPDATE iap.receipts
-    SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, now()),
+    SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, at),
         payload = CASE WHEN next_attempt_at IS NOT NULL THEN payload END,
-        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, now()) END,
+        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, at) END,
         seal = CASE
             WHEN seal = audit.receipt_seal(
                 bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,
@@ -3873,35 +3946,42 @@ CREATE FUNCTION iap.sight(bundle_id text, environment text, transaction_id text,
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
+DECLARE
+    slice    smallint := (sight.receipt_id & 63)::smallint;
+    handed   record;
+    wanted   text;
+    is_other boolean;
 BEGIN
-    INSERT INTO sightings AS known
-    SELECT seen.*, audit.seal(ROW(seen.*, NULL)::iap.sightings)
-    FROM (
-        SELECT
-            sight.transaction_id, sight.bundle_id, sight.environment, bucket, receipt_id,
-            coalesce(user_id, sight.user_id), named.order_id, true, true, submitted_at, NULL::bigint
-        FROM receipts
-        CROSS JOIN LATERAL (
-            SELECT coalesce(
-                (array_agg(uploads.order_id ORDER BY first_uploaded_at)
-                    FILTER (WHERE uploads.transaction_id = sight.transaction_id AND uploads.order_id IS NOT NULL))[1],
-                CASE WHEN bool_and(uploads.transaction_id IS NULL) THEN receipts.order_id END) AS order_id
-            FROM uploads
-            WHERE uploads.bucket = receipts.bucket AND uploads.receipt_id = receipts.receipt_id
-        ) AS named
-        WHERE bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id
-            AND bundle_id = sight.bundle_id
-    ) AS seen
-    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
-    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
+    -- The inbox is asked by itself: in a cluster it lies on other servers than the ledger.
+    SELECT user_id, order_id, submitted_at INTO handed
+    FROM receipts
+    WHERE bucket = slice AND receipt_id = sight.receipt_id AND bundle_id = sight.bundle_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'receipt % of % is unknown', sight.receipt_id, sight.bundle_id USING
             ERRCODE = 'foreign_key_violation', HINT = 'Name a receipt that iap.submit_receipt gave, or none.';
     END IF;
+    SELECT
+        (array_agg(order_id ORDER BY first_uploaded_at)
+            FILTER (WHERE transaction_id = sight.transaction_id AND order_id IS NOT NULL))[1],
+        bool_or(transaction_id IS NOT NULL)
+    INTO wanted, is_other
+    FROM uploads
+    WHERE bucket = slice AND receipt_id = sight.receipt_id;
+    INSERT INTO sightings AS known
+    SELECT seen.*, audit.seal(ROW(seen.*, NULL)::iap.sightings)
+    FROM (
+        SELECT
+            sight.transaction_id, sight.bundle_id, sight.environment, slice, sight.receipt_id,
+            coalesce(handed.user_id, sight.user_id),
+            coalesce(wanted, CASE WHEN is_other IS FALSE THEN handed.order_id END), true, true, handed.submitted_at,
+            NULL::bigint
+    ) AS seen
+    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
     UPDATE sightings
     SET seal = audit.seal(sightings)
     WHERE transaction_id = sight.transaction_id AND bundle_id = sight.bundle_id AND environment = sight.environment
-        AND bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id;
+        AND bucket = slice AND receipt_id = sight.receipt_id;
 END
 $$;
 
@@ -4418,15 +4498,14 @@ CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS
         WHERE d.order_id = $2 AND d.bundle_id = $1
         UNION
         SELECT s.transaction_id, s.environment
-        FROM iap.uploads AS u
+        FROM unnest(iap.receipts_for($2)) AS uploaded (receipt_id)
         CROSS JOIN LATERAL (
             SELECT seen.transaction_id, seen.environment
             FROM iap.sightings AS seen
-            WHERE seen.receipt_id = u.receipt_id AND seen.bucket = u.bucket AND seen.bundle_id = $1
-                AND seen.order_id = $2
+            WHERE seen.receipt_id = uploaded.receipt_id AND seen.bucket = (uploaded.receipt_id & 63)::smallint
+                AND seen.bundle_id = $1 AND seen.order_id = $2
             OFFSET 0
         ) AS s
-        WHERE u.order_id = $2
         UNION
         SELECT c.transaction_id, c.environment
         FROM iap.cases AS c
@@ -4452,6 +4531,26 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.type_of(t iap.transactions) IS 'The type of the product that was bought: what Apple said, else what the list of products says; NULL where nobody knows it.';
+
+CREATE FUNCTION iap.unlocked(bucket smallint, receipt_ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    free bigint[];
+BEGIN
+    SELECT array_agg(receipt_id) INTO free
+    FROM (
+        SELECT receipt_id
+        FROM iap.receipts
+        WHERE bucket = unlocked.bucket AND receipt_id = ANY (receipt_ids) AND next_attempt_at IS NULL
+        FOR UPDATE SKIP LOCKED
+    ) AS mine;
+    RETURN free;
+END
+$$;
+
+COMMENT ON FUNCTION iap.unlocked(bucket smallint, receipt_ids bigint[]) IS 'Locks those of a bucket''s receipts that are not due and that no other session has locked, and gives them.';
 
 CREATE FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) RETURNS void
     LANGUAGE plpgsql
@@ -4682,6 +4781,7 @@ COMMENT ON FUNCTION iap.word_of(t iap.transactions) IS 'What to tell the custome
 
 CREATE FUNCTION iap.word_of_upload(bundle_id text, transaction_id text, order_id text) RETURNS text
     LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 #variable_conflict use_column
 DECLARE
@@ -6246,18 +6346,6 @@ COMMENT ON COLUMN iap.cases.closed_by IS 'claim:USER, run N, import, or the pers
 
 COMMENT ON COLUMN iap.cases.periods IS 'The paid periods of a subscription without access that the case tells of; empty where it is of one purchase.';
 
-CREATE TABLE iap.purged_orders (
-    opened_on date NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    product_id text NOT NULL COLLATE pg_catalog."C",
-    orders bigint NOT NULL,
-    CONSTRAINT purged_orders_orders_check CHECK ((orders > 0))
-);
-
-COMMENT ON TABLE iap.purged_orders IS 'How many orders were opened, never paid and taken away, by the day on which they were opened.';
-
-COMMENT ON COLUMN iap.purged_orders.opened_on IS 'A day of UTC.';
-
 CREATE TABLE iap.receipts (
     bucket smallint NOT NULL,
     receipt_id bigint NOT NULL,
@@ -6336,10 +6424,10 @@ CREATE VIEW iap.unpaid_orders AS
     orders.user_id,
     orders.product_id,
     orders.created_at
-   FROM iap.orders
-  WHERE ((NOT (EXISTS ( SELECT
-           FROM iap.uploads
-          WHERE (uploads.order_id = orders.order_id)))) AND (NOT (EXISTS ( SELECT
+   FROM ((iap.orders
+     LEFT JOIN iap.uploads ON ((uploads.order_id = orders.order_id)))
+     LEFT JOIN iap.receipts ON (((receipts.user_id = orders.user_id) AND (receipts.bundle_id = orders.bundle_id) AND (receipts.next_attempt_at IS NOT NULL))))
+  WHERE ((uploads.receipt_id IS NULL) AND (receipts.receipt_id IS NULL) AND (NOT (EXISTS ( SELECT
            FROM iap.claims
           WHERE ((claims.order_id = orders.order_id) AND (claims.bundle_id = orders.bundle_id))))) AND (NOT (EXISTS ( SELECT
            FROM iap.transactions
@@ -6349,11 +6437,31 @@ CREATE VIEW iap.unpaid_orders AS
            FROM iap.cases
           WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.order_ids @> ARRAY[orders.order_id]))))) AND (NOT (EXISTS ( SELECT
            FROM iap.cases
-          WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.owner_user_ids @> ARRAY[orders.user_id]))))) AND (NOT (EXISTS ( SELECT
-           FROM iap.receipts
-          WHERE ((receipts.user_id = orders.user_id) AND (receipts.bundle_id = orders.bundle_id) AND (receipts.next_attempt_at IS NOT NULL))))));
+          WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.owner_user_ids @> ARRAY[orders.user_id]))))));
 
 COMMENT ON VIEW iap.unpaid_orders IS 'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user got none of the product within 30 days, and nothing of their user is open. Ask for a span of created_at.';
+
+CREATE VIEW iap.orders_never_paid AS
+ SELECT unpaid_orders.bundle_id,
+    unpaid_orders.order_id,
+    unpaid_orders.user_id,
+    unpaid_orders.product_id,
+    unpaid_orders.created_at
+   FROM iap.unpaid_orders;
+
+COMMENT ON VIEW iap.orders_never_paid IS 'iap.unpaid_orders, as finance reads it: in a cluster citus.sql puts a function in its place, for there the tables of a view are read with the rights of who reads it.';
+
+CREATE TABLE iap.purged_orders (
+    opened_on date NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    orders bigint NOT NULL,
+    CONSTRAINT purged_orders_orders_check CHECK ((orders > 0))
+);
+
+COMMENT ON TABLE iap.purged_orders IS 'How many orders were opened, never paid and taken away, by the day on which they were opened.';
+
+COMMENT ON COLUMN iap.purged_orders.opened_on IS 'A day of UTC.';
 
 CREATE VIEW finance.unpaid_orders AS
  SELECT counted.day,
@@ -6362,12 +6470,12 @@ CREATE VIEW finance.unpaid_orders AS
     products.name AS product_name,
     (sum(counted.orders))::bigint AS orders,
     (sum(counted.purged))::bigint AS purged
-   FROM (( SELECT ((unpaid_orders.created_at AT TIME ZONE 'UTC'::text))::date AS day,
-            unpaid_orders.bundle_id,
-            unpaid_orders.product_id,
+   FROM (( SELECT ((orders_never_paid.created_at AT TIME ZONE 'UTC'::text))::date AS day,
+            orders_never_paid.bundle_id,
+            orders_never_paid.product_id,
             1 AS orders,
             0 AS purged
-           FROM iap.unpaid_orders
+           FROM iap.orders_never_paid
         UNION ALL
          SELECT purged_orders.opened_on,
             purged_orders.bundle_id,
@@ -6665,11 +6773,12 @@ CREATE VIEW iap.purgeable AS
     receipts.payload_purged_at,
     receipts.device,
     receipts.is_erased
-   FROM iap.receipts
-  WHERE ((receipts.next_attempt_at IS NULL) AND (NOT (EXISTS ( SELECT
+   FROM (iap.receipts
+     LEFT JOIN ( SELECT sightings.bucket,
+            sightings.receipt_id
            FROM (iap.sightings
-             JOIN iap.white USING (transaction_id, bundle_id, environment))
-          WHERE ((sightings.receipt_id = receipts.receipt_id) AND (sightings.bucket = receipts.bucket))))));
+             JOIN iap.white USING (transaction_id, bundle_id, environment))) open ON (((open.receipt_id = receipts.receipt_id) AND (open.bucket = receipts.bucket))))
+  WHERE ((receipts.next_attempt_at IS NULL) AND (open.receipt_id IS NULL));
 
 COMMENT ON VIEW iap.purgeable IS 'The receipts on which nothing is open: neither they themselves nor a transaction that was seen in them.';
 
@@ -7189,6 +7298,10 @@ REVOKE ALL ON FUNCTION iap.purge_orders(since timestamp with time zone, before t
 
 REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.receipts_for(order_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.receipts_of(bundle_id text, user_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.record(run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.redeliver(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
@@ -7258,6 +7371,8 @@ REVOKE ALL ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease
 REVOKE ALL ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.type_of(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.unlocked(bucket smallint, receipt_ids bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) FROM PUBLIC;
 

@@ -62,6 +62,9 @@ public struct InboxFill: Sendable {
             """
             UPDATE fill_uploads SET receipt_id = iap.submit_receipt(\(Catalog.game.bundleID), user_id, payload)
             """)
+        let ids = try await connection.query("SELECT receipt_id FROM fill_uploads").map {
+            try $0("receipt_id", as: Int64.self)
+        }
         try await connection.execute(
             """
             UPDATE iap.receipts r
@@ -69,7 +72,7 @@ public struct InboxFill: Sendable {
                 seal = audit.receipt_seal(
                     r.bucket, r.receipt_id, r.bundle_id, r.user_id, r.payload_sha256, r.order_id, r.transaction_id,
                     \(submitted), r.state, r.is_erased)
-            FROM fill_uploads f
+            FROM unnest(\(ids)) AS f (receipt_id)
             WHERE r.bucket = (f.receipt_id & 63)::smallint AND r.receipt_id = f.receipt_id
             """)
         try await connection.executeScript(unsafe: "ANALYZE iap.receipts; ANALYZE iap.uploads")

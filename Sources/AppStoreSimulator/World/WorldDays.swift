@@ -74,6 +74,24 @@ struct WorldDays {
             UPDATE day_uploads
             SET receipt_id = iap.submit_receipt(bundle_id, user_id, payload, transaction_id, order_id, device)
             """)
+        try await moveReceipts()
+        try await connection.execute(
+            """
+            INSERT INTO world.uploads
+            SELECT number, receipt_id, transaction_id, order_id, at FROM day_uploads
+            """)
+        try await moveUploads()
+    }
+
+    /// The inbox may lie on other servers than the world's own tables: what it shall know is taken there.
+    private func moveReceipts() async throws {
+        let rows = try await connection.query(
+            """
+            SELECT receipt_id, min(at) AS at
+            FROM day_uploads d
+            WHERE NOT EXISTS (SELECT FROM world.uploads u WHERE u.receipt_id = d.receipt_id)
+            GROUP BY receipt_id
+            """)
         try await connection.execute(
             """
             UPDATE iap.receipts r
@@ -81,14 +99,20 @@ struct WorldDays {
                 seal = audit.receipt_seal(
                     r.bucket, r.receipt_id, r.bundle_id, r.user_id, r.payload_sha256, r.order_id, r.transaction_id,
                     d.at, r.state, r.is_erased)
-            FROM (SELECT receipt_id, min(at) AS at FROM day_uploads GROUP BY receipt_id) d
+            FROM unnest(
+                \(try rows.map { try $0("receipt_id", as: Int64.self) }), \(try rows.map { try $0("at", as: Date.self) })
+            ) AS d (receipt_id, at)
             WHERE r.bucket = (d.receipt_id & 63)::smallint AND r.receipt_id = d.receipt_id
-                AND NOT EXISTS (SELECT FROM world.uploads u WHERE u.receipt_id = d.receipt_id)
             """)
-        try await connection.execute(
+    }
+
+    private func moveUploads() async throws {
+        let rows = try await connection.query(
             """
-            INSERT INTO world.uploads
-            SELECT number, receipt_id, transaction_id, order_id, at FROM day_uploads
+            SELECT receipt_id, transaction_id, order_id, min(at) AS first_at, max(at) AS last_at
+            FROM world.uploads
+            WHERE receipt_id IN (SELECT receipt_id FROM day_uploads)
+            GROUP BY receipt_id, transaction_id, order_id
             """)
         try await connection.execute(
             """
@@ -97,11 +121,13 @@ struct WorldDays {
                 seal = audit.seal(ROW(
                     u.bucket, u.receipt_id, u.transaction_id, u.order_id, w.first_at, w.last_at, u.times,
                     NULL)::iap.uploads)
-            FROM (
-                SELECT receipt_id, transaction_id, order_id, min(at) AS first_at, max(at) AS last_at
-                FROM world.uploads
-                WHERE receipt_id IN (SELECT receipt_id FROM day_uploads)
-                GROUP BY receipt_id, transaction_id, order_id) w
+            FROM unnest(
+                \(try rows.map { try $0("receipt_id", as: Int64.self) }),
+                \(try rows.map { try $0("transaction_id", as: String?.self) }),
+                \(try rows.map { try $0("order_id", as: String?.self) }),
+                \(try rows.map { try $0("first_at", as: Date.self) }),
+                \(try rows.map { try $0("last_at", as: Date.self) })
+            ) AS w (receipt_id, transaction_id, order_id, first_at, last_at)
             WHERE u.bucket = (w.receipt_id & 63)::smallint AND u.receipt_id = w.receipt_id
                 AND u.transaction_id IS NOT DISTINCT FROM w.transaction_id
                 AND u.order_id IS NOT DISTINCT FROM w.order_id

@@ -32,26 +32,27 @@ extension LedgerSession {
     private func newestReceipts(
         of customers: [DueCustomer], _ app: App, verifiedBefore moment: Date
     ) async throws -> [Row] {
-        try await connection.query(
+        let users = try await connection.query(
             """
-            WITH users AS (
-                SELECT DISTINCT user_id
-                FROM \(stored: .sightings)
-                WHERE transaction_id = ANY (\(customers.map(\.transactionID))) AND bundle_id = \(app.bundleID.text)
-                    AND environment = \(app.environment.rawValue) AND user_id IS NOT NULL
-            )
-            SELECT newest.bucket, newest.receipt_id
-            FROM users
-            CROSS JOIN LATERAL (
-                SELECT bucket, receipt_id, state, verified_at
+            SELECT DISTINCT user_id
+            FROM \(stored: .sightings)
+            WHERE transaction_id = ANY (\(customers.map(\.transactionID))) AND bundle_id = \(app.bundleID.text)
+                AND environment = \(app.environment.rawValue) AND user_id IS NOT NULL
+            """
+        ).map { try $0.decode("user_id", as: String.self) }
+        guard !users.isEmpty else { return [] }
+        return try await connection.query(
+            """
+            SELECT bucket, receipt_id
+            FROM (
+                SELECT DISTINCT ON (user_id) bucket, receipt_id, state, verified_at
                 FROM \(stored: .receipts)
-                WHERE receipts.user_id = users.user_id AND receipts.bundle_id = \(app.bundleID.text)
+                WHERE user_id = ANY (\(users)) AND bundle_id = \(app.bundleID.text)
                     AND payload IS NOT NULL AND verified_at IS NOT NULL
-                ORDER BY submitted_at DESC, receipt_id DESC
-                LIMIT 1
+                ORDER BY user_id, submitted_at DESC, receipt_id DESC
             ) AS newest
-            WHERE newest.state = 'settled' AND newest.verified_at < \(moment)
-            ORDER BY newest.bucket, newest.receipt_id
+            WHERE state = 'settled' AND verified_at < \(moment)
+            ORDER BY bucket, receipt_id
             """)
     }
 }

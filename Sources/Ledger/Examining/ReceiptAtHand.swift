@@ -13,34 +13,22 @@ extension LedgerSession {
     /// An app's latest receipt whose payload is still there, one with a subscription if there is any among the latest.
     public func receiptAtHand(of app: BundleID) async throws(LedgerError) -> ReceiptAtHand? {
         try await translating {
+            let latest = try await latestReceipts(of: app)
             let rows = try await connection.query(
                 """
-                WITH latest AS (
-                    SELECT receipt_id, bucket
-                    FROM generate_series(0, 63) AS buckets (bucket)
-                    CROSS JOIN LATERAL (
-                        SELECT receipt_id, bundle_id, payload IS NOT NULL AS is_there
-                        FROM iap.receipts
-                        WHERE receipts.bucket = buckets.bucket AND verified_at IS NOT NULL
-                        ORDER BY receipt_id DESC
-                        LIMIT 200
-                    ) AS verified
-                    WHERE bundle_id = \(app.text) AND is_there
-                    ORDER BY receipt_id DESC
-                    LIMIT 200
+                WITH subscriptions AS MATERIALIZED (
+                    SELECT DISTINCT sightings.receipt_id
+                    FROM iap.sightings
+                    JOIN iap.transactions USING (transaction_id, bundle_id, environment)
+                    WHERE sightings.receipt_id = ANY (\(latest)) AND in_receipt
+                        AND transactions.product_type = 'auto_renewable'
                 )
-                SELECT receipts.receipt_id, receipts.payload, subscription.is_there
-                FROM latest
-                JOIN iap.receipts USING (bucket, receipt_id)
-                CROSS JOIN LATERAL (
-                    SELECT EXISTS (
-                        SELECT FROM iap.sightings
-                        JOIN iap.transactions USING (transaction_id, bundle_id, environment)
-                        WHERE sightings.receipt_id = latest.receipt_id AND in_receipt
-                            AND transactions.product_type = 'auto_renewable'
-                    ) AS is_there
-                ) AS subscription
-                ORDER BY subscription.is_there DESC, latest.receipt_id DESC
+                SELECT receipt_id, payload, subscriptions.receipt_id IS NOT NULL AS is_there
+                FROM iap.receipts
+                LEFT JOIN subscriptions USING (receipt_id)
+                WHERE receipts.bucket = ANY (\(latest.distinctBuckets)) AND receipt_id = ANY (\(latest))
+                    AND payload IS NOT NULL
+                ORDER BY is_there DESC, receipt_id DESC
                 LIMIT 1
                 """)
             return try rows.first.map { row in
@@ -50,4 +38,27 @@ extension LedgerSession {
             }
         }
     }
+
+    /// The latest of a bucket are found by its key.
+    private func latestReceipts(of app: BundleID) async throws -> [Int64] {
+        var latest: [Int64] = []
+        for bucket in Int16(0)..<64 {
+            latest += try await connection.query(
+                """
+                SELECT receipt_id
+                FROM (
+                    SELECT receipt_id, bundle_id, payload IS NOT NULL AS is_there
+                    FROM iap.receipts
+                    WHERE bucket = \(bucket) AND verified_at IS NOT NULL
+                    ORDER BY receipt_id DESC
+                    LIMIT \(Self.latestAtHand)
+                ) AS verified
+                WHERE bundle_id = \(app.text) AND is_there
+                """
+            ).map { try $0.decode("receipt_id") }
+        }
+        return Array(latest.sorted(by: >).prefix(Int(Self.latestAtHand)))
+    }
+
+    private static let latestAtHand: Int64 = 200
 }

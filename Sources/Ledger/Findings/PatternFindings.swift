@@ -102,7 +102,7 @@ extension LedgerSession {
                     AS crowd (bundle_id, silent_since)
             ), lost AS (
                 SELECT
-                    white.bundle_id, white.product_id, white.purchased_at, told.device,
+                    transaction_id, white.bundle_id, environment, white.product_id, white.purchased_at,
                     white.purchased_at >= crowds.silent_since IS TRUE AS is_silence,
                     CASE cardinality(cases.owner_user_ids)
                         WHEN 1 THEN cases.owner_user_ids[1] ELSE cases.transaction_id
@@ -110,22 +110,40 @@ extension LedgerSession {
                 FROM cases
                 JOIN white USING (transaction_id, bundle_id, environment)
                 JOIN crowds ON crowds.bundle_id = white.bundle_id
-                \(Self.device(of: "white", in: "sightings"))
                 WHERE cases.state = 'open'
                     AND (white.purchased_at >= \(from) OR white.purchased_at >= crowds.silent_since)
             ), delivered AS (
-                SELECT bought.bundle_id, bought.product_id, bought.purchased_at, told.device, false AS is_silence
+                SELECT transaction_id, bundle_id, environment, product_id, purchased_at, false AS is_silence
                 FROM (\(Self.deliveries(of: crowds, from: from))) AS bought
-                \(Self.device(of: "bought", in: "\(stored: .sightings)"))
+            ), seen AS MATERIALIZED (
+                SELECT transaction_id, bundle_id, environment, bucket, receipt_id, uploaded_at
+                FROM lost
+                JOIN sightings USING (transaction_id, bundle_id, environment)
+                UNION ALL
+                SELECT transaction_id, bundle_id, environment, bucket, receipt_id, uploaded_at
+                FROM delivered
+                JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
+            ), devices AS MATERIALIZED (
+                SELECT receipts.bucket, receipts.receipt_id, receipts.device
+                FROM (SELECT DISTINCT bucket, receipt_id FROM seen) AS held
+                JOIN \(stored: .receipts) USING (bucket, receipt_id)
+                WHERE receipts.device IS NOT NULL
+            ), told AS (
+                -- What the client said last of its device.
+                SELECT DISTINCT ON (transaction_id, bundle_id, environment)
+                    transaction_id, bundle_id, environment, device
+                FROM seen
+                JOIN devices USING (bucket, receipt_id)
+                ORDER BY transaction_id, bundle_id, environment, uploaded_at DESC, receipt_id DESC
             ), counted AS (
                 SELECT
                     bundle_id, dimension, value, count(*) AS cases, count(DISTINCT customer) AS customers, 0 AS delivered
-                FROM lost
+                FROM (SELECT * FROM lost LEFT JOIN told USING (transaction_id, bundle_id, environment)) AS lost
                 \(Self.dimensions(of: "lost"))
                 GROUP BY bundle_id, dimension, value
                 UNION ALL
                 SELECT bundle_id, dimension, value, 0, 0, count(*)
-                FROM delivered
+                FROM (SELECT * FROM delivered LEFT JOIN told USING (transaction_id, bundle_id, environment)) AS delivered
                 \(Self.dimensions(of: "delivered"))
                 GROUP BY bundle_id, dimension, value
             ), summed AS (
@@ -149,21 +167,6 @@ extension LedgerSession {
             })
         for row in rows { try facts[try row.id("bundle_id")]?.add(row) }
         return crowds.compactMap { facts[$0.bundleID] }
-    }
-
-    /// What the client said last of its device, of a purchase that the table has.
-    private static func device(of purchase: SQL, in sightings: SQL) -> SQL {
-        """
-        LEFT JOIN LATERAL (
-            SELECT receipts.device
-            FROM \(sightings) AS seen
-            JOIN \(stored: .receipts) USING (bucket, receipt_id)
-            WHERE seen.transaction_id = \(purchase).transaction_id AND seen.bundle_id = \(purchase).bundle_id
-                AND seen.environment = \(purchase).environment AND receipts.device IS NOT NULL
-            ORDER BY seen.uploaded_at DESC, seen.receipt_id DESC
-            LIMIT 1
-        ) AS told ON true
-        """
     }
 
     /// By what purchases are compared: each row once for all that is known of it.

@@ -16,13 +16,24 @@ extension LedgerSession {
                     OR (
                         attempts >= \(Int32(Patience.nightsWithoutNamed))
                         -- Unless another receipt brought it since.
-                        AND EXISTS (
-                            SELECT FROM uploads
-                            WHERE uploads.bucket = receipts.bucket AND uploads.receipt_id = receipts.receipt_id
-                                AND uploads.transaction_id IS NOT NULL AND NOT EXISTS (
-                                    SELECT FROM transactions
-                                    WHERE transactions.transaction_id = uploads.transaction_id
-                                        AND transactions.bundle_id = receipts.bundle_id))))
+                        AND receipt_id IN (SELECT receipt_id FROM unmet)))
+                """,
+            given: """
+                WITH named AS MATERIALIZED (
+                    SELECT receipt_id, bundle_id, uploads.transaction_id
+                    FROM receipts
+                    JOIN uploads USING (bucket, receipt_id)
+                    WHERE receipts.error_code = \(ReceiptProblem.transactionMissing.rawValue)
+                        AND receipts.attempts >= \(Int32(Patience.nightsWithoutNamed))
+                        AND receipts.submitted_at >= \(since) AND uploads.transaction_id IS NOT NULL
+                ), unmet AS MATERIALIZED (
+                    SELECT receipt_id
+                    FROM named
+                    WHERE NOT EXISTS (
+                        SELECT FROM transactions
+                        WHERE transactions.transaction_id = named.transaction_id
+                            AND transactions.bundle_id = named.bundle_id)
+                )
                 """, body)
     }
 
@@ -36,11 +47,13 @@ extension LedgerSession {
     static let listing: TimeInterval = 30 * 24 * 3600
 
     private func forEachReceipt(
-        with problems: [ReceiptProblem], where condition: SQL, _ body: (ReceiptNotice) throws -> Void
+        with problems: [ReceiptProblem], where condition: SQL, given known: SQL = "",
+        _ body: (ReceiptNotice) throws -> Void
     ) async throws(LedgerError) {
         try await translating {
             try await connection.forEachRow(
                 """
+                \(known)
                 SELECT
                     receipt_id, bundle_id, user_id, order_id, transaction_id, device::text AS device,
                     submitted_at, attempts, error_code, error_text

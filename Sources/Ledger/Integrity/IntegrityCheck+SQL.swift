@@ -67,9 +67,8 @@ extension IntegrityCheck {
     private static let receiptsWithoutSighting: SQL = """
         SELECT 'receipt ' || receipt_id AS example
         FROM receipts
-        WHERE state IN ('watched', 'settled') AND NOT EXISTS (
-            SELECT FROM sightings
-            WHERE sightings.receipt_id = receipts.receipt_id AND sightings.bucket = receipts.bucket)
+        LEFT JOIN sightings USING (bucket, receipt_id)
+        WHERE receipts.state IN ('watched', 'settled') AND sightings.transaction_id IS NULL
         """
 
     private static let receiptsPutOff: SQL = """

@@ -34,21 +34,15 @@ extension LedgerSession {
     public func nextBatch(
         buckets: [Int], after: Data, limit: Int, payloadBytes: Int = 16 * 1024 * 1024, now: Date
     ) async throws(LedgerError) -> InboxBatch {
-        try await translating {
-            // Of one bucket, which may be large, the index gives them in order.
-            let isAmongThem: SQL =
-                if let only = buckets.first, buckets.count == 1 {
-                    "bucket = \(Int16(only))"
-                } else {
-                    "bucket = ANY (\(buckets.map(Int16.init)))"
-                }
+        let isClustered = try await isClustered()
+        return try await translating {
             let rows = try await connection.query(
                 """
-                WITH chosen AS (
+                WITH chosen AS MATERIALIZED (
                     SELECT bucket, receipt_id, payload_sha256
                     FROM \(stored: .receipts)
-                    WHERE \(isAmongThem) AND next_attempt_at IS NOT NULL AND next_attempt_at <= \(now)
-                        AND payload_sha256 > \(after)
+                    WHERE \(isIn: buckets.map(Int16.init), of: "receipts") AND next_attempt_at IS NOT NULL
+                        AND next_attempt_at <= \(now) AND payload_sha256 > \(after)
                     ORDER BY payload_sha256
                     FETCH FIRST (\(limit)) ROWS WITH TIES
                 ), grouped AS (
@@ -58,13 +52,7 @@ extension LedgerSession {
                         row_number() OVER (
                             PARTITION BY receipts.payload_sha256, receipts.bundle_id
                             ORDER BY receipts.receipt_id) = 1 AS is_first
-                    FROM chosen
-                    -- By the primary key, however small the inbox is: for each batch a scan reads all of it.
-                    CROSS JOIN LATERAL (
-                        SELECT * FROM \(stored: .receipts) AS found
-                        WHERE found.bucket = chosen.bucket AND found.receipt_id = chosen.receipt_id
-                        OFFSET 0
-                    ) AS receipts
+                    FROM (\(isClustered ? Self.chosenReceiptsOfCluster : Self.chosenReceipts)) AS receipts
                 ), measured AS (
                     SELECT
                         *,
@@ -78,19 +66,46 @@ extension LedgerSession {
                     payload_sha256, chosen,
                     CASE WHEN is_first THEN payload END AS payload, upload_transaction_ids, upload_order_ids
                 FROM measured
-                CROSS JOIN LATERAL (
-                    SELECT
-                        array_agg(uploads.transaction_id ORDER BY first_uploaded_at) AS upload_transaction_ids,
-                        array_agg(uploads.order_id ORDER BY first_uploaded_at) AS upload_order_ids
-                    FROM iap.uploads
-                    WHERE uploads.bucket = measured.bucket AND uploads.receipt_id = measured.receipt_id
-                ) AS purposes
                 WHERE bytes <= \(payloadBytes) OR place = 1
                 ORDER BY payload_sha256, bundle_id, receipt_id
                 """)
             return try InboxBatch(buckets: buckets, rows: rows, after: after, limit: limit)
         }
     }
+
+    /// What the chosen receipts hold, and for what each was uploaded: by their keys, however small the inbox is; for each
+    /// batch a scan would read all of it.
+    private static let chosenReceipts: SQL = """
+        SELECT found.*, purposes.*
+        FROM chosen
+        CROSS JOIN LATERAL (
+            SELECT * FROM \(stored: .receipts) AS held
+            WHERE held.bucket = chosen.bucket AND held.receipt_id = chosen.receipt_id
+            OFFSET 0
+        ) AS found
+        CROSS JOIN LATERAL (
+            SELECT
+                array_agg(transaction_id ORDER BY first_uploaded_at) AS upload_transaction_ids,
+                array_agg(order_id ORDER BY first_uploaded_at) AS upload_order_ids
+            FROM iap.uploads
+            WHERE uploads.bucket = chosen.bucket AND uploads.receipt_id = chosen.receipt_id
+        ) AS purposes
+        """
+
+    /// The same, as Citus hands it to the servers that hold them.
+    private static let chosenReceiptsOfCluster: SQL = """
+        SELECT held.*, upload_transaction_ids, upload_order_ids
+        FROM chosen
+        JOIN \(stored: .receipts) AS held USING (bucket, receipt_id)
+        LEFT JOIN (
+            SELECT
+                bucket, receipt_id, array_agg(uploads.transaction_id ORDER BY first_uploaded_at) AS upload_transaction_ids,
+                array_agg(uploads.order_id ORDER BY first_uploaded_at) AS upload_order_ids
+            FROM chosen
+            JOIN iap.uploads USING (bucket, receipt_id)
+            GROUP BY bucket, receipt_id
+        ) AS purposes USING (bucket, receipt_id)
+        """
 
     /// Makes the receipts due again that were tried at this moment, the run's present, and met one of these problems:
     /// the trouble was Apple's, so the attempt does not count, and the next run need not wait for the next night.
@@ -137,6 +152,18 @@ extension InboxReceipt {
             purposes: purposes.contains(own) ? purposes : [own] + purposes,
             submittedAt: try row.decode("submitted_at"),
             attempts: Int(try row.decode("attempts", as: Int32.self)))
+    }
+}
+
+extension SQL.StringInterpolation {
+    /// Whether a row of the inbox lies in these buckets. Of one bucket, which may be large, the index gives the receipts in
+    /// order, and in a cluster such a statement is one server's: it must say so of each table that it names.
+    mutating func appendInterpolation(isIn buckets: [Int16], of table: SQL) {
+        if let only = buckets.first, buckets.count == 1 {
+            appendInterpolation("\(table).bucket = \(only)" as SQL)
+        } else {
+            appendInterpolation("\(table).bucket = ANY (\(buckets))" as SQL)
+        }
     }
 }
 

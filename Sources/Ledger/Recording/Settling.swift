@@ -6,12 +6,12 @@ extension LedgerSession {
     /// Writes what becomes of the batch's receipts, and counts them. One that holds what another session has locked
     /// stays as it is, and due.
     func settle(_ record: BatchRecord, _ recorded: Recorded) async throws -> ReceiptCounts {
-        let lacking = try await lacking(record)
-        let attempts = try await hold(record)
+        let held = try await hold(record)
+        let lacking = try await lacking(record, held)
         var counts = ReceiptCounts()
         var tried: [SettledReceipt] = []
         for receipt in record.receipts where !recorded.held.contains(receipt.id) {
-            guard let attempts = attempts[receipt.id] else { continue }
+            guard let attempts = held[receipt.id]?.attempts else { continue }
             switch receipt.outcome {
             case .verified: counts.verified += 1
             case .tryAgain: counts.tryAgain += 1
@@ -58,36 +58,45 @@ extension LedgerSession {
         return counts
     }
 
-    /// Locks the batch's receipts, and gives the nights on which each was tried in vain. What another session has in hand
-    /// is not among them.
-    private func hold(_ record: BatchRecord) async throws -> [Int64: Int32] {
+    /// Locks the batch's receipts. What another session has in hand is not among them. In a cluster it is a statement a
+    /// bucket: rows that lie on several servers are not locked by one.
+    private func hold(_ record: BatchRecord) async throws -> [Int64: HeldReceipt] {
         let ids = record.receipts.map(\.id)
-        return try await connection.query(
-            """
-            SELECT receipt_id, attempts
-            FROM receipts
-            WHERE bucket = ANY (\(ids.distinctBuckets)) AND receipt_id = ANY (\(ids))
-            ORDER BY receipt_id
-            FOR UPDATE SKIP LOCKED
-            """
-        ).values(of: "attempts", by: "receipt_id")
+        let parts = try await isClustered() ? ids.distinctBuckets.map { [$0] } : [ids.distinctBuckets]
+        var held: [Int64: HeldReceipt] = [:]
+        for buckets in parts {
+            let rows = try await connection.query(
+                """
+                SELECT receipt_id, bundle_id, attempts
+                FROM receipts
+                WHERE \(isIn: buckets, of: "receipts") AND receipt_id = ANY (\(ids))
+                ORDER BY receipt_id
+                FOR UPDATE SKIP LOCKED
+                """)
+            for row in rows {
+                held[try row.decode("receipt_id")] = HeldReceipt(
+                    bundleID: try row.decode("bundle_id"), attempts: try row.decode("attempts"))
+            }
+        }
+        return held
     }
 
     /// For each receipt, a transaction that it was uploaded for, that it does not hold, and that nothing else brought.
-    private func lacking(_ record: BatchRecord) async throws -> [Int64: String] {
-        let missing = record.receipts.flatMap { receipt in receipt.missing.map { (receipt.id, $0) } }
+    private func lacking(_ record: BatchRecord, _ held: [Int64: HeldReceipt]) async throws -> [Int64: String] {
+        let missing = record.receipts.flatMap { receipt in
+            held[receipt.id].map { held in receipt.missing.map { (receipt.id, held.bundleID, $0) } } ?? []
+        }
         guard !missing.isEmpty else { return [:] }
         return try await connection.query(
             """
             SELECT named.receipt_id, min(named.transaction_id) AS transaction_id
             FROM unnest(
-                \(missing.map(\.0).buckets), \(missing.map(\.0)), \(missing.map(\.1))
-            ) AS named (bucket, receipt_id, transaction_id)
-            JOIN receipts ON receipts.bucket = named.bucket AND receipts.receipt_id = named.receipt_id
+                \(missing.map(\.0)), \(missing.map(\.1)), \(missing.map(\.2))
+            ) AS named (receipt_id, bundle_id, transaction_id)
             WHERE NOT EXISTS (
                 SELECT FROM transactions
                 WHERE transactions.transaction_id = named.transaction_id
-                    AND transactions.bundle_id = receipts.bundle_id)
+                    AND transactions.bundle_id = named.bundle_id)
             GROUP BY named.receipt_id
             """
         ).values(of: "transaction_id", by: "receipt_id")
@@ -120,6 +129,13 @@ extension LedgerSession {
         ]
         """
     }
+}
+
+/// A receipt of the batch, as its row is while the session has it locked.
+private struct HeldReceipt {
+    let bundleID: String
+    /// Nights on which it was tried in vain.
+    let attempts: Int32
 }
 
 /// What a receipt's row shall say.

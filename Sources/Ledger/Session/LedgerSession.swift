@@ -27,6 +27,8 @@ public final class LedgerSession {
     var isShadowed = false
     /// Whether the connection has the tables in which batches are staged.
     var isStaging = false
+    /// Whether the inbox lies on the servers of a cluster, once that was asked.
+    var hasDistributedInbox: Bool?
     /// The space of the ledger's advisory locks, once it was read.
     var space: Int32?
 
@@ -86,6 +88,7 @@ public final class LedgerSession {
             try await connection.reconnect()
             isStaging = false
             try await end(lost.processID, lostAt: lost.at)
+            try await reachInbox()
         }
         self.lost = nil
     }

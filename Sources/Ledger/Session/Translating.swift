@@ -48,7 +48,9 @@ extension LedgerError {
         case .readOnlyTransaction: self = .connectionLost("PostgreSQL takes no changes here: \(text)")
         // A server that starts, stops or has no room for one more.
         case .cannotConnectNow, .tooManyConnections: self = .connectionLost(text)
-        default: self = state.isConnectionLost ? .connectionLost(text) : .failed(text)
+        default:
+            self =
+                state.isConnectionLost || Self.isLostWorker(state, text) ? .connectionLost(text) : .failed(text)
         }
     }
 }

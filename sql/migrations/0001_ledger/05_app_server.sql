@@ -255,35 +255,42 @@ CREATE FUNCTION iap.sight(
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
+DECLARE
+    slice    smallint := (sight.receipt_id & 63)::smallint;
+    handed   record;
+    wanted   text;
+    is_other boolean;
 BEGIN
-    INSERT INTO sightings AS known
-    SELECT seen.*, audit.seal(ROW(seen.*, NULL)::iap.sightings)
-    FROM (
-        SELECT
-            sight.transaction_id, sight.bundle_id, sight.environment, bucket, receipt_id,
-            coalesce(user_id, sight.user_id), named.order_id, true, true, submitted_at, NULL::bigint
-        FROM receipts
-        CROSS JOIN LATERAL (
-            SELECT coalesce(
-                (array_agg(uploads.order_id ORDER BY first_uploaded_at)
-                    FILTER (WHERE uploads.transaction_id = sight.transaction_id AND uploads.order_id IS NOT NULL))[1],
-                CASE WHEN bool_and(uploads.transaction_id IS NULL) THEN receipts.order_id END) AS order_id
-            FROM uploads
-            WHERE uploads.bucket = receipts.bucket AND uploads.receipt_id = receipts.receipt_id
-        ) AS named
-        WHERE bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id
-            AND bundle_id = sight.bundle_id
-    ) AS seen
-    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
-    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
+    -- The inbox is asked by itself: in a cluster it lies on other servers than the ledger.
+    SELECT user_id, order_id, submitted_at INTO handed
+    FROM receipts
+    WHERE bucket = slice AND receipt_id = sight.receipt_id AND bundle_id = sight.bundle_id;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'receipt % of % is unknown', sight.receipt_id, sight.bundle_id USING
             ERRCODE = 'foreign_key_violation', HINT = 'Name a receipt that iap.submit_receipt gave, or none.';
     END IF;
+    SELECT
+        (array_agg(order_id ORDER BY first_uploaded_at)
+            FILTER (WHERE transaction_id = sight.transaction_id AND order_id IS NOT NULL))[1],
+        bool_or(transaction_id IS NOT NULL)
+    INTO wanted, is_other
+    FROM uploads
+    WHERE bucket = slice AND receipt_id = sight.receipt_id;
+    INSERT INTO sightings AS known
+    SELECT seen.*, audit.seal(ROW(seen.*, NULL)::iap.sightings)
+    FROM (
+        SELECT
+            sight.transaction_id, sight.bundle_id, sight.environment, slice, sight.receipt_id,
+            coalesce(handed.user_id, sight.user_id),
+            coalesce(wanted, CASE WHEN is_other IS FALSE THEN handed.order_id END), true, true, handed.submitted_at,
+            NULL::bigint
+    ) AS seen
+    ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
+    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
     UPDATE sightings
     SET seal = audit.seal(sightings)
     WHERE transaction_id = sight.transaction_id AND bundle_id = sight.bundle_id AND environment = sight.environment
-        AND bucket = (sight.receipt_id & 63)::smallint AND receipt_id = sight.receipt_id;
+        AND bucket = slice AND receipt_id = sight.receipt_id;
 END
 $$;
 COMMENT ON FUNCTION iap.sight IS

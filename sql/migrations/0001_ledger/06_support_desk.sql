@@ -26,10 +26,14 @@ CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
-    RETURN EXISTS (SELECT FROM iap.receipts WHERE user_id = is_known_user.user_id)
-        OR EXISTS (SELECT FROM iap.orders WHERE user_id = is_known_user.user_id)
+    IF EXISTS (SELECT FROM iap.orders WHERE user_id = is_known_user.user_id)
         OR EXISTS (SELECT FROM iap.transactions WHERE user_id = is_known_user.user_id)
-        OR EXISTS (SELECT FROM iap.entitlements WHERE user_id = is_known_user.user_id);
+        OR EXISTS (SELECT FROM iap.entitlements WHERE user_id = is_known_user.user_id)
+    THEN
+        RETURN true;
+    END IF;
+    PERFORM 1 FROM iap.receipts WHERE user_id = is_known_user.user_id LIMIT 1;
+    RETURN FOUND;
 END
 $$;
 COMMENT ON FUNCTION iap.is_known_user IS

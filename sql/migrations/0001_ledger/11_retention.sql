@@ -4,43 +4,79 @@
 -- Purging ------------------------------------------------------------------------------------------------------------
 
 CREATE VIEW iap.purgeable AS
-SELECT bucket, receipt_id, last_attempt_at, payload_purged_at, device, is_erased
+SELECT receipts.bucket, receipts.receipt_id, last_attempt_at, payload_purged_at, device, is_erased
 FROM iap.receipts
-WHERE next_attempt_at IS NULL
-    AND NOT EXISTS (
-        SELECT FROM iap.sightings
-        JOIN iap.white USING (transaction_id, bundle_id, environment)
-        WHERE sightings.receipt_id = receipts.receipt_id AND sightings.bucket = receipts.bucket);
+-- A join, where NOT EXISTS would say the same: a cluster runs it though the inbox lies on other servers.
+LEFT JOIN (
+    SELECT sightings.bucket, sightings.receipt_id
+    FROM iap.sightings
+    JOIN iap.white USING (transaction_id, bundle_id, environment)
+) AS open ON open.receipt_id = receipts.receipt_id AND open.bucket = receipts.bucket
+WHERE next_attempt_at IS NULL AND open.receipt_id IS NULL;
 COMMENT ON VIEW iap.purgeable IS
     'The receipts on which nothing is open: neither they themselves nor a transaction that was seen in them.';
+
+CREATE FUNCTION iap.unlocked(bucket smallint, receipt_ids bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    free bigint[];
+BEGIN
+    SELECT array_agg(receipt_id) INTO free
+    FROM (
+        SELECT receipt_id
+        FROM iap.receipts
+        WHERE bucket = unlocked.bucket AND receipt_id = ANY (receipt_ids) AND next_attempt_at IS NULL
+        FOR UPDATE SKIP LOCKED
+    ) AS mine;
+    RETURN free;
+END
+$$;
+COMMENT ON FUNCTION iap.unlocked IS
+    'Locks those of a bucket''s receipts that are not due and that no other session has locked, and gives them.';
 
 CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    purged bigint;
-    erased bigint;
+    at     timestamptz := iap.present();
+    tried  bigint[] := '{}';
+    chosen bigint[];
+    free   bigint[];
+    erased bigint[];
+    rows   bigint;
+    purged bigint := 0;
 BEGIN
-    UPDATE iap.receipts
-    SET payload = NULL, payload_purged_at = iap.present()
-    WHERE bucket = purge_payloads.bucket AND receipt_id IN (
-        SELECT receipt_id
-        FROM iap.purgeable
-        WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND last_attempt_at < before
-        ORDER BY last_attempt_at
-        LIMIT most
-        FOR UPDATE SKIP LOCKED);
-    GET DIAGNOSTICS purged = ROW_COUNT;
-    UPDATE iap.receipts
-    SET payload = NULL, payload_purged_at = iap.present()
-    WHERE bucket = purge_payloads.bucket AND receipt_id IN (
-        SELECT receipt_id
-        FROM iap.purgeable
-        WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND is_erased
-        LIMIT greatest(most - purged, 0)
-        FOR UPDATE SKIP LOCKED);
-    GET DIAGNOSTICS erased = ROW_COUNT;
-    RETURN purged + erased;
+    LOOP
+        SELECT coalesce(array_agg(receipt_id), '{}') INTO chosen
+        FROM (
+            SELECT receipt_id
+            FROM iap.purgeable
+            WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND last_attempt_at < before
+                AND receipt_id <> ALL (tried)
+            ORDER BY last_attempt_at
+            LIMIT most - purged
+        ) AS oldest;
+        SELECT array_agg(receipt_id) INTO erased
+        FROM (
+            SELECT receipt_id
+            FROM iap.purgeable
+            WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND is_erased
+                AND receipt_id <> ALL (tried || chosen)
+            LIMIT most - purged - cardinality(chosen)
+        ) AS others;
+        chosen := chosen || erased;
+        free := iap.unlocked(purge_payloads.bucket, chosen);
+        UPDATE iap.receipts
+        SET payload = NULL, payload_purged_at = at
+        WHERE bucket = purge_payloads.bucket AND receipt_id = ANY (free);
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        purged := purged + rows;
+        tried := tried || chosen;
+        -- Others in place of those that another session has locked.
+        EXIT WHEN rows = cardinality(chosen);
+    END LOOP;
+    RETURN purged;
 END
 $$;
 COMMENT ON FUNCTION iap.purge_payloads IS
@@ -52,18 +88,32 @@ CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamptz, most inte
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    purged bigint;
+    at     timestamptz := iap.present();
+    tried  bigint[] := '{}';
+    chosen bigint[];
+    free   bigint[];
+    rows   bigint;
+    purged bigint := 0;
 BEGIN
-    UPDATE iap.receipts
-    SET device = NULL, device_purged_at = iap.present()
-    WHERE bucket = purge_devices.bucket AND receipt_id IN (
-        SELECT receipt_id
-        FROM iap.purgeable
-        WHERE bucket = purge_devices.bucket AND device IS NOT NULL AND last_attempt_at < before
-        ORDER BY last_attempt_at
-        LIMIT most
-        FOR UPDATE SKIP LOCKED);
-    GET DIAGNOSTICS purged = ROW_COUNT;
+    LOOP
+        SELECT coalesce(array_agg(receipt_id), '{}') INTO chosen
+        FROM (
+            SELECT receipt_id
+            FROM iap.purgeable
+            WHERE bucket = purge_devices.bucket AND device IS NOT NULL AND last_attempt_at < before
+                AND receipt_id <> ALL (tried)
+            ORDER BY last_attempt_at
+            LIMIT most - purged
+        ) AS oldest;
+        free := iap.unlocked(purge_devices.bucket, chosen);
+        UPDATE iap.receipts
+        SET device = NULL, device_purged_at = at
+        WHERE bucket = purge_devices.bucket AND receipt_id = ANY (free);
+        GET DIAGNOSTICS rows = ROW_COUNT;
+        purged := purged + rows;
+        tried := tried || chosen;
+        EXIT WHEN rows = cardinality(chosen);
+    END LOOP;
     RETURN purged;
 END
 $$;
@@ -72,13 +122,15 @@ COMMENT ON FUNCTION iap.purge_devices IS
 
 CREATE FUNCTION iap.count_purgeable(
     payloads_before timestamptz, devices_before timestamptz, OUT payloads bigint, OUT devices bigint
-) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-    SELECT
-        (
-            SELECT count(*) FROM iap.purgeable
-            WHERE payload_purged_at IS NULL AND (is_erased OR last_attempt_at < payloads_before)
-        ),
-        (SELECT count(*) FROM iap.purgeable WHERE device IS NOT NULL AND last_attempt_at < devices_before)
+) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT count(*) INTO payloads
+    FROM iap.purgeable
+    WHERE payload_purged_at IS NULL AND (is_erased OR last_attempt_at < payloads_before);
+    SELECT count(*) INTO devices
+    FROM iap.purgeable
+    WHERE device IS NOT NULL AND last_attempt_at < devices_before;
+END
 $$;
 COMMENT ON FUNCTION iap.count_purgeable IS 'How many payloads and devices a purge would take away.';
 
@@ -261,6 +313,7 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     needle  text := trim(BOTH '"' FROM to_jsonb(replace_user.user_id)::text);
+    at      timestamptz := now();
     name    text;
     changes text;
     rows    bigint;
@@ -270,9 +323,9 @@ BEGIN
     counts := jsonb_build_object('transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
 
     UPDATE iap.receipts
-    SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, now()),
+    SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, at),
         payload = CASE WHEN next_attempt_at IS NOT NULL THEN payload END,
-        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, now()) END,
+        payload_purged_at = CASE WHEN next_attempt_at IS NULL THEN coalesce(payload_purged_at, at) END,
         seal = CASE
             WHEN seal = audit.receipt_seal(
                 bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at, state,

@@ -145,41 +145,40 @@ COMMENT ON FUNCTION iap.take_notices IS
 CREATE FUNCTION iap.hand_in(numbers integer[], at timestamptz) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
-    handed bigint;
+    proof  record;
+    upload iap.uploads;
+    handed bigint := 0;
 BEGIN
-    WITH proof AS MATERIALIZED (
+    -- A statement a receipt, by its key: the form that also runs where the inbox lies on other servers than the notices.
+    FOR proof IN
         SELECT DISTINCT ON (number)
             transaction_id, bundle_id, environment, notice_uuid, signed_transaction,
             sha256(convert_to(signed_transaction, 'UTF8')) AS digest
         FROM told
         WHERE number = ANY (numbers) AND signed_transaction IS NOT NULL
         ORDER BY number, signed_at DESC
-    ), numbered AS MATERIALIZED (
-        SELECT *, nextval('iap.receipt_number') * 64 + (get_byte(digest, 0) & 63) AS receipt_id FROM proof
-    ), received AS (
+    LOOP
+        upload.bucket := get_byte(proof.digest, 0) & 63;
+        upload.receipt_id := nextval('iap.receipt_number') * 64 + upload.bucket;
+        upload.first_uploaded_at := at;
         INSERT INTO receipts (
             bucket, receipt_id, bundle_id, payload, payload_sha256, submitted_at, next_attempt_at, seal)
-        SELECT
-            (receipt_id & 63)::smallint, receipt_id, bundle_id, signed_transaction, digest, at, at,
+        VALUES (
+            upload.bucket, upload.receipt_id, proof.bundle_id, proof.signed_transaction, proof.digest, at, at,
             audit.receipt_seal(
-                (receipt_id & 63)::smallint, receipt_id, bundle_id, NULL, digest, NULL, NULL, at, 'waiting', false)
-        FROM numbered
-        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO NOTHING
-        RETURNING bucket, receipt_id
-    ), purpose AS (
+                upload.bucket, upload.receipt_id, proof.bundle_id, NULL, proof.digest, NULL, NULL, at, 'waiting',
+                false))
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO NOTHING;
+        CONTINUE WHEN NOT FOUND;
         -- For no purchase in particular: nobody uploaded it.
         INSERT INTO uploads (bucket, receipt_id, first_uploaded_at, last_uploaded_at, seal)
-        SELECT
-            bucket, receipt_id, at, at, audit.seal(ROW(bucket, receipt_id, NULL, NULL, at, at, 1, NULL)::iap.uploads)
-        FROM received
-    )
-    UPDATE notices
-    SET receipt_id = numbered.receipt_id
-    FROM numbered
-    JOIN received USING (receipt_id)
-    WHERE notices.transaction_id = numbered.transaction_id AND notices.bundle_id = numbered.bundle_id
-        AND notices.environment = numbered.environment AND notices.notice_uuid = numbered.notice_uuid;
-    GET DIAGNOSTICS handed = ROW_COUNT;
+        VALUES (upload.bucket, upload.receipt_id, at, at, audit.seal(upload));
+        UPDATE notices
+        SET receipt_id = upload.receipt_id
+        WHERE notices.transaction_id = proof.transaction_id AND notices.bundle_id = proof.bundle_id
+            AND notices.environment = proof.environment AND notices.notice_uuid = proof.notice_uuid;
+        handed := handed + 1;
+    END LOOP;
     RETURN handed;
 END
 $$;

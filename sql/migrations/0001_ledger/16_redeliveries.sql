@@ -47,6 +47,43 @@ COMMENT ON FUNCTION iap.certain_owner IS
 
 -- What is owed --------------------------------------------------------------------------------------------------------
 
+-- The inbox is asked by itself: in a cluster it lies on other servers than the ledger, and which are asked is planned by
+-- the values.
+CREATE FUNCTION iap.receipts_of(bundle_id text, user_id text) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    placed   text[];
+    uploaded bigint[];
+BEGIN
+    SELECT array_agg(order_id) INTO placed
+    FROM iap.orders
+    WHERE user_id = receipts_of.user_id AND bundle_id = receipts_of.bundle_id;
+    SELECT array_agg(receipt_id) INTO uploaded
+    FROM (
+        SELECT receipt_id FROM iap.receipts
+        WHERE user_id = receipts_of.user_id AND bundle_id = receipts_of.bundle_id
+        UNION
+        SELECT receipt_id FROM iap.uploads
+        WHERE order_id = ANY (placed)
+    ) AS own;
+    RETURN uploaded;
+END
+$$;
+COMMENT ON FUNCTION iap.receipts_of IS 'The receipts that a user uploaded, and those that were uploaded for an order of theirs.';
+
+CREATE FUNCTION iap.receipts_for(order_id text) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
+#variable_conflict use_column
+DECLARE
+    uploaded bigint[];
+BEGIN
+    SELECT array_agg(receipt_id) INTO uploaded FROM iap.uploads WHERE order_id = receipts_for.order_id;
+    RETURN uploaded;
+END
+$$;
+COMMENT ON FUNCTION iap.receipts_for IS 'The receipts that were uploaded for an order.';
+
 CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.transactions
 LANGUAGE sql STABLE AS $$
     -- Each by an index of what names the user; iap.owners_of decides which of these are theirs.
@@ -73,23 +110,12 @@ LANGUAGE sql STABLE AS $$
         ) AS w
         UNION
         SELECT s.transaction_id, s.environment
-        FROM (
-            SELECT r.bucket, r.receipt_id FROM iap.receipts AS r
-            WHERE r.user_id = $2 AND r.bundle_id = $1
-            UNION
-            SELECT u.bucket, u.receipt_id
-            FROM iap.orders AS o
-            CROSS JOIN LATERAL (
-                SELECT named.bucket, named.receipt_id FROM iap.uploads AS named
-                WHERE named.order_id = o.order_id
-                OFFSET 0
-            ) AS u
-            WHERE o.user_id = $2 AND o.bundle_id = $1
-        ) AS own
+        FROM unnest(iap.receipts_of($1, $2)) AS own (receipt_id)
         CROSS JOIN LATERAL (
             SELECT seen.transaction_id, seen.environment
             FROM iap.sightings AS seen
-            WHERE seen.receipt_id = own.receipt_id AND seen.bucket = own.bucket AND seen.bundle_id = $1
+            WHERE seen.receipt_id = own.receipt_id AND seen.bucket = (own.receipt_id & 63)::smallint
+                AND seen.bundle_id = $1
             OFFSET 0
         ) AS s
         UNION
@@ -191,15 +217,14 @@ LANGUAGE sql STABLE AS $$
         WHERE d.order_id = $2 AND d.bundle_id = $1
         UNION
         SELECT s.transaction_id, s.environment
-        FROM iap.uploads AS u
+        FROM unnest(iap.receipts_for($2)) AS uploaded (receipt_id)
         CROSS JOIN LATERAL (
             SELECT seen.transaction_id, seen.environment
             FROM iap.sightings AS seen
-            WHERE seen.receipt_id = u.receipt_id AND seen.bucket = u.bucket AND seen.bundle_id = $1
-                AND seen.order_id = $2
+            WHERE seen.receipt_id = uploaded.receipt_id AND seen.bucket = (uploaded.receipt_id & 63)::smallint
+                AND seen.bundle_id = $1 AND seen.order_id = $2
             OFFSET 0
         ) AS s
-        WHERE u.order_id = $2
         UNION
         SELECT c.transaction_id, c.environment
         FROM iap.cases AS c
@@ -233,7 +258,7 @@ $$;
 COMMENT ON FUNCTION iap.word_of IS 'What to tell the customer of a transaction that the ledger holds.';
 
 CREATE FUNCTION iap.word_of_upload(bundle_id text, transaction_id text, order_id text) RETURNS text
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
 DECLARE
     waits  boolean;

@@ -1,0 +1,39 @@
+import PostgreSQL
+
+/// A cluster: PostgreSQL with Citus, over whose servers `sql/citus.sql` distributes the inbox. The session stands with the
+/// coordinator, which passes on what it is asked.
+extension LedgerSession {
+    /// Whether the inbox lies on several servers. Asked once in a session.
+    public func isClustered() async throws(LedgerError) -> Bool {
+        if let known = hasDistributedInbox { return known }
+        let isDistributed = try await translating {
+            let hasCitus = try await connection.only(
+                "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS is_there"
+            ).decode("is_there", as: Bool.self)
+            guard hasCitus else { return false }
+            return try await connection.only(
+                """
+                SELECT EXISTS (
+                    SELECT FROM pg_catalog.pg_dist_partition WHERE logicalrelid = 'iap.receipts'::regclass
+                ) AS is_distributed
+                """
+            ).decode("is_distributed", as: Bool.self)
+        }
+        hasDistributedInbox = isDistributed
+        return isDistributed
+    }
+
+    /// Throws where a server of the inbox is away: the coordinator answers all the same. A shard of each is asked.
+    func reachInbox() async throws {
+        guard try await isClustered() else { return }
+        _ = try await connection.query("SELECT 1 FROM \(stored: .receipts) LIMIT 1")
+    }
+}
+
+extension LedgerError {
+    /// Whether an internal error (XX000) is Citus' word that it lost a worker in the middle of a transaction: no state of
+    /// PostgreSQL's says so.
+    static func isLostWorker(_ state: SQLState, _ text: String) -> Bool {
+        state.rawValue == "XX000" && text.contains("failure on connection marked as essential")
+    }
+}
