@@ -1,47 +1,123 @@
--- Distributes the tables over a Citus cluster: the inbox by bucket, the ledger by transaction id. Run once, on the
--- coordinator, after the migrations and while the tables are still empty or small, as the tables' owner:
+-- Distributes the inbox over the workers of a Citus cluster. Run on the coordinator, as the tables' owner, after the
+-- migrations and after every run of roles.sql; running it again is harmless:
 --
---     psql -X -v ON_ERROR_STOP=1 -1 -f citus.sql
+--     psql -X -v ON_ERROR_STOP=1 -f citus.sql
 --
--- It says where each table would lie. A night does not run on it yet: its functions lock rows of many transactions at
--- once (FOR UPDATE SKIP LOCKED), which Citus takes for one shard alone. What is ready for it:
--- - every unique key of a distributed table holds the distribution column;
--- - there are no foreign keys;
--- - iap.claims numbers its rows by an identity column of type bigint, which Citus 11.2 and newer distribute; numbers
---   are drawn on the coordinator, where the functions run, so they stay unique;
--- - what an app's server calls touches one transaction, or one receipt, at a time, by its distribution column. What
---   looks up an original purchase asks all shards, by index.
-
--- Small, joined with everything, rarely written: a copy on every node.
-SELECT create_reference_table('iap.products');
-SELECT create_reference_table('iap.orders');
-SELECT create_reference_table('iap.account_tokens');
+-- Payloads are most of what grows; they are read and written by the workers. The ledger stays on the coordinator, which
+-- alone is reached by the job, by people and by the apps' servers. A worker lets the coordinator in as each of the
+-- roles (pg_hba.conf, .pgpass), and nobody else.
 
 -- The inbox: what belongs to one receipt lies together, and so do all receipts of one payload.
-SELECT create_distributed_table('iap.receipts', 'bucket', shard_count => 64);
-SELECT create_distributed_table('iap.uploads', 'bucket', colocate_with => 'iap.receipts');
+SELECT create_distributed_table('iap.receipts', 'bucket', shard_count => 32)
+WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_dist_partition WHERE logicalrelid = 'iap.receipts'::regclass);
+SELECT create_distributed_table('iap.uploads', 'bucket', colocate_with => 'iap.receipts')
+WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_dist_partition WHERE logicalrelid = 'iap.uploads'::regclass);
 
--- The ledger: what belongs to one transaction lies together, so that the merge and the sweep join within a node.
-SELECT create_distributed_table('iap.transactions', 'transaction_id', shard_count => 64);
-SELECT create_distributed_table('iap.moves', 'transaction_id', colocate_with => 'iap.transactions');
-SELECT create_distributed_table('iap.sightings', 'transaction_id', colocate_with => 'iap.transactions');
-SELECT create_distributed_table('iap.claims', 'transaction_id', colocate_with => 'iap.transactions');
-SELECT create_distributed_table('iap.notices', 'transaction_id', colocate_with => 'iap.transactions');
-SELECT create_distributed_table('iap.delivery_checks', 'transaction_id', colocate_with => 'iap.transactions');
-SELECT create_distributed_table('iap.unusual_prices', 'transaction_id', colocate_with => 'iap.transactions');
-SELECT create_distributed_table('iap.delivered_originals', 'original_transaction_id', shard_count => 64);
-SELECT create_distributed_table('iap.delivered_orders', 'order_id', shard_count => 64);
-SELECT create_distributed_table('iap.entitlements', 'original_transaction_id', shard_count => 64);
+-- Of a database that held receipts before, what was copied to the workers.
+SELECT truncate_local_data_after_distributing_table('iap.receipts');
+SELECT truncate_local_data_after_distributing_table('iap.uploads');
 
--- The functions by which rows are sealed and compared are wanted where the rows are.
-SELECT create_distributed_function(oid::regprocedure)
-FROM pg_proc
-WHERE (pronamespace = 'audit'::regnamespace AND proname ~ 'seal$')
-    OR (pronamespace = 'iap'::regnamespace AND proname IN ('position_of', 'is_of_original', 'share_of'));
+-- The functions that seal its rows are wanted where the rows are.
+SELECT create_distributed_function(made)
+FROM (
+    VALUES
+        ('audit.seal(iap.uploads)'::regprocedure),
+        ('audit.receipt_seal(
+            smallint, bigint, text, text, bytea, text, text, timestamptz, text, boolean)'::regprocedure)
+) AS wanted (made)
+WHERE NOT EXISTS (
+    SELECT FROM pg_catalog.pg_dist_object
+    WHERE classid = 'pg_proc'::regclass AND objid = wanted.made);
+
+-- What follows is the coordinator's own.
+SET citus.enable_ddl_propagation TO off;
+
+-- Finance's one view that looks into the inbox.
+CREATE OR REPLACE FUNCTION iap.orders_never_paid() RETURNS SETOF iap.unpaid_orders
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN QUERY SELECT * FROM iap.unpaid_orders;
+END
+$$;
+COMMENT ON FUNCTION iap.orders_never_paid IS 'iap.unpaid_orders, read with the rights of their owner.';
+CREATE OR REPLACE VIEW iap.orders_never_paid AS SELECT * FROM iap.orders_never_paid();
+REVOKE ALL ON FUNCTION iap.orders_never_paid FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION iap.orders_never_paid TO iap_finance;
+
+-- What the roles may do with the inbox on the coordinator they may do with its shards: a worker is asked in the name of
+-- who asks. Citus passes on what is granted on a table, and not what is granted on columns.
+DO $rights$
+DECLARE
+    names    text[] := ARRAY['iap_job', 'iap_app', 'iap_support', 'iap_finance', 'iap_privacy', 'iap_import'];
+    inbox    regclass;
+    commands text;
+    refused  text;
+BEGIN
+    SELECT string_agg(result, ' ') INTO refused
+    FROM run_command_on_workers(format(
+        $worker$
+        DO $$
+        DECLARE
+            name text;
+        BEGIN
+            SET LOCAL citus.enable_ddl_propagation TO off;
+            FOREACH name IN ARRAY %L::text[] LOOP
+                IF to_regrole(name) IS NULL THEN
+                    EXECUTE format('CREATE ROLE %%I LOGIN', name);
+                END IF;
+            END LOOP;
+            GRANT USAGE ON SCHEMA iap TO iap_job, iap_support, iap_import;
+            GRANT USAGE ON SCHEMA audit TO iap_job, iap_import;
+            -- What the job sets for its session the coordinator keeps to itself.
+            FOREACH name IN ARRAY ARRAY['iap_job', 'iap_import'] LOOP
+                EXECUTE format(
+                    'ALTER ROLE %%I IN DATABASE %%I SET lock_timeout = ''500ms''', name, current_database());
+            END LOOP;
+        END
+        $$
+        $worker$, names))
+    WHERE NOT success;
+    IF refused IS NOT NULL THEN
+        RAISE EXCEPTION 'a worker refuses what its roles need: %', refused;
+    END IF;
+    FOR inbox, commands IN
+        WITH held AS (
+            SELECT oid::regclass AS inbox, relacl FROM pg_class
+            WHERE oid IN ('iap.receipts'::regclass, 'iap.uploads'::regclass)
+        ), given AS (
+            SELECT held.inbox, privilege_type, '' AS columns, grantee
+            FROM held
+            CROSS JOIN aclexplode(held.relacl)
+            WHERE grantee <> grantor
+            UNION ALL
+            SELECT held.inbox, privilege_type, format('(%s)', string_agg(quote_ident(attname), ', ')), grantee
+            FROM held
+            JOIN pg_attribute ON attrelid = held.inbox
+            CROSS JOIN aclexplode(attacl)
+            WHERE grantee <> grantor
+            GROUP BY held.inbox, privilege_type, grantee
+        )
+        SELECT
+            given.inbox,
+            format('REVOKE ALL ON %%1$s FROM %s; ', array_to_string(names, ', '))
+                || string_agg(format('GRANT %s %s ON %%1$s TO %I', privilege_type, columns, grantee::regrole), '; ')
+        FROM given
+        GROUP BY given.inbox
+    LOOP
+        SELECT string_agg(result, ' ') INTO refused
+        FROM run_command_on_placements(inbox, commands)
+        WHERE NOT success;
+        IF refused IS NOT NULL THEN
+            RAISE EXCEPTION 'a worker refuses what is granted on %: %', inbox, refused;
+        END IF;
+    END LOOP;
+END
+$rights$;
 
 -- These stay on the coordinator:
---     iap.migrations, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space, iap.sales_reports, iap.sales,
---     iap.connections, iap.sources, iap.source_files, iap.refused_rows, iap.rehearsal, iap.hearings,
---     iap.handed_notices, iap.customers, iap.paid_prices, iap.purged_orders, iap.case_takings, iap.redeliveries,
---     iap.sales_fetches, audit.frontier, audit.links,
---     audit.erasures
+--     iap.migrations, iap.products, iap.orders, iap.account_tokens, iap.transactions, iap.moves, iap.sightings,
+--     iap.claims, iap.notices, iap.delivery_checks, iap.unusual_prices, iap.delivered_originals,
+--     iap.delivered_orders, iap.entitlements, iap.runs, iap.cases, iap.events, iap.books, iap.lock_space,
+--     iap.sales_reports, iap.sales, iap.connections, iap.sources, iap.source_files, iap.refused_rows,
+--     iap.rehearsal, iap.hearings, iap.handed_notices, iap.customers, iap.paid_prices, iap.purged_orders,
+--     iap.case_takings, iap.redeliveries, iap.sales_fetches, audit.frontier, audit.links, audit.erasures

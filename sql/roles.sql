@@ -9,6 +9,9 @@
 --   iap_privacy  erases a person's data on request
 --   iap_import   takes over a company's own history: iap-reconcile import, and the sources of a night
 
+-- In a cluster the rights are the coordinator's; citus.sql gives its workers what they need of them, and is run after this.
+SET citus.enable_ddl_propagation TO off;
+
 DO $$
 DECLARE
     name text;

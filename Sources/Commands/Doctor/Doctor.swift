@@ -74,7 +74,9 @@ public struct Doctor: Sendable {
             let first = [connected, Finding("schema", .fine, "current")] + Self.findings(found)
             // What follows reads tables.
             guard found.missingRights.isEmpty else { return first }
-            return first + Self.state(at: try await session.time()) + (try await toMend(session))
+            let cluster = try await cluster(session)
+            guard cluster.allSatisfy({ $0.verdict != .wrong }) else { return first + cluster }
+            return first + cluster + Self.state(at: try await session.time()) + (try await toMend(session))
                 + (try await hearings(session)) + (try await connections(session))
         } catch {
             return [

@@ -25,7 +25,7 @@ extension LedgerSession {
                 """
                 -- \(migration.fileName)
                 BEGIN;
-
+                \(migration.number == 1 ? "SET LOCAL citus.enable_ddl_propagation TO off;\n" : "")
                 \(migration.sql)
                 INSERT INTO iap.migrations (number, name, checksum)
                 VALUES (\(migration.number), '\(migration.name)', '\(checksum)');
@@ -36,6 +36,10 @@ extension LedgerSession {
             }
             .joined(separator: "\n")
     }
+
+    /// Citus would make on its workers what the schema consists of, as far as it can, before anything is distributed; what
+    /// `sql/citus.sql` distributes brings along what it needs. Elsewhere the setting says nothing.
+    private static let makesOnCoordinator: SQL = "SET LOCAL citus.enable_ddl_propagation TO off"
 
     /// - Throws: `LedgerError.schema` where the database can't hold every text that clients upload.
     public func checkEncoding() async throws(LedgerError) {
@@ -68,6 +72,7 @@ extension LedgerSession {
                 let (job, number) = LedgerLock.migration
                 _ = try await connection.query("SELECT pg_advisory_xact_lock(\(job), \(number))")
                 if let applied = try await appliedMigrations(), applied[migration.number] != nil { return false }
+                if migration.number == 1 { try await connection.execute(Self.makesOnCoordinator) }
                 try await connection.executeScript(unsafe: migration.sql)
                 try await connection.execute(
                     """

@@ -1,0 +1,48 @@
+import Ledger
+
+/// Where the inbox lies on the servers of a cluster.
+extension Doctor {
+    func cluster(_ session: LedgerSession) async throws(LedgerError) -> [Finding] {
+        guard let found = try await session.examineCluster() else { return [] }
+        let workers = found.workers == 1 ? "1 worker" : "\(found.workers) workers"
+        let cluster = Finding("cluster", .fine, "Citus \(found.version), \(workers)")
+        return [cluster] + found.problems.map(Self.finding)
+    }
+
+    private static let distributes =
+        "Run sql/citus.sql as the tables' owner, after every migration and every roles.sql."
+
+    private static func finding(on problem: ClusterExamination.Problem) -> Finding {
+        switch problem {
+        case .notDistributed(let table):
+            Finding(
+                "cluster", .wrong, "iap.\(table) is not distributed by its bucket, with the inbox", remedy: distributes)
+        case .distributed(let table):
+            Finding(
+                "cluster", .wrong, "iap.\(table) is distributed, and a night wants it on the coordinator",
+                remedy: "SELECT undistribute_table('iap.\(table)').")
+        case .unreachable(let server, let why):
+            Finding(
+                "worker \(server)", .wrong, "the coordinator does not reach it: \(why)",
+                remedy: "Start it, and let the coordinator in as each of the roles (pg_hba.conf, .pgpass).")
+        case .lacksRights(let table, let server):
+            Finding("worker \(server)", .wrong, "the role lacks rights on shards of \(table)", remedy: distributes)
+        case .preparesNothing(let server):
+            Finding(
+                "worker \(server)", .wrong,
+                "max_prepared_transactions is 0, so no write of several servers is possible",
+                remedy: "Set it to twice max_connections, and restart the server.")
+        case .leftPrepared(let count, let server):
+            Finding(
+                "worker \(server)", .warning,
+                "holds \(count) prepared transactions for more than ten minutes, with their locks",
+                remedy: "SELECT recover_prepared_transactions() on the coordinator.")
+        case .waitsForEver(let server):
+            Finding("worker \(server)", .wrong, "the role waits for a lock for ever there", remedy: distributes)
+        case .recoversNothing:
+            Finding(
+                "cluster", .warning, "what a crash leaves prepared is ended by nobody",
+                remedy: "Set citus.recover_2pc_interval on the coordinator, such as to 60s.")
+        }
+    }
+}
