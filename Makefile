@@ -6,7 +6,7 @@ BUILD ?= .build/release
 ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
 SWIFT_BUILD := scripts/with-swift swift build
 
-.PHONY: demo play demo-stop world chaos test fuzz bench lint install install-files program deb deb-reproduce tarball deb-test clean
+.PHONY: demo play demo-stop world cluster chaos test fuzz bench lint install install-files program deb deb-reproduce tarball deb-test clean
 
 # Builds everything, plays a world of customers against a private PostgreSQL and a simulated App Store, runs the job,
 # leaves its report under .build/demo/reports/latest/, and prints lines to go on with: `make play` plays the next night.
@@ -26,6 +26,12 @@ demo-stop:
 world:
 	@scripts/install-packages demo
 	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" KEYS="$(KEYS)" REDELIVER="$(REDELIVER)" scripts/world
+
+# The job on a cluster of PostgreSQL with Citus, beside the same on plain PostgreSQL: `make cluster SEED=2 CUSTOMERS=2000
+# NIGHTS=10`. Wants a PostgreSQL that has Citus.
+cluster:
+	@scripts/install-packages test
+	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" Tests/Cluster/run.sh
 
 # The job under fire, each time compared with an undisturbed night: `make chaos SEED=1 POINTS=200`. SCENARIO=name and
 # POINT=number play one of them.

@@ -4,6 +4,7 @@
 #
 #   Tests/SQL/run.sh [FILE.sql ...]     all tests, or these
 #   Tests/SQL/run.sh --record-schema    writes Tests/SQL/schema.sql anew, to be looked at and committed
+#   CITUS=1 Tests/SQL/run.sh            the same on a cluster, over whose servers the inbox is distributed
 #
 # Ends with 0 when all is well, 1 when a test fails, 69 when something that it needs is missing.
 set -euo pipefail
@@ -18,11 +19,13 @@ for program in psql pg_prove; do
 done
 
 cluster=
+servers=private-cluster
+[ "${CITUS:-0}" = 0 ] || servers=citus-cluster
 finish() {
     status=$?
     trap '' INT TERM HUP
     if [ -n "$cluster" ]; then
-        "$root/scripts/private-cluster" stop "$cluster"
+        "$root/scripts/$servers" stop "$cluster"
         rm -f "$cluster.schema"
     fi
     exit "$status"
@@ -31,21 +34,53 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-cluster=$("$root/scripts/private-cluster" start)
-export PGHOST=$cluster PGUSER=postgres PGOPTIONS='-c client_min_messages=warning -c timezone=UTC'
+cluster=$("$root/scripts/$servers" start)
 unset PGPORT PGDATABASE PGSERVICE PGSERVICEFILE PGPASSWORD PGHOSTADDR PGSSLMODE
+export PGHOST=$cluster PGUSER=postgres PGOPTIONS='-c client_min_messages=warning -c timezone=UTC'
+# Citus warns of what stays on the coordinator.
+[ "$servers" != citus-cluster ] || PGOPTIONS='-c client_min_messages=error -c timezone=UTC'
 
 sql() { psql -X -q -v ON_ERROR_STOP=1 "$@"; }
 
-# Made by plain psql, so that the files are good without the program too. Runs roles.sql twice: it must bear that.
-createdb -T template0 iap
-while read -r file; do sql -1 -d iap -f - <"$file"; done \
-    < <(find "$root/sql/migrations" -name '*.sql' | LC_ALL=C sort)
+# Made by plain psql, so that the files are good without the program too.
+migrate() {
+    local file
+    if [ "$servers" = citus-cluster ]; then export PGOPTIONS="$PGOPTIONS -c citus.enable_ddl_propagation=off"; fi
+    while read -r file; do sql -1 -d "$1" -f - <"$file"; done \
+        < <(find "$root/sql/migrations" -name '*.sql' | LC_ALL=C sort)
+}
+# Runs roles.sql and citus.sql twice: they must bear that.
+set_up() {
+    local file
+    for _ in 1 2; do
+        sql -1 -d "$1" -f - <"$root/sql/roles.sql"
+        [ "$servers" != citus-cluster ] || sql -o /dev/null -d "$1" -f - <"$root/sql/citus.sql"
+    done
+    for file in "$root"/Tests/SQL/setup/*.sql; do
+        sql -1 -d "$1" -v citus="$(cat "$root/sql/citus.sql")" -f - <"$file"
+    done
+}
+# A database for one test.
+make_database() {
+    if [ "$servers" = citus-cluster ]; then
+        "$root/scripts/citus-cluster" database "$cluster" "$1"
+        (migrate "$1")
+        set_up "$1"
+    else
+        createdb -T iap "$1"
+    fi
+}
+
+if [ "$servers" = citus-cluster ]; then
+    PGPORT=$(cat "$cluster/port")
+    export PGPORT
+    "$root/scripts/citus-cluster" database "$cluster" iap
+else
+    createdb -T template0 iap
+fi
+(migrate iap)
 "$root/Tests/SQL/dump-schema.sh" iap >"$cluster.schema"
-for _ in 1 2; do sql -1 -d iap -f - <"$root/sql/roles.sql"; done
-for file in "$root"/Tests/SQL/setup/*.sql; do
-    sql -1 -d iap -v citus="$(cat "$root/sql/citus.sql")" -f - <"$file"
-done
+set_up iap
 
 if [ "${1:-}" = --record-schema ]; then
     mv "$cluster.schema" "$root/Tests/SQL/schema.sql"
@@ -77,7 +112,7 @@ fi
 number=0
 for file in "$@"; do
     number=$((number + 1))
-    createdb -T iap "test_$number"
+    make_database "test_$number"
     name=$(basename "$file")
     if output=$(pg_prove -v -d "test_$number" "$file" 2>&1); then
         echo "$name: $(grep -c '^ok [0-9]' <<<"$output") passed"
