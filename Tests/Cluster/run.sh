@@ -108,6 +108,8 @@ printf '[database]\nconninfo = dbname=iap user=iap_job\n[report]\ndirectory = %s
 .build/"${CONFIGURATION:-release}"/iap-reconcile verify --config "$kept/iap-reconcile.conf" --quiet >"$kept/verified" ||
     { cat "$kept/verified" >&2; fail "the database that moved to a cluster does not hold together"; }
 echo "Cluster: a database that moved to it holds the same $(wc -l <"$kept/restored/rows") rows, and verify is content"
+Tests/Cluster/doctor.sh ".build/${CONFIGURATION:-release}/iap-reconcile" "$kept/iap-reconcile.conf" "$kept"
+echo "Cluster: doctor says what is not as a night needs it"
 scripts/citus-cluster stop "$cluster"
 cluster=""
 unset PGHOST PGUSER PGPORT

@@ -1,0 +1,60 @@
+#!/bin/sh
+# What doctor says of a cluster where something is not as a night needs it, one thing after the other, and that what it
+# advises mends it.
+#
+#   doctor.sh PROGRAM CONFIGURATION FOLDER
+set -eu
+program=$1 configuration=$2 folder=$3
+psql="$(scripts/postgresql-bin)/psql"
+sql() { "$psql" -X -q -A -t -U postgres -d iap -v ON_ERROR_STOP=1 -o /dev/null "$@"; }
+at_worker() { PGPORT=$((PGPORT + 1)) sql "$@"; }
+fail() {
+    echo "doctor: $1" >&2
+    exit 1
+}
+# What is wrong with the cluster, without where.
+findings() {
+    "$program" doctor --config "$configuration" --json >"$folder/doctor.json" || true
+    python3 - "$folder/doctor.json" <<'END'
+import json, sys
+for finding in json.load(open(sys.argv[1])):
+    if finding["name"].startswith(("cluster", "worker")) and finding["verdict"] != "fine":
+        print(finding["verdict"], finding["text"])
+END
+}
+says() {
+    findings >"$folder/findings"
+    grep -q -- "$1" "$folder/findings" || { cat "$folder/findings" >&2; fail "it does not say: $1"; }
+}
+content() {
+    findings >"$folder/findings"
+    [ ! -s "$folder/findings" ] || { cat "$folder/findings" >&2; fail "$1"; }
+}
+
+content "a cluster on which nothing is wrong"
+
+shard=$(at_worker -o /dev/stdout -c "SELECT oid::regclass FROM pg_class
+    WHERE relnamespace = 'iap'::regnamespace AND relname ~ '^receipts_[0-9]+$' ORDER BY 1 LIMIT 1")
+at_worker -c "SET citus.enable_ddl_propagation TO off" -c "REVOKE INSERT ON $shard FROM iap_job"
+says '^wrong the role lacks rights on shards of iap.receipts'
+at_worker -c "SET citus.enable_ddl_propagation TO off" -c "ALTER ROLE iap_job IN DATABASE iap RESET lock_timeout"
+says '^wrong the role waits for a lock for ever there'
+sql -f sql/roles.sql -f sql/citus.sql
+content "citus.sql did not mend the rights on shards"
+
+sql -c "CREATE TABLE iap.sales_distributed AS SELECT 1 AS bucket" \
+    -c "SELECT create_distributed_table('iap.sales_distributed', 'bucket')"
+says '^wrong iap.sales_distributed is distributed, and a night wants it on the coordinator'
+sql -c "DROP TABLE iap.sales_distributed"
+
+sql -c "ALTER SYSTEM SET citus.recover_2pc_interval = -1" -c "SELECT pg_reload_conf()"
+sleep 0.5
+says '^warning what a crash leaves prepared is ended by nobody'
+sql -c "ALTER SYSTEM RESET citus.recover_2pc_interval" -c "SELECT pg_reload_conf()"
+sleep 0.5
+content "it recovers again"
+
+scripts/citus-cluster halt "$PGHOST" 1
+says '^wrong the coordinator does not reach it'
+scripts/citus-cluster up "$PGHOST" 1
+content "the worker is back"
