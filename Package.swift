@@ -62,10 +62,14 @@ let package = Package(
         room("Importing", ["Ledger", "Reconciliation", "CivilTime", "CCSV", "CZlib"]),
         // What Apple and Apple's signatures say of a receipt, in the words of the rules.
         room("Verification", ["AppStore", "Reconciliation"]),
-        room("NightlyRun", ["Ledger", "Verification", "Importing", "Reconciliation"]),
+        // What every command shares: its settings, the present, the log, how it stops and how it tries again.
+        room("Job", ["Ledger", "Verification", "Reconciliation"]),
+        // What comes in beside receipts: sources, sales reports, and what the support desk decided in spreadsheets.
+        room("Intake", ["Job", "Ledger", "Verification", "Importing", "Reconciliation"]),
+        room("NightlyRun", ["Job", "Intake", "Ledger", "Verification", "Reconciliation"]),
         // Every command but the run itself.
         room(
-            "Commands", ["NightlyRun", "Ledger", "Verification", "Importing", "AppStore", "Reconciliation"]),
+            "Commands", ["Job", "Intake", "Ledger", "Verification", "Importing", "AppStore", "Reconciliation"]),
         // The page's style and script, compiled in: a report needs no file but itself.
         room("Reporting", ["Reconciliation", "CXLSXWriter"], resources: [.embedInCode("Assets")]),
         room("Notifications", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
@@ -76,8 +80,8 @@ let package = Package(
         .executableTarget(
             name: "IAPReconcile",
             dependencies: [
-                "Commands", "NightlyRun", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation",
-                "CINIH", "CGetopt", "CMalloc",
+                "Commands", "NightlyRun", "Intake", "Job", "Importing", "Verification", "Reporting", "Notifications",
+                "Reconciliation", "CINIH", "CGetopt", "CMalloc",
             ],
             // From which setup makes a configuration.
             resources: [.embedInCode("Setup/iap-reconcile.conf.example")], swiftSettings: strict),
@@ -90,8 +94,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "Commands", "NightlyRun", "Ledger", "AppStore", "Reporting", "Reconciliation", "PostgreSQL",
-                "AppStoreSimulator", "CBaselines",
+                "Commands", "Ledger", "AppStore", "Reporting", "Reconciliation", "PostgreSQL", "AppStoreSimulator",
+                "CBaselines",
             ],
             exclude: ["Baselines"], swiftSettings: strict),
 
@@ -112,7 +116,8 @@ let package = Package(
         tests(
             "NightlyRun",
             [
-                "Commands", "Importing", "Verification", "Ledger", "AppStore", "AppStoreSimulator", "PostgreSQL",
+                "Commands", "Job", "Intake", "Importing", "Verification", "Ledger", "AppStore", "AppStoreSimulator",
+                "PostgreSQL",
                 "Reconciliation",
             ]),
         tests("Reporting", ["Reconciliation"]),
@@ -121,8 +126,8 @@ let package = Package(
         tests(
             "IAPReconcile",
             [
-                "NightlyRun", "Verification", "Reporting", "Notifications", "Reconciliation", "AppStoreSimulator",
-                "PostgreSQL",
+                "NightlyRun", "Job", "Verification", "Reporting", "Notifications", "Reconciliation",
+                "AppStoreSimulator", "PostgreSQL",
             ]),
     ]
 )
@@ -136,7 +141,7 @@ if Context.environment["IAP_FUZZING"] != nil {
         .target(
             name: "IAPReconcile",
             dependencies: [
-                "NightlyRun", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation", "CINIH",
+                "Job", "Importing", "Verification", "Reporting", "Notifications", "Reconciliation", "CINIH",
             ],
             sources: ["Configuration", "Moment.swift", "NearestName.swift"], swiftSettings: strict),
         .systemLibrary(name: "CLibFuzzer", path: "Sources/CLibraries/CLibFuzzer"),

@@ -1,7 +1,6 @@
 import Commands
 import AppStoreSimulator
 import Foundation
-import NightlyRun
 import PostgreSQL
 
 /// What the benchmarks stand on: a private cluster, the built programs, and a folder for what they write.

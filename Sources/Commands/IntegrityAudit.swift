@@ -1,5 +1,5 @@
 import Ledger
-public import NightlyRun
+public import Job
 public import Reconciliation
 
 /// Looks at everything that must always hold of the tables, outside of any run.

@@ -1,6 +1,6 @@
 import Importing
 import Ledger
-public import NightlyRun
+public import Job
 import Reconciliation
 import Verification
 

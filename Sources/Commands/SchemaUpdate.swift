@@ -1,5 +1,5 @@
 import Ledger
-public import NightlyRun
+public import Job
 
 /// Brings the database's schema up to date.
 public enum SchemaUpdate {

@@ -1,5 +1,5 @@
 import Ledger
-public import NightlyRun
+public import Job
 public import Reconciliation
 
 /// Which products the table `products` lacks a price for.

@@ -1,5 +1,4 @@
 import Importing
-import NightlyRun
 import Reconciliation
 
 /// What the user is told of an error, and how the program ends for it.

@@ -1,6 +1,5 @@
 import Commands
 import Foundation
-import NightlyRun
 import Notifications
 
 /// Whether those who are to be told of a run could be, as far as that can be seen without telling them.

@@ -1,6 +1,5 @@
 import Commands
 import Foundation
-import NightlyRun
 
 /// The folder that reports are written below.
 enum ReportDirectory {

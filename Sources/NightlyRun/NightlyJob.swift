@@ -1,3 +1,5 @@
+import Intake
+public import Job
 import Foundation
 import Ledger
 public import Reconciliation

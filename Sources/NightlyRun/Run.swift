@@ -1,3 +1,4 @@
+import Job
 import Foundation
 import Ledger
 import Reconciliation

@@ -1,6 +1,7 @@
+import Job
 import Foundation
-package import Ledger
-package import Reconciliation
+import Ledger
+import Reconciliation
 import Verification
 
 /// The sweep: every white transaction past its grace is assessed and stored as a case.
@@ -103,13 +104,5 @@ private struct GivenOrders {
         hasher.combine(order)
         hasher.combine(bundleID)
         return hasher.finalize()
-    }
-}
-
-extension LedgerSession {
-    /// What is expected of the apps' servers.
-    package func expectedDeliveries(of apps: [App]) async throws(LedgerError) -> [ExpectedDelivery] {
-        let connections = try await connections()
-        return apps.flatMap { $0.expectedDeliveries(connections) }
     }
 }

@@ -1,6 +1,6 @@
+import Job
 import Verification
 import Foundation
-import NightlyRun
 import Reconciliation
 import Reporting
 import Notifications

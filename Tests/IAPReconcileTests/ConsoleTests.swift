@@ -1,5 +1,5 @@
 import Foundation
-import NightlyRun
+import Job
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
 import Reconciliation
-import NightlyRun
+import Job
 import Reporting
 import Testing
 

@@ -1,5 +1,6 @@
-import Foundation
+import Job
 import NightlyRun
+import Foundation
 import Reconciliation
 import Testing
 

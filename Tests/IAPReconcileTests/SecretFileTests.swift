@@ -1,6 +1,6 @@
+import Job
 import Verification
 import Foundation
-import NightlyRun
 import Testing
 
 @testable import IAPReconcile

@@ -1,5 +1,5 @@
+import Job
 import Foundation
-import NightlyRun
 import Reconciliation
 import Testing
 

@@ -1,5 +1,6 @@
 import Verification
 import Foundation
+import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation

@@ -1,6 +1,7 @@
 import Commands
 import AppStoreSimulator
 import Foundation
+import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation

@@ -1,7 +1,7 @@
 import AppStoreSimulator
 import Foundation
 import Ledger
-import NightlyRun
+import Job
 import Reconciliation
 import Testing
 

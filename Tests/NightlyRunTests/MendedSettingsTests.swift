@@ -1,3 +1,4 @@
+import Job
 import Verification
 import AppStoreSimulator
 import Foundation

@@ -1,6 +1,6 @@
 import Commands
 import Foundation
-import NightlyRun
+import Job
 import PostgreSQL
 import Reconciliation
 import TestSupport

@@ -6,6 +6,7 @@ import Reconciliation
 import TestSupport
 import Testing
 
+@testable import Job
 @testable import NightlyRun
 
 /// The clocks that a night goes by, and what a wrong one must not do.

@@ -4,6 +4,7 @@ import Reconciliation
 import Synchronization
 import Testing
 
+@testable import Job
 @testable import NightlyRun
 
 /// What keeps many receipts waiting is told once, in the words that say how to mend it.

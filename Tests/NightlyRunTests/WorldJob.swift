@@ -1,7 +1,7 @@
 import Verification
 import AppStoreSimulator
 import Foundation
-import NightlyRun
+import Job
 import Reconciliation
 import TestSupport
 

@@ -1,7 +1,7 @@
+import Job
 import AppStore
 import Foundation
 import Ledger
-import NightlyRun
 import Reconciliation
 import Verification
 

@@ -1,6 +1,6 @@
+import Job
 import Foundation
 import Ledger
-import NightlyRun
 import Reconciliation
 import Verification
 

@@ -1,7 +1,8 @@
 import Foundation
 import Importing
 import Ledger
-import NightlyRun
+import Intake
+import Job
 import Reconciliation
 import Verification
 

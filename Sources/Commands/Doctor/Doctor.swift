@@ -1,7 +1,7 @@
 import AppStore
 import Foundation
 import Ledger
-public import NightlyRun
+public import Job
 import Reconciliation
 import Verification
 

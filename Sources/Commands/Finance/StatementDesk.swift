@@ -1,5 +1,5 @@
 import Ledger
-public import NightlyRun
+public import Job
 public import Reconciliation
 
 /// Finance's statement of a month.

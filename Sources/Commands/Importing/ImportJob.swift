@@ -1,6 +1,6 @@
 public import Importing
 import Ledger
-public import NightlyRun
+public import Job
 public import Reconciliation
 
 /// What is imported, and how.

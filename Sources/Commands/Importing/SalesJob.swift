@@ -1,7 +1,8 @@
 import Foundation
 public import Importing
 import Ledger
-public import NightlyRun
+public import Intake
+public import Job
 public import Reconciliation
 import Verification
 

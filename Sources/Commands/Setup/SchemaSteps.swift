@@ -1,5 +1,4 @@
 import Ledger
-import NightlyRun
 
 /// The database itself.
 public struct DatabaseStep: SetupStep {

@@ -1,6 +1,6 @@
 import AppStore
 import Foundation
-import NightlyRun
+import Job
 import Reconciliation
 import Verification
 

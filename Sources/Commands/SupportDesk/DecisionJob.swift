@@ -1,6 +1,7 @@
 import Importing
 import Ledger
-public import NightlyRun
+public import Intake
+public import Job
 import Reconciliation
 
 /// Which file of decisions is read back, and how.

@@ -1,6 +1,6 @@
 public import Foundation
 import Ledger
-public import NightlyRun
+public import Job
 public import Reconciliation
 import Verification
 

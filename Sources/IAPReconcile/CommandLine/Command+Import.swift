@@ -1,5 +1,4 @@
 import Commands
-import NightlyRun
 import Reconciliation
 
 extension Command {

@@ -1,3 +1,4 @@
+import Job
 import NightlyRun
 
 extension Command {

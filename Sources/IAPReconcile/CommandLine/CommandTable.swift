@@ -1,4 +1,3 @@
-import NightlyRun
 import Reconciliation
 
 /// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.

@@ -1,6 +1,7 @@
 import Commands
 import Foundation
-import NightlyRun
+import Intake
+import Job
 import Reconciliation
 import Reporting
 

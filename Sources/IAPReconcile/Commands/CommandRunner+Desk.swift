@@ -1,6 +1,5 @@
 import Commands
 import Foundation
-import NightlyRun
 import Reconciliation
 
 /// What the support desk says of a case without ending it.

@@ -1,7 +1,7 @@
+import Job
 import Verification
 import Commands
 import Foundation
-import NightlyRun
 import Reconciliation
 import Reporting
 import Notifications

@@ -1,5 +1,5 @@
+import Job
 import Commands
-import NightlyRun
 import Reconciliation
 import Reporting
 

@@ -1,7 +1,7 @@
 import Importing
 import Commands
 import Foundation
-import NightlyRun
+import Job
 import Reconciliation
 
 extension CommandRunner {

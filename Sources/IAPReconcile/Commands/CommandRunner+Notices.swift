@@ -1,5 +1,5 @@
 import Commands
-import NightlyRun
+import Job
 import Reconciliation
 
 extension CommandRunner {

@@ -1,6 +1,6 @@
 import Commands
 import Foundation
-import NightlyRun
+import Job
 import Reconciliation
 import Reporting
 

@@ -1,4 +1,5 @@
 import Foundation
+import Job
 import NightlyRun
 import Reconciliation
 import Reporting

@@ -1,5 +1,6 @@
 import Commands
-import NightlyRun
+import Intake
+import Job
 import Reconciliation
 
 extension CommandRunner {

@@ -1,6 +1,5 @@
 import Commands
 import Foundation
-import NightlyRun
 import Reconciliation
 import Reporting
 

@@ -1,6 +1,5 @@
 import Commands
 import Foundation
-import NightlyRun
 import Reconciliation
 
 /// A command that needs the configuration.

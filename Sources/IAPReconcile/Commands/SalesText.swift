@@ -1,6 +1,6 @@
 import Importing
 import Commands
-import NightlyRun
+import Intake
 import Reconciliation
 import Reporting
 

@@ -1,6 +1,5 @@
 import Verification
 import Foundation
-import NightlyRun
 import Reconciliation
 
 /// A section `[app BUNDLE]` while it is read.

@@ -1,5 +1,5 @@
 import Foundation
-import NightlyRun
+import Job
 import Reconciliation
 import Reporting
 import Notifications

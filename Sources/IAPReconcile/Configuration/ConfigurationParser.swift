@@ -1,4 +1,4 @@
-import NightlyRun
+import Job
 import Verification
 import Reconciliation
 import Notifications

@@ -1,5 +1,4 @@
 import Verification
-import NightlyRun
 import Notifications
 
 /// A secret that a section names, and by which key.

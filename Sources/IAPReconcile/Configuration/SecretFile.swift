@@ -1,6 +1,5 @@
 import Verification
 import Foundation
-import NightlyRun
 
 /// Reads a secret from a file of its own, and refuses one that others may read, as ssh does.
 enum SecretFile {

@@ -1,6 +1,5 @@
 import Verification
 import Foundation
-import NightlyRun
 
 /// What becomes of the secrets that a configuration names.
 enum Secrets: Hashable {

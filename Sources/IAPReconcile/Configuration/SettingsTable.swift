@@ -1,5 +1,5 @@
+import Job
 import Verification
-import NightlyRun
 import Reconciliation
 import Reporting
 import Notifications

@@ -1,6 +1,5 @@
 import Verification
 import Foundation
-import NightlyRun
 import Reconciliation
 import Notifications
 

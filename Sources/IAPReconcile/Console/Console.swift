@@ -1,5 +1,5 @@
 import Foundation
-import NightlyRun
+import Job
 import Synchronization
 
 /// Standard error as the job uses it: log lines, and on a terminal a progress bar that they don't tear.

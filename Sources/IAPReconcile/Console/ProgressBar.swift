@@ -1,5 +1,5 @@
 import Foundation
-import NightlyRun
+import Job
 
 /// How far a run has come, on one line of a terminal.
 enum ProgressBar {

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import NightlyRun
+import Job
 import Reconciliation
 import Synchronization
 

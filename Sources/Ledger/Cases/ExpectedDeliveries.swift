@@ -8,6 +8,12 @@ extension LedgerSession {
         try await translating { _ = try await connection.query("SELECT iap.connect()") }
     }
 
+    /// What is expected of the apps' servers.
+    public func expectedDeliveries(of apps: [App]) async throws(LedgerError) -> [ExpectedDelivery] {
+        let connections = try await connections()
+        return apps.flatMap { $0.expectedDeliveries(connections) }
+    }
+
     /// Since when apps deliver in ways that the job sees, as far as that was noted.
     public func connections() async throws(LedgerError) -> Connections {
         try await translating {

@@ -2,7 +2,7 @@ import Foundation
 import Reconciliation
 
 @testable import Importing
-@testable import NightlyRun
+@testable import Job
 
 /// A report's list as a test writes it.
 enum DecisionFiles {

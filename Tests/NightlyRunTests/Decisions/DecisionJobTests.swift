@@ -1,7 +1,8 @@
 import AppStoreSimulator
 import Commands
 import Foundation
-import NightlyRun
+import Intake
+import Job
 import PostgreSQL
 import Reconciliation
 import Testing

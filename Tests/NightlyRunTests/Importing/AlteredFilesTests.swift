@@ -5,8 +5,6 @@ import Reconciliation
 import TestSupport
 import Testing
 
-@testable import NightlyRun
-
 /// Files broken at random, the same in every run: each is read to its end, and each of its lines taken or refused.
 @Suite struct AlteredFilesTests {
     private static let scraps = [

@@ -4,8 +4,6 @@ import Ledger
 import Reconciliation
 import Testing
 
-@testable import NightlyRun
-
 /// What libcsv makes of records, good and hostile.
 @Suite struct CSVRecordTests {
     private func fields(_ record: String) -> [String?]? {

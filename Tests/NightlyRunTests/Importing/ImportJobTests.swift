@@ -1,6 +1,7 @@
 import Importing
 import Commands
 import Foundation
+import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation

@@ -4,8 +4,6 @@ import Ledger
 import Reconciliation
 import Testing
 
-@testable import NightlyRun
-
 /// What single lines say, and why they are refused.
 @Suite struct ImportLineTests {
     private func read(_ kind: ImportKind, _ text: String, _ format: ImportFormat) async throws -> ReadLines {

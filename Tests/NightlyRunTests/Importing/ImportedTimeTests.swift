@@ -2,8 +2,6 @@
 import Foundation
 import Testing
 
-@testable import NightlyRun
-
 @Suite struct ImportedTimeTests {
     private static let moment = Date(timeIntervalSince1970: 1_795_230_000)
 

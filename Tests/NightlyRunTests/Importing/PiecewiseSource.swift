@@ -1,5 +1,4 @@
 @testable import Importing
-@testable import NightlyRun
 
 /// Bytes that come in pieces of one size.
 final class PiecewiseSource: ByteSource {

@@ -1,8 +1,6 @@
 @testable import Importing
 import Testing
 
-@testable import NightlyRun
-
 /// Where records begin and end, however the file comes.
 @Suite struct RecordFramerTests {
     private func records(_ text: String, isQuoted: Bool = true, limit: Int = 40, size: Int) throws -> [String] {

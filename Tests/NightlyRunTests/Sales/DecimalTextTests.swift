@@ -1,8 +1,6 @@
 @testable import Importing
 import Testing
 
-@testable import NightlyRun
-
 /// Amounts and units, exactly as they are written.
 @Suite struct DecimalTextTests {
     @Test(

@@ -2,8 +2,6 @@
 import AppStoreSimulator
 import Testing
 
-@testable import NightlyRun
-
 /// Compressed files and others, in whatever pieces they come.
 @Suite struct GunzipSourceTests {
     private func all(_ bytes: [UInt8], pieces: Int) throws -> [UInt8] {

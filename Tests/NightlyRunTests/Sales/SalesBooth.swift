@@ -2,7 +2,7 @@ import Verification
 import Commands
 import AppStoreSimulator
 import Foundation
-import NightlyRun
+import Job
 import PostgreSQL
 import Reconciliation
 import TestSupport

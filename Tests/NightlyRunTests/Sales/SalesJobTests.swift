@@ -1,9 +1,9 @@
+import Intake
 import Importing
 import Verification
 import Commands
 import AppStoreSimulator
 import Foundation
-import NightlyRun
 import PostgreSQL
 import Reconciliation
 import TestSupport

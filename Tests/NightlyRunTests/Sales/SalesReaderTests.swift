@@ -4,8 +4,6 @@ import Foundation
 import Reconciliation
 import Testing
 
-@testable import NightlyRun
-
 /// Sales reports as Apple writes them, as people save them, and broken ones.
 @Suite struct SalesReaderTests {
     @Test func aLineSaysWhatWasSold() async throws {

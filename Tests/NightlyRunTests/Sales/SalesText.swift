@@ -1,8 +1,6 @@
 @testable import Importing
 import AppStoreSimulator
 
-@testable import NightlyRun
-
 /// Lines of a sales report, by column.
 struct SalesText {
     var columns = [

@@ -1,8 +1,8 @@
+import Intake
 import Verification
 import Commands
 import AppStoreSimulator
 import Foundation
-import NightlyRun
 import PostgreSQL
 import Reconciliation
 import TestSupport

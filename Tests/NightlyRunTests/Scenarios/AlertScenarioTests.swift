@@ -1,3 +1,4 @@
+import Job
 import AppStoreSimulator
 import Foundation
 import NightlyRun

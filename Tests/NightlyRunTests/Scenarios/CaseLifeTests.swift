@@ -1,6 +1,5 @@
 import AppStoreSimulator
 import Foundation
-import NightlyRun
 import PostgreSQL
 import Reconciliation
 import TestSupport

@@ -1,3 +1,4 @@
+import Job
 @testable import Verification
 import AppStore
 import AppStoreSimulator

@@ -1,7 +1,7 @@
+import Job
 import Verification
 import AppStoreSimulator
 import Foundation
-import NightlyRun
 import PostgreSQL
 import Reconciliation
 import Testing

@@ -1,5 +1,6 @@
 import AppStoreSimulator
 import Foundation
+import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation

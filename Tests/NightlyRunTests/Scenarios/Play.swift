@@ -1,6 +1,7 @@
 import Verification
 import AppStoreSimulator
 import Foundation
+import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation

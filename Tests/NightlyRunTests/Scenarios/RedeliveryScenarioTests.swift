@@ -1,6 +1,7 @@
 import AppStoreSimulator
 import Foundation
 import Ledger
+import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation

@@ -2,6 +2,7 @@ import Verification
 import AppStoreSimulator
 import Foundation
 import Ledger
+import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation

@@ -1,6 +1,6 @@
+import Job
 import AppStoreSimulator
 import Foundation
-import NightlyRun
 import PostgreSQL
 import Reconciliation
 import TestSupport

@@ -1,7 +1,7 @@
 import AppStoreSimulator
 import Commands
 import Foundation
-import NightlyRun
+import Job
 import PostgreSQL
 import Reconciliation
 import TestSupport

@@ -2,7 +2,6 @@ import Verification
 import Commands
 import AppStoreSimulator
 import Foundation
-import NightlyRun
 import Reconciliation
 import Testing
 

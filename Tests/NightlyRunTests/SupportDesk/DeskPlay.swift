@@ -1,7 +1,7 @@
 import Commands
 import AppStoreSimulator
 import Foundation
-import NightlyRun
+import Job
 import Reconciliation
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import AppStoreSimulator
 import Foundation
-import NightlyRun
+import Job
 import PostgreSQL
 import Reconciliation
 import Testing

@@ -1,3 +1,4 @@
+package import Job
 import Foundation
 public import Reconciliation
 

@@ -11,7 +11,7 @@ public enum AsOf: Sendable, Hashable {
     case replay(Date)
 
     /// The one that was named.
-    var named: Date? {
+    package var named: Date? {
         switch self {
         case .clock: nil
         case .moment(let date), .replay(let date): date
@@ -25,14 +25,14 @@ package struct Present: Sendable {
     /// What the run takes for the present.
     package let moment: Date
     /// Seconds by which PostgreSQL's clock is ahead of this host's.
-    let offset: TimeInterval
+    package let offset: TimeInterval
 
     /// PostgreSQL's clock, now.
-    var clock: Date { Date().addingTimeInterval(offset) }
+    package var clock: Date { Date().addingTimeInterval(offset) }
 
     /// A host's clock that differs by more is told of; by how much more a run is refused.
-    static let tolerated: TimeInterval = 120
-    static let bearable: TimeInterval = 3600
+    package static let tolerated: TimeInterval = 120
+    package static let bearable: TimeInterval = 3600
 
     /// - Throws: `JobError.configuration` where a clock or the moment that was named can't be right: it would purge
     ///   what should be kept, close days that are not over, and put receipts off to a day that nobody sees.
@@ -61,7 +61,7 @@ package struct Present: Sendable {
     }
 
     /// What to say of a host's clock that is somewhat wrong.
-    var warning: String? {
+    package var warning: String? {
         guard abs(offset) > Self.tolerated else { return nil }
         let way = offset < 0 ? "ahead of" : "behind"
         return "this host's clock is \(Int(abs(offset).rounded())) seconds \(way) PostgreSQL's, which counts"

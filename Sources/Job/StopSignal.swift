@@ -30,7 +30,7 @@ public final class StopSignal: Sendable {
 
     /// Runs the body in a task that is cancelled when the stop is asked for; the body then ends soon, with what it
     /// has.
-    func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
+    package func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
         let task = Task { await body() }
         let handler = add { task.cancel() }
         defer { state.withLock { _ = $0.handlers.removeValue(forKey: handler) } }

@@ -1,12 +1,13 @@
-import Foundation
+package import Job
+package import Foundation
 import Importing
-import Ledger
+package import Ledger
 import Reconciliation
-import Verification
+package import Verification
 
 /// Fetches Apple's daily sales reports that the tables have not yet, so that what was sold is compared with what was
 /// seen without anybody's hand. A report that can't be fetched or read is told of, and the night goes on with the rest.
-struct SalesFetching {
+package struct SalesFetching {
     let access: SalesAccess
     let reports: SalesReports
     let settings: JobSettings
@@ -14,8 +15,20 @@ struct SalesFetching {
     let present: Date
     let log: @Sendable (LogEntry) -> Void
 
+    package init(
+        access: SalesAccess, reports: SalesReports, settings: JobSettings, stop: StopSignal, present: Date,
+        log: @escaping @Sendable (LogEntry) -> Void
+    ) {
+        self.access = access
+        self.reports = reports
+        self.settings = settings
+        self.stop = stop
+        self.present = present
+        self.log = log
+    }
+
     /// Fetches the missing days of the last thirty, the oldest first.
-    func fetch() async throws(LedgerError) -> Int {
+    package func fetch() async throws(LedgerError) -> Int {
         let session = try await LedgerSession.connect(settings.ledger, waiting: settings.patience)
         defer { session.close() }
         let days = try await session.missingSalesDays(of: access.vendorNumber, now: present)

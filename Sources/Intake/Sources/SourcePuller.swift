@@ -1,18 +1,28 @@
-import Foundation
-import Ledger
+package import Job
+package import Foundation
+package import Ledger
 import Reconciliation
 import Verification
 
 /// Pulls what is new from a company's own databases and files, before the inbox is taken. A source that can't be read
 /// is told of, and the night goes on with the rest.
-struct SourcePuller {
+package struct SourcePuller {
     let settings: JobSettings
     let stop: StopSignal
     let present: Date
     let log: @Sendable (LogEntry) -> Void
 
+    package init(
+        settings: JobSettings, stop: StopSignal, present: Date, log: @escaping @Sendable (LogEntry) -> Void
+    ) {
+        self.settings = settings
+        self.stop = stop
+        self.present = present
+        self.log = log
+    }
+
     /// Pulls all sources: prices before what has them, orders before what names them.
-    func pull() async throws(LedgerError) {
+    package func pull() async throws(LedgerError) {
         guard !settings.sources.isEmpty else { return }
         let session = try await connect()
         defer { session.close() }

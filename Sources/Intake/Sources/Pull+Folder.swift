@@ -1,3 +1,4 @@
+package import Job
 import Foundation
 package import Importing
 package import Ledger

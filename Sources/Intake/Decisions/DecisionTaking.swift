@@ -1,3 +1,4 @@
+package import Job
 package import Importing
 package import Ledger
 import Reconciliation

@@ -19,7 +19,7 @@ package struct Purger {
     /// In one transaction.
     private static let batch = 1000
     /// A night takes away no more, of each kind: the first purge of years must not make it long. A few seconds' work.
-    static let mostInANight = 50_000
+    package static let mostInANight = 50_000
 
     /// A night looks at the orders whose time was over within so many days: to look at all that were ever paid would take
     /// ever longer.
@@ -36,7 +36,7 @@ package struct Purger {
     }
 
     /// Purges what a night's time is enough for.
-    func purgeOfANight() async throws(LedgerError) -> Purged {
+    package func purgeOfANight() async throws(LedgerError) -> Purged {
         var purged = try await purgeReceipts(most: Self.mostInANight)
         if let kept = retention.orders {
             let first = now - kept - Double(Self.daysOfOrders) * Self.day
@@ -77,25 +77,5 @@ package struct Purger {
             }
         }
         return purged
-    }
-}
-
-extension Run {
-    /// What a night takes away. That it can't is told and fails no run: the next night takes it.
-    func purge() async -> Purged {
-        guard !night.isDryRun, !night.stop.isRequested else { return Purged() }
-        let purger = Purger(
-            session: session, retention: job.settings.retention, now: night.now, stop: night.stop)
-        do throws(LedgerError) {
-            let purged = try await purger.purgeOfANight()
-            if purged.total > 0 { try await session.notePurge(purged, runID: night.runID, now: night.now) }
-            return purged
-        } catch {
-            job.log(
-                LogEntry(
-                    .warning, "could not purge; the next night tries again",
-                    fields: ["error": JobError(error).description], runID: night.runID))
-            return Purged()
-        }
     }
 }

@@ -1,11 +1,12 @@
-import Foundation
+package import Job
+package import Foundation
 import Importing
 import Ledger
 import Reconciliation
 
 /// Takes the files of decisions that lie in a folder, before a night begins, and moves each to `done/` with what became
 /// of its lines. What can't be read, or is still being written, stays where it is, and the night goes on.
-struct DecisionFolderTaking {
+package struct DecisionFolderTaking {
     let folder: DecisionFolder
     let settings: JobSettings
     let stop: StopSignal
@@ -15,7 +16,18 @@ struct DecisionFolderTaking {
     /// Seconds for which a file must have been left alone.
     private static let quiet: TimeInterval = 60
 
-    func take() async {
+    package init(
+        folder: DecisionFolder, settings: JobSettings, stop: StopSignal, present: Date,
+        log: @escaping @Sendable (LogEntry) -> Void
+    ) {
+        self.folder = folder
+        self.settings = settings
+        self.stop = stop
+        self.present = present
+        self.log = log
+    }
+
+    package func take() async {
         do {
             let files = try Self.files(in: folder.path)
             guard !files.isEmpty else { return }

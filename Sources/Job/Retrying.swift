@@ -4,7 +4,7 @@ package import Reconciliation
 
 /// How often in a row a database may go away from the same work. A statement that brings the server down must not do so
 /// all night.
-let mostReconnects = 3
+package let mostReconnects = 3
 
 /// Does a step of a night, and does it again, whole, where another session's lock was in its way or the database went
 /// away meanwhile: so it has to be one that may be done twice.
@@ -12,7 +12,7 @@ let mostReconnects = 3
 /// - Parameters:
 ///   - patience: seconds for which another session's lock is waited for; none to try but once.
 ///   - regain: takes the session back that was lost, for the reason given.
-func retrying<Value>(
+package func retrying<Value>(
     patience: TimeInterval, regain: (String) async throws -> Void, _ step: () async throws -> Value
 ) async throws -> Value {
     var backoff = DatabaseBackoff(within: patience, pause: 0.1...0.5)
@@ -52,7 +52,7 @@ package func retryingConflicts<Value>(
 
 extension LedgerSession {
     /// Connects again, trying for that many seconds.
-    func reconnect(within seconds: TimeInterval) async throws(LedgerError) {
+    package func reconnect(within seconds: TimeInterval) async throws(LedgerError) {
         var backoff = DatabaseBackoff(within: seconds, pause: 1...1)
         while true {
             do {

@@ -4,7 +4,7 @@ public import Reconciliation
 public struct DecisionForm: Sendable {
     package let vocabulary: DecisionVocabulary
     /// Makes a line of CSV of cells.
-    let line: @Sendable ([String]) -> String
+    package let line: @Sendable ([String]) -> String
 
     public init(vocabulary: DecisionVocabulary, line: @escaping @Sendable ([String]) -> String) {
         self.vocabulary = vocabulary
@@ -23,26 +23,5 @@ public struct DecisionFolder: Sendable {
         self.path = path
         self.database = database
         self.form = form
-    }
-}
-
-/// What became of a file's decisions.
-public struct DecisionTally: Hashable, Sendable {
-    public fileprivate(set) var done = 0
-    public fileprivate(set) var already = 0
-    public fileprivate(set) var refused: [DecisionRefusal: Int] = [:]
-    /// Whether all lines were tried.
-    public package(set) var isComplete = false
-
-    public var refusedCount: Int { refused.values.reduce(0, +) }
-
-    package init() {}
-
-    mutating func count(_ outcome: DecisionOutcome) {
-        switch outcome {
-        case .done: done += 1
-        case .already: already += 1
-        case .refused(let reason): refused[reason, default: 0] += 1
-        }
     }
 }

@@ -1,3 +1,4 @@
+import Job
 package import Importing
 package import Ledger
 package import Reconciliation

@@ -1,0 +1,23 @@
+import Job
+import Ledger
+import Reconciliation
+
+extension Run {
+    /// What a night takes away. That it can't is told and fails no run: the next night takes it.
+    func purge() async -> Purged {
+        guard !night.isDryRun, !night.stop.isRequested else { return Purged() }
+        let purger = Purger(
+            session: session, retention: job.settings.retention, now: night.now, stop: night.stop)
+        do throws(LedgerError) {
+            let purged = try await purger.purgeOfANight()
+            if purged.total > 0 { try await session.notePurge(purged, runID: night.runID, now: night.now) }
+            return purged
+        } catch {
+            job.log(
+                LogEntry(
+                    .warning, "could not purge; the next night tries again",
+                    fields: ["error": JobError(error).description], runID: night.runID))
+            return Purged()
+        }
+    }
+}
