@@ -75,8 +75,9 @@ let package = Package(
         room("Notifications", ["HTTP", "Reporting", "Reconciliation", "COpenSSL"]),
         // Test keys and certificates, compiled in; scripts/simulator-keys makes them.
         room(
-            "AppStoreSimulator", ["CivilTime", "CMicroHTTPD", "COpenSSL", "CZlib", "PostgreSQL"],
-            resources: [.embedInCode("Keys")]),
+            "AppStoreSimulator", ["CivilTime", "CMicroHTTPD", "COpenSSL", "CZlib"], resources: [.embedInCode("Keys")]),
+        // Customers who buy there, the apps' servers that they meet, and what the job should find of it.
+        room("SimulatedWorld", ["AppStoreSimulator", "PostgreSQL"]),
         .executableTarget(
             name: "IAPReconcile",
             dependencies: [
@@ -86,7 +87,8 @@ let package = Package(
             // From which setup makes a configuration.
             resources: [.embedInCode("Setup/iap-reconcile.conf.example")], swiftSettings: strict),
         .executableTarget(
-            name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator"], swiftSettings: strict),
+            name: "AppStoreSimulatorCommand", dependencies: ["AppStoreSimulator", "SimulatedWorld"],
+            swiftSettings: strict),
 
         // Plain C, as the limit that the benchmarks compare with.
         .target(
@@ -95,14 +97,14 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "Commands", "Ledger", "AppStore", "Reporting", "Reconciliation", "PostgreSQL", "AppStoreSimulator",
-                "CBaselines",
+                "SimulatedWorld", "CBaselines",
             ],
             exclude: ["Baselines"], swiftSettings: strict),
 
         // The program under fire; it stands on the clusters and processes that the tests have.
         .executableTarget(
             name: "Chaos",
-            dependencies: ["TestSupport", "AppStoreSimulator", "Ledger", "PostgreSQL"],
+            dependencies: ["TestSupport", "AppStoreSimulator", "SimulatedWorld", "Ledger", "PostgreSQL"],
             swiftSettings: strict),
 
         .target(
@@ -117,17 +119,16 @@ let package = Package(
             "NightlyRun",
             [
                 "Commands", "Job", "Intake", "Importing", "Verification", "Ledger", "AppStore", "AppStoreSimulator",
-                "PostgreSQL",
-                "Reconciliation",
+                "SimulatedWorld", "PostgreSQL", "Reconciliation",
             ]),
         tests("Reporting", ["Reconciliation"]),
         tests("Notifications", ["Reconciliation"]),
-        tests("AppStoreSimulator", ["AppStore", "HTTP", "PostgreSQL"]),
+        tests("AppStoreSimulator", ["SimulatedWorld", "AppStore", "HTTP", "PostgreSQL"]),
         tests(
             "IAPReconcile",
             [
                 "NightlyRun", "Job", "Verification", "Reporting", "Notifications", "Reconciliation",
-                "AppStoreSimulator", "PostgreSQL",
+                "AppStoreSimulator", "SimulatedWorld", "PostgreSQL",
             ]),
     ]
 )

@@ -1,4 +1,4 @@
-import AppStoreSimulator
+import SimulatedWorld
 import Foundation
 
 /// `appstore-simulator compare`

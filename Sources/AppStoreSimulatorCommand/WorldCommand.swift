@@ -1,4 +1,5 @@
 import AppStoreSimulator
+import SimulatedWorld
 import Foundation
 
 /// `appstore-simulator world`

@@ -1,4 +1,4 @@
-import AppStoreSimulator
+import SimulatedWorld
 import Foundation
 
 /// The options that say which world it is; `serve` and `world` must be given the same.

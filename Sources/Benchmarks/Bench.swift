@@ -1,5 +1,5 @@
 import Commands
-import AppStoreSimulator
+import SimulatedWorld
 import Foundation
 import PostgreSQL
 

@@ -23,8 +23,9 @@ import Testing
             "Commands", "NightlyRun", "Intake", "Job", "Importing", "Verification", "Reporting", "Notifications",
             "Reconciliation", "CINIH", "CGetopt", "CMalloc",
         ],
-        "AppStoreSimulator": ["PostgreSQL", "CivilTime", "COpenSSL", "CMicroHTTPD", "CZlib"],
-        "AppStoreSimulatorCommand": ["AppStoreSimulator"],
+        "AppStoreSimulator": ["CivilTime", "COpenSSL", "CMicroHTTPD", "CZlib"],
+        "SimulatedWorld": ["AppStoreSimulator", "PostgreSQL"],
+        "AppStoreSimulatorCommand": ["AppStoreSimulator", "SimulatedWorld"],
     ]
     private static let toolchain: Set<String> = ["Foundation", "Dispatch", "Glibc", "Synchronization"]
 

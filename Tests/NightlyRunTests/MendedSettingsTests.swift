@@ -1,3 +1,4 @@
+import SimulatedWorld
 import Job
 import Verification
 import AppStoreSimulator

@@ -1,5 +1,6 @@
 import Verification
 import AppStoreSimulator
+import SimulatedWorld
 import Foundation
 import Job
 import NightlyRun

@@ -34,7 +34,7 @@ struct SalesEndpoint {
     }
 
     /// From eight o'clock of the next morning on, in Pacific Time.
-    private func isReady(_ day: String) -> Bool { day < World.pacificDay(of: now.addingTimeInterval(-8 * 3600)) }
+    private func isReady(_ day: String) -> Bool { day < SalesReport.pacificDay(of: now.addingTimeInterval(-8 * 3600)) }
 
     private static func refusal(_ status: UInt32, _ code: String, _ detail: String) -> Answer {
         Answer(status: status) { answer in

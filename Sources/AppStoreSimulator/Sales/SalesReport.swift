@@ -3,7 +3,7 @@ public import Foundation
 /// A Summary Sales report of Apple's for one day of Pacific Time, as App Store Connect hands it out.
 public struct SalesReport: Sendable {
     /// What is summed up in one line.
-    struct Kind: Hashable, Sendable {
+    package struct Kind: Hashable, Sendable {
         let sku: String
         let title: String
         /// Apple's Product Type Identifier.
@@ -12,20 +12,38 @@ public struct SalesReport: Sendable {
         let parent: String
         let price: SimulatedTransaction.Price?
         let isRefund: Bool
+
+        /// One of an app or, where `parent` is its SKU, of a purchase in it.
+        package init(
+            sku: String, title: String, type: String, parent: String = "", price: SimulatedTransaction.Price? = nil,
+            isRefund: Bool = false
+        ) {
+            self.sku = sku
+            self.title = title
+            self.type = type
+            self.parent = parent
+            self.price = price
+            self.isRefund = isRefund
+        }
     }
 
     /// `2026-10-02`
     public let day: String
     private var units: [Kind: Int] = [:]
 
-    init(day: String) {
+    package init(day: String) {
         self.day = day
     }
 
-    mutating func add(_ kind: Kind, units count: Int) { units[kind, default: 0] += count }
+    package mutating func add(_ kind: Kind, units count: Int) { units[kind, default: 0] += count }
 
     /// Of the team's vendor.
     public static let vendorNumber = "85012345"
+
+    /// The day that a moment is of, in Apple's time.
+    public static func pacificDay(of moment: Date) -> String {
+        String(StoreDate(moment).text(in: .pacific).prefix(10))
+    }
 
     /// As Apple calls the file of a day.
     public var fileName: String { "S_D_\(Self.vendorNumber)_\(day.filter(\.isNumber)).txt" }
@@ -72,62 +90,11 @@ public struct SalesReport: Sendable {
     }
 }
 
-extension World {
-    /// Apple's sales report of a day of Pacific Time: all that was truly sold and refunded, of which the apps' servers
-    /// may never have heard.
-    ///
-    /// - Parameter day: such as `2026-10-02`.
-    public func salesReport(of day: String) -> SalesReport {
-        var report = SalesReport(day: day)
-        for catalog in Self.apps.map(\.catalog) {
-            let app = SalesReport.Kind(
-                sku: SimulatedApp.sku(of: catalog.bundleID), title: catalog.bundleID, type: "1F", parent: "",
-                price: nil,
-                isRefund: false)
-            report.add(app, units: settings.customers)
-        }
-        for purchase in purchases {
-            guard purchase.isOwed else {
-                if purchase.mishap == .restored, Self.pacificDay(of: purchase.purchasedAt) == day {
-                    report.add(purchase.kind(type: "IA3"), units: 1)
-                }
-                continue
-            }
-            let quantity = purchase.transaction.quantity
-            if Self.pacificDay(of: purchase.purchasedAt) == day { report.add(purchase.kind(), units: quantity) }
-            if let refundedAt = purchase.refundedAt, refundedAt <= settings.end, Self.pacificDay(of: refundedAt) == day
-            {
-                report.add(purchase.kind(isRefund: true), units: quantity)
-            }
-        }
-        return report
-    }
-
-    /// The last day of Pacific Time that is over by a night.
-    public func lastPacificDay(beforeNight number: Int) -> String {
-        Self.pacificDay(of: settings.moment(ofNight: number) - 86_400)
-    }
-
-    /// In Apple's time.
-    public static func pacificDay(of moment: Date) -> String {
-        String(StoreDate(moment).text(in: .pacific).prefix(10))
-    }
-}
-
-extension WorldPurchase {
-    fileprivate func kind(type: String? = nil, isRefund: Bool = false) -> SalesReport.Kind {
-        SalesReport.Kind(
-            sku: transaction.productID, title: transaction.productID,
-            type: type ?? (transaction.isAutoRenewable ? "IAY" : "IA1"), parent: SimulatedApp.sku(of: bundleID),
-            price: transaction.price, isRefund: isRefund)
-    }
-}
-
 extension SimulatedApp {
     /// The SKU that an app's owner gave it.
     public var sku: String { Self.sku(of: bundleID) }
 
-    static func sku(of bundleID: String) -> String {
+    package static func sku(of bundleID: String) -> String {
         "\(bundleID.split(separator: ".").last ?? "app")-2026".uppercased()
     }
 }

@@ -28,7 +28,7 @@ public struct NoticePolicy: Hashable, Sendable {
     /// While the URL takes nothing: what is tried then fails.
     public var deafness: Range<Date>?
     /// Whether the job hears of a notification only when the URL takes it, for nobody reads the history.
-    var isHeardWhenTaken = false
+    package var isHeardWhenTaken = false
     /// The apps have a URL from then on.
     public var since = Date.distantPast
 
@@ -42,7 +42,7 @@ public struct NoticePolicy: Hashable, Sendable {
     }
 
     /// When the job can hear of what happened at a moment, if it ever can.
-    func heard(_ kind: StoreNotification.Kind, _ transactionID: String, at happened: Date) -> Date? {
+    package func heard(_ kind: StoreNotification.Kind, _ transactionID: String, at happened: Date) -> Date? {
         guard let signedAt = moment(of: kind, transactionID, at: happened) else { return nil }
         return isHeardWhenTaken
             ? takenAt(StoreNotification.hash(kind, transactionID), signedAt: signedAt) : signedAt

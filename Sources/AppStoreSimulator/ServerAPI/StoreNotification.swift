@@ -1,8 +1,8 @@
 import Foundation
 
 /// A notification of version 2 that the store sent, or tried to send, to the app's server.
-struct StoreNotification {
-    enum Kind: String, CaseIterable {
+package struct StoreNotification {
+    package enum Kind: String, CaseIterable {
         case oneTimeCharge = "ONE_TIME_CHARGE"
         case subscribed = "SUBSCRIBED"
         case renewed = "DID_RENEW"
@@ -12,7 +12,7 @@ struct StoreNotification {
         case consumptionRequest = "CONSUMPTION_REQUEST"
 
         /// What tells of a purchase; a restored one is none.
-        init?(_ transaction: SimulatedTransaction) {
+        package init?(_ transaction: SimulatedTransaction) {
             if transaction.isAutoRenewable {
                 self = transaction.isRenewal ? .renewed : .subscribed
             } else if transaction.id == transaction.originalID {

@@ -2,9 +2,9 @@ import Dispatch
 import Synchronization
 
 /// Work that signs much, spread over the machine's processors.
-enum Parallel {
+package enum Parallel {
     /// The results in the order of the elements.
-    static func map<Elements: RandomAccessCollection & Sendable, Result: Sendable>(
+    package static func map<Elements: RandomAccessCollection & Sendable, Result: Sendable>(
         _ elements: Elements, _ transform: @Sendable (Elements.Element) -> Result
     ) -> [Result] where Elements.Index: Sendable {
         let results = Mutex([Result?](repeating: nil, count: elements.count))

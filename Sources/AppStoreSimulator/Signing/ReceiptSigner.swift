@@ -2,12 +2,17 @@ import Foundation
 
 /// How a receipt becomes the text that clients upload, signed as Apple signs it, and is read back by `verifyReceipt`.
 /// The text carries all its facts, so the store keeps nothing of the receipts it made.
-struct ReceiptSigner: Sendable {
+package struct ReceiptSigner: Sendable {
     /// App receipts made from this moment on are signed over SHA-256, 24 January 2025 (TN3138), and over SHA-1 before.
     private static let sha256Begin = Date(timeIntervalSince1970: 1_737_676_800)
 
     let seed: UInt64
-    var keys = TestKeys.usual
+    let keys: TestKeys
+
+    package init(seed: UInt64, keys: TestKeys = .usual) {
+        self.seed = seed
+        self.keys = keys
+    }
 
     /// Why a text is no receipt of this store.
     enum Unreadable: Error {
@@ -17,7 +22,7 @@ struct ReceiptSigner: Sendable {
         case notAuthentic
     }
 
-    func encode(_ receipt: SimulatedReceipt) -> String {
+    package func encode(_ receipt: SimulatedReceipt) -> String {
         switch receipt.style {
         case .appReceipt: Data(container(of: receipt)).base64EncodedString()
         case .transactionReceipt:
@@ -34,7 +39,7 @@ struct ReceiptSigner: Sendable {
     }
 
     /// A receipt of this store with one bit changed after it was signed.
-    func forge(_ receipt: SimulatedReceipt) -> String {
+    package func forge(_ receipt: SimulatedReceipt) -> String {
         var bytes = container(of: receipt)
         // The signature is the container's last part.
         bytes[bytes.count - 1] ^= 1

@@ -1,15 +1,15 @@
 import Foundation
 
 /// JSON, written field by field in the order that Apple writes it; `JSONEncoder` takes ten times as long.
-struct JSONText {
-    private(set) var bytes: [UInt8] = []
+package struct JSONText {
+    package private(set) var bytes: [UInt8] = []
 
-    init(capacity: Int = 0) {
+    package init(capacity: Int = 0) {
         bytes.reserveCapacity(capacity)
     }
 
     /// An object: the whole text, an element, or the field of that name.
-    mutating func object(_ name: String? = nil, _ write: (inout JSONText) -> Void) {
+    package mutating func object(_ name: String? = nil, _ write: (inout JSONText) -> Void) {
         begin(name)
         bytes.append(UInt8(ascii: "{"))
         write(&self)
@@ -29,7 +29,7 @@ struct JSONText {
         append(quoted: text)
     }
 
-    mutating func field(_ name: String, _ text: String) {
+    package mutating func field(_ name: String, _ text: String) {
         begin(name)
         append(quoted: text)
     }

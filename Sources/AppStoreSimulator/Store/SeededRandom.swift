@@ -28,7 +28,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
 }
 
 /// Numbers mixed into one that looks random and is always the same.
-enum Mix {
+package enum Mix {
     static func finish(_ value: UInt64) -> UInt64 {
         var mixed = value
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -41,14 +41,14 @@ enum Mix {
     }
 
     /// A mixed number as a share: 0 or more, less than 1.
-    static func share(_ mixed: UInt64) -> Double {
+    package static func share(_ mixed: UInt64) -> Double {
         Double(mixed >> 11) * 0x1p-53
     }
 }
 
 /// FNV-1a over bytes. `Hasher` would give another value in every process.
-enum StableHash {
-    static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {
+package enum StableHash {
+    package static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
         return hash

@@ -1,4 +1,4 @@
-import AppStoreSimulator
+import SimulatedWorld
 import Foundation
 
 /// How the job is started for a night: its configuration, its command line and its surroundings.

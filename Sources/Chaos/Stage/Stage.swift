@@ -1,3 +1,4 @@
+import SimulatedWorld
 import AppStoreSimulator
 import Foundation
 import PostgreSQL

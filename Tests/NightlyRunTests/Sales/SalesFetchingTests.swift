@@ -49,7 +49,9 @@ import Verification
     }
 
     /// Days before the play's present, in Apple's time.
-    private func day(_ play: Play, daysAgo: Double) -> String { World.pacificDay(of: play.began - daysAgo * 86_400) }
+    private func day(_ play: Play, daysAgo: Double) -> String {
+        SalesReport.pacificDay(of: play.began - daysAgo * 86_400)
+    }
 
     private func pull(_ report: RunReport) throws -> SourcePull {
         try #require(report.sources.first { $0.name == "sales" })

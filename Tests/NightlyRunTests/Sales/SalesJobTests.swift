@@ -3,6 +3,7 @@ import Importing
 import Verification
 import Commands
 import AppStoreSimulator
+import SimulatedWorld
 import Foundation
 import PostgreSQL
 import Reconciliation

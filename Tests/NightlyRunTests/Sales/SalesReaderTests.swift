@@ -1,5 +1,6 @@
 @testable import Importing
 import AppStoreSimulator
+import SimulatedWorld
 import Foundation
 import Reconciliation
 import Testing
@@ -198,7 +199,7 @@ import Testing
         let read = try await readSales(try Gzip.compressed(Array(report.text.utf8)))
         #expect(read.refused.isEmpty)
         #expect(read.lines == report.text.count { $0 == "\n" } - 1)
-        let paid = world.purchases.filter { $0.isOwed && World.pacificDay(of: $0.purchasedAt) == day }
+        let paid = world.purchases.filter { $0.isOwed && SalesReport.pacificDay(of: $0.purchasedAt) == day }
         #expect(read.sales.map(\.units).filter { $0 > 0 }.reduce(0, +) == Int64(paid.map(\.units).reduce(0, +)))
         #expect(Set(read.sales.map(\.day.description)) == [day])
         #expect(Set(read.sales.map(\.appSKU)) == Set(World.storeApps(seed: 5).map(\.sku)))

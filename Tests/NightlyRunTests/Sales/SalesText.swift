@@ -1,5 +1,5 @@
 @testable import Importing
-import AppStoreSimulator
+import SimulatedWorld
 
 /// Lines of a sales report, by column.
 struct SalesText {

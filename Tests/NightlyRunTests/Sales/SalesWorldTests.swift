@@ -2,6 +2,7 @@ import Intake
 import Verification
 import Commands
 import AppStoreSimulator
+import SimulatedWorld
 import Foundation
 import PostgreSQL
 import Reconciliation
@@ -83,7 +84,7 @@ import Testing
         }.filter { $0.value != 0 }
     }
 
-    private func pacificDay(_ moment: Date) -> String { World.pacificDay(of: moment) }
+    private func pacificDay(_ moment: Date) -> String { SalesReport.pacificDay(of: moment) }
 
     private func knownTransactions(_ database: ScratchDatabase) async throws -> Set<String> {
         let connection = try await database.connect()
