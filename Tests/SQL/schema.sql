@@ -3163,31 +3163,31 @@ CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zo
     AS $$
 #variable_conflict use_column
 DECLARE
-    at     timestamptz := iap.present();
-    tried  bigint[] := '{}';
-    chosen bigint[];
-    free   bigint[];
-    rows   bigint;
-    purged bigint := 0;
+    at         timestamptz := iap.present();
+    reached_at timestamptz := '-infinity';
+    reached    bigint := 0;
+    page       bigint[];
+    free       bigint[];
+    purged     bigint := 0;
 BEGIN
     LOOP
-        SELECT coalesce(array_agg(receipt_id), '{}') INTO chosen
+        SELECT array_agg(receipt_id), max(last_attempt_at) INTO page, reached_at
         FROM (
-            SELECT receipt_id
-            FROM iap.purgeable
-            WHERE bucket = purge_devices.bucket AND device IS NOT NULL AND last_attempt_at < before
-                AND receipt_id <> ALL (tried)
-            ORDER BY last_attempt_at
-            LIMIT most - purged
+            SELECT receipt_id, last_attempt_at
+            FROM iap.receipts
+            WHERE bucket = purge_devices.bucket AND next_attempt_at IS NULL AND device IS NOT NULL
+                AND last_attempt_at < before AND (last_attempt_at, receipt_id) > (reached_at, reached)
+            ORDER BY last_attempt_at, receipt_id
+            LIMIT most
         ) AS oldest;
-        free := iap.unlocked(purge_devices.bucket, chosen);
+        EXIT WHEN page IS NULL;
+        free := (iap.take_purgeable(purge_devices.bucket, page))[:most - purged];
         UPDATE iap.receipts
         SET device = NULL, device_purged_at = at
         WHERE bucket = purge_devices.bucket AND receipt_id = ANY (free);
-        GET DIAGNOSTICS rows = ROW_COUNT;
-        purged := purged + rows;
-        tried := tried || chosen;
-        EXIT WHEN rows = cardinality(chosen);
+        purged := purged + cardinality(free);
+        reached := page[cardinality(page)];
+        EXIT WHEN purged >= most OR cardinality(page) < most;
     END LOOP;
     RETURN purged;
 END
@@ -3238,42 +3238,51 @@ CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time z
     AS $$
 #variable_conflict use_column
 DECLARE
-    at     timestamptz := iap.present();
-    tried  bigint[] := '{}';
-    chosen bigint[];
-    free   bigint[];
-    erased bigint[];
-    rows   bigint;
-    purged bigint := 0;
+    at         timestamptz := iap.present();
+    reached_at timestamptz := '-infinity';
+    reached    bigint := 0;
+    page       bigint[];
+    free       bigint[];
+    purged     bigint := 0;
 BEGIN
+    -- Page by page, past those on which something is open.
     LOOP
-        SELECT coalesce(array_agg(receipt_id), '{}') INTO chosen
+        SELECT array_agg(receipt_id), max(last_attempt_at) INTO page, reached_at
         FROM (
-            SELECT receipt_id
-            FROM iap.purgeable
-            WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND last_attempt_at < before
-                AND receipt_id <> ALL (tried)
-            ORDER BY last_attempt_at
-            LIMIT most - purged
+            SELECT receipt_id, last_attempt_at
+            FROM iap.receipts
+            WHERE bucket = purge_payloads.bucket AND next_attempt_at IS NULL AND payload_purged_at IS NULL
+                AND last_attempt_at < before AND (last_attempt_at, receipt_id) > (reached_at, reached)
+            ORDER BY last_attempt_at, receipt_id
+            LIMIT most
         ) AS oldest;
-        SELECT array_agg(receipt_id) INTO erased
-        FROM (
-            SELECT receipt_id
-            FROM iap.purgeable
-            WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND is_erased
-                AND receipt_id <> ALL (tried || chosen)
-            LIMIT most - purged - cardinality(chosen)
-        ) AS others;
-        chosen := chosen || erased;
-        free := iap.unlocked(purge_payloads.bucket, chosen);
+        EXIT WHEN page IS NULL;
+        free := (iap.take_purgeable(purge_payloads.bucket, page))[:most - purged];
         UPDATE iap.receipts
         SET payload = NULL, payload_purged_at = at
         WHERE bucket = purge_payloads.bucket AND receipt_id = ANY (free);
-        GET DIAGNOSTICS rows = ROW_COUNT;
-        purged := purged + rows;
-        tried := tried || chosen;
-        -- Others in place of those that another session has locked.
-        EXIT WHEN rows = cardinality(chosen);
+        purged := purged + cardinality(free);
+        reached := page[cardinality(page)];
+        EXIT WHEN purged >= most OR cardinality(page) < most;
+    END LOOP;
+    reached := 0;
+    WHILE purged < most LOOP
+        SELECT array_agg(receipt_id) INTO page
+        FROM (
+            SELECT receipt_id
+            FROM iap.receipts
+            WHERE bucket = purge_payloads.bucket AND next_attempt_at IS NULL AND payload_purged_at IS NULL
+                AND is_erased AND receipt_id > reached
+            ORDER BY receipt_id
+            LIMIT most
+        ) AS erased;
+        EXIT WHEN page IS NULL;
+        free := (iap.take_purgeable(purge_payloads.bucket, page))[:most - purged];
+        UPDATE iap.receipts
+        SET payload = NULL, payload_purged_at = at
+        WHERE bucket = purge_payloads.bucket AND receipt_id = ANY (free);
+        purged := purged + cardinality(free);
+        reached := page[cardinality(page)];
     END LOOP;
     RETURN purged;
 END
@@ -4410,6 +4419,37 @@ $$;
 
 COMMENT ON FUNCTION iap.take_originals(delivered iap.transactions[]) IS 'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type of; says how many were not before. Waits for another session that is about to note the same.';
 
+CREATE FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    closed bigint[];
+    free   bigint[];
+BEGIN
+    -- As in iap.purgeable, but asked of the ledger alone, about receipts that are at hand.
+    SELECT array_agg(receipt_id) INTO closed
+    FROM unnest(receipt_ids) AS asked (receipt_id)
+    WHERE NOT EXISTS (
+        SELECT FROM iap.sightings
+        JOIN iap.white USING (transaction_id, bundle_id, environment)
+        WHERE sightings.bucket = take_purgeable.bucket AND sightings.receipt_id = asked.receipt_id);
+    IF closed IS NULL THEN
+        RETURN '{}';
+    END IF;
+    SELECT coalesce(array_agg(receipt_id), '{}') INTO free
+    FROM (
+        SELECT receipt_id
+        FROM iap.receipts
+        WHERE bucket = take_purgeable.bucket AND receipt_id = ANY (closed) AND next_attempt_at IS NULL
+        FOR UPDATE SKIP LOCKED
+    ) AS mine;
+    RETURN free;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[]) IS 'Locks those of a bucket''s receipts on which nothing is open and that no other session has locked, and gives them.';
+
 CREATE FUNCTION iap.take_redeliveries(bundle_id text, most integer DEFAULT 100, lease interval DEFAULT '00:10:00'::interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) RETURNS SETOF record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -4531,26 +4571,6 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.type_of(t iap.transactions) IS 'The type of the product that was bought: what Apple said, else what the list of products says; NULL where nobody knows it.';
-
-CREATE FUNCTION iap.unlocked(bucket smallint, receipt_ids bigint[]) RETURNS bigint[]
-    LANGUAGE plpgsql
-    AS $$
-#variable_conflict use_column
-DECLARE
-    free bigint[];
-BEGIN
-    SELECT array_agg(receipt_id) INTO free
-    FROM (
-        SELECT receipt_id
-        FROM iap.receipts
-        WHERE bucket = unlocked.bucket AND receipt_id = ANY (receipt_ids) AND next_attempt_at IS NULL
-        FOR UPDATE SKIP LOCKED
-    ) AS mine;
-    RETURN free;
-END
-$$;
-
-COMMENT ON FUNCTION iap.unlocked(bucket smallint, receipt_ids bigint[]) IS 'Locks those of a bucket''s receipts that are not due and that no other session has locked, and gives them.';
 
 CREATE FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) RETURNS void
     LANGUAGE plpgsql
@@ -7366,13 +7386,13 @@ REVOKE ALL ON FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_
 
 REVOKE ALL ON FUNCTION iap.take_originals(delivered iap.transactions[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.type_of(t iap.transactions) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION iap.unlocked(bucket smallint, receipt_ids bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) FROM PUBLIC;
 

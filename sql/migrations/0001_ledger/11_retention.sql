@@ -16,65 +16,85 @@ WHERE next_attempt_at IS NULL AND open.receipt_id IS NULL;
 COMMENT ON VIEW iap.purgeable IS
     'The receipts on which nothing is open: neither they themselves nor a transaction that was seen in them.';
 
-CREATE FUNCTION iap.unlocked(bucket smallint, receipt_ids bigint[]) RETURNS bigint[]
+CREATE FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    free bigint[];
+    closed bigint[];
+    free   bigint[];
 BEGIN
-    SELECT array_agg(receipt_id) INTO free
+    -- As in iap.purgeable, but asked of the ledger alone, about receipts that are at hand.
+    SELECT array_agg(receipt_id) INTO closed
+    FROM unnest(receipt_ids) AS asked (receipt_id)
+    WHERE NOT EXISTS (
+        SELECT FROM iap.sightings
+        JOIN iap.white USING (transaction_id, bundle_id, environment)
+        WHERE sightings.bucket = take_purgeable.bucket AND sightings.receipt_id = asked.receipt_id);
+    IF closed IS NULL THEN
+        RETURN '{}';
+    END IF;
+    SELECT coalesce(array_agg(receipt_id), '{}') INTO free
     FROM (
         SELECT receipt_id
         FROM iap.receipts
-        WHERE bucket = unlocked.bucket AND receipt_id = ANY (receipt_ids) AND next_attempt_at IS NULL
+        WHERE bucket = take_purgeable.bucket AND receipt_id = ANY (closed) AND next_attempt_at IS NULL
         FOR UPDATE SKIP LOCKED
     ) AS mine;
     RETURN free;
 END
 $$;
-COMMENT ON FUNCTION iap.unlocked IS
-    'Locks those of a bucket''s receipts that are not due and that no other session has locked, and gives them.';
+COMMENT ON FUNCTION iap.take_purgeable IS
+    'Locks those of a bucket''s receipts on which nothing is open and that no other session has locked, and gives them.';
 
 CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    at     timestamptz := iap.present();
-    tried  bigint[] := '{}';
-    chosen bigint[];
-    free   bigint[];
-    erased bigint[];
-    rows   bigint;
-    purged bigint := 0;
+    at         timestamptz := iap.present();
+    reached_at timestamptz := '-infinity';
+    reached    bigint := 0;
+    page       bigint[];
+    free       bigint[];
+    purged     bigint := 0;
 BEGIN
+    -- Page by page, past those on which something is open.
     LOOP
-        SELECT coalesce(array_agg(receipt_id), '{}') INTO chosen
+        SELECT array_agg(receipt_id), max(last_attempt_at) INTO page, reached_at
         FROM (
-            SELECT receipt_id
-            FROM iap.purgeable
-            WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND last_attempt_at < before
-                AND receipt_id <> ALL (tried)
-            ORDER BY last_attempt_at
-            LIMIT most - purged
+            SELECT receipt_id, last_attempt_at
+            FROM iap.receipts
+            WHERE bucket = purge_payloads.bucket AND next_attempt_at IS NULL AND payload_purged_at IS NULL
+                AND last_attempt_at < before AND (last_attempt_at, receipt_id) > (reached_at, reached)
+            ORDER BY last_attempt_at, receipt_id
+            LIMIT most
         ) AS oldest;
-        SELECT array_agg(receipt_id) INTO erased
-        FROM (
-            SELECT receipt_id
-            FROM iap.purgeable
-            WHERE bucket = purge_payloads.bucket AND payload_purged_at IS NULL AND is_erased
-                AND receipt_id <> ALL (tried || chosen)
-            LIMIT most - purged - cardinality(chosen)
-        ) AS others;
-        chosen := chosen || erased;
-        free := iap.unlocked(purge_payloads.bucket, chosen);
+        EXIT WHEN page IS NULL;
+        free := (iap.take_purgeable(purge_payloads.bucket, page))[:most - purged];
         UPDATE iap.receipts
         SET payload = NULL, payload_purged_at = at
         WHERE bucket = purge_payloads.bucket AND receipt_id = ANY (free);
-        GET DIAGNOSTICS rows = ROW_COUNT;
-        purged := purged + rows;
-        tried := tried || chosen;
-        -- Others in place of those that another session has locked.
-        EXIT WHEN rows = cardinality(chosen);
+        purged := purged + cardinality(free);
+        reached := page[cardinality(page)];
+        EXIT WHEN purged >= most OR cardinality(page) < most;
+    END LOOP;
+    reached := 0;
+    WHILE purged < most LOOP
+        SELECT array_agg(receipt_id) INTO page
+        FROM (
+            SELECT receipt_id
+            FROM iap.receipts
+            WHERE bucket = purge_payloads.bucket AND next_attempt_at IS NULL AND payload_purged_at IS NULL
+                AND is_erased AND receipt_id > reached
+            ORDER BY receipt_id
+            LIMIT most
+        ) AS erased;
+        EXIT WHEN page IS NULL;
+        free := (iap.take_purgeable(purge_payloads.bucket, page))[:most - purged];
+        UPDATE iap.receipts
+        SET payload = NULL, payload_purged_at = at
+        WHERE bucket = purge_payloads.bucket AND receipt_id = ANY (free);
+        purged := purged + cardinality(free);
+        reached := page[cardinality(page)];
     END LOOP;
     RETURN purged;
 END
@@ -88,31 +108,31 @@ CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamptz, most inte
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    at     timestamptz := iap.present();
-    tried  bigint[] := '{}';
-    chosen bigint[];
-    free   bigint[];
-    rows   bigint;
-    purged bigint := 0;
+    at         timestamptz := iap.present();
+    reached_at timestamptz := '-infinity';
+    reached    bigint := 0;
+    page       bigint[];
+    free       bigint[];
+    purged     bigint := 0;
 BEGIN
     LOOP
-        SELECT coalesce(array_agg(receipt_id), '{}') INTO chosen
+        SELECT array_agg(receipt_id), max(last_attempt_at) INTO page, reached_at
         FROM (
-            SELECT receipt_id
-            FROM iap.purgeable
-            WHERE bucket = purge_devices.bucket AND device IS NOT NULL AND last_attempt_at < before
-                AND receipt_id <> ALL (tried)
-            ORDER BY last_attempt_at
-            LIMIT most - purged
+            SELECT receipt_id, last_attempt_at
+            FROM iap.receipts
+            WHERE bucket = purge_devices.bucket AND next_attempt_at IS NULL AND device IS NOT NULL
+                AND last_attempt_at < before AND (last_attempt_at, receipt_id) > (reached_at, reached)
+            ORDER BY last_attempt_at, receipt_id
+            LIMIT most
         ) AS oldest;
-        free := iap.unlocked(purge_devices.bucket, chosen);
+        EXIT WHEN page IS NULL;
+        free := (iap.take_purgeable(purge_devices.bucket, page))[:most - purged];
         UPDATE iap.receipts
         SET device = NULL, device_purged_at = at
         WHERE bucket = purge_devices.bucket AND receipt_id = ANY (free);
-        GET DIAGNOSTICS rows = ROW_COUNT;
-        purged := purged + rows;
-        tried := tried || chosen;
-        EXIT WHEN rows = cardinality(chosen);
+        purged := purged + cardinality(free);
+        reached := page[cardinality(page)];
+        EXIT WHEN purged >= most OR cardinality(page) < most;
     END LOOP;
     RETURN purged;
 END
