@@ -35,6 +35,7 @@ extension LedgerSession {
         buckets: [Int], after: Data, limit: Int, payloadBytes: Int = 16 * 1024 * 1024, now: Date
     ) async throws(LedgerError) -> InboxBatch {
         let isClustered = try await isClustered()
+        let chosen = Self.chosenReceipts(in: buckets.map(Int16.init))
         return try await translating {
             let rows = try await connection.query(
                 """
@@ -52,7 +53,7 @@ extension LedgerSession {
                         row_number() OVER (
                             PARTITION BY receipts.payload_sha256, receipts.bundle_id
                             ORDER BY receipts.receipt_id) = 1 AS is_first
-                    FROM (\(isClustered ? Self.chosenReceiptsOfCluster : Self.chosenReceipts)) AS receipts
+                    FROM (\(isClustered && buckets.count > 1 ? Self.chosenReceiptsOfCluster : chosen)) AS receipts
                 ), measured AS (
                     SELECT
                         *,
@@ -75,24 +76,27 @@ extension LedgerSession {
 
     /// What the chosen receipts hold, and for what each was uploaded: by their keys, however small the inbox is; for each
     /// batch a scan would read all of it.
-    private static let chosenReceipts: SQL = """
-        SELECT found.*, purposes.*
-        FROM chosen
-        CROSS JOIN LATERAL (
-            SELECT * FROM \(stored: .receipts) AS held
-            WHERE held.bucket = chosen.bucket AND held.receipt_id = chosen.receipt_id
-            OFFSET 0
-        ) AS found
-        CROSS JOIN LATERAL (
-            SELECT
-                array_agg(transaction_id ORDER BY first_uploaded_at) AS upload_transaction_ids,
-                array_agg(order_id ORDER BY first_uploaded_at) AS upload_order_ids
-            FROM iap.uploads
-            WHERE uploads.bucket = chosen.bucket AND uploads.receipt_id = chosen.receipt_id
-        ) AS purposes
-        """
+    private static func chosenReceipts(in buckets: [Int16]) -> SQL {
+        func inBucket(_ table: SQL) -> SQL { buckets.count == 1 ? "AND \(isIn: buckets, of: table)" : "" }
+        return """
+            SELECT found.*, purposes.*
+            FROM chosen
+            CROSS JOIN LATERAL (
+                SELECT * FROM \(stored: .receipts) AS held
+                WHERE held.bucket = chosen.bucket AND held.receipt_id = chosen.receipt_id \(inBucket("held"))
+                OFFSET 0
+            ) AS found
+            CROSS JOIN LATERAL (
+                SELECT
+                    array_agg(transaction_id ORDER BY first_uploaded_at) AS upload_transaction_ids,
+                    array_agg(order_id ORDER BY first_uploaded_at) AS upload_order_ids
+                FROM iap.uploads
+                WHERE uploads.bucket = chosen.bucket AND uploads.receipt_id = chosen.receipt_id \(inBucket("uploads"))
+            ) AS purposes
+            """
+    }
 
-    /// The same, as Citus hands it to the servers that hold them.
+    /// The same of several buckets, as Citus hands it to the servers that hold them.
     private static let chosenReceiptsOfCluster: SQL = """
         SELECT held.*, upload_transaction_ids, upload_order_ids
         FROM chosen

@@ -6,6 +6,7 @@ extension LedgerSession {
     /// Writes what becomes of the batch's receipts, and counts them. One that holds what another session has locked
     /// stays as it is, and due.
     func settle(_ record: BatchRecord, _ recorded: Recorded) async throws -> ReceiptCounts {
+        try await commitInTwoPhases()
         let held = try await hold(record)
         let lacking = try await lacking(record, held)
         var counts = ReceiptCounts()
@@ -22,6 +23,16 @@ extension LedgerSession {
                     receipt, attempts: attempts, isWatched: recorded.watched.contains(receipt.id),
                     lacks: lacking[receipt.id]))
         }
+        for part in try await partsOfOneStatement(tried.map(\.id)) {
+            let buckets = Set(part)
+            try await write(tried.filter { buckets.contains(Int16($0.id & 63)) }, in: part, record)
+        }
+        return counts
+    }
+
+    /// Writes the rows of what was tried in some buckets.
+    private func write(_ tried: [SettledReceipt], in buckets: [Int16], _ record: BatchRecord) async throws {
+        let inBucket: SQL = buckets.count == 1 ? "AND \(isIn: buckets, of: "receipts")" : ""
         try await connection.execute(
             """
             UPDATE receipts
@@ -54,17 +65,22 @@ extension LedgerSession {
             ) AS settled (
                 bucket, receipt_id, state, attempts, is_verified, error_code, error_text, signature, made_at)
             WHERE receipts.bucket = settled.bucket AND receipts.receipt_id = settled.receipt_id
+                \(inBucket)
             """)
-        return counts
     }
 
-    /// Locks the batch's receipts. What another session has in hand is not among them. In a cluster it is a statement a
-    /// bucket: rows that lie on several servers are not locked by one.
+    /// The buckets of some receipts, as far as one statement may lock and write them: all, or in a cluster each by itself,
+    /// so that it is one server's.
+    private func partsOfOneStatement(_ ids: [Int64]) async throws -> [[Int16]] {
+        let buckets = ids.distinctBuckets
+        return try await isClustered() ? buckets.map { [$0] } : [buckets]
+    }
+
+    /// Locks the batch's receipts. What another session has in hand is not among them.
     private func hold(_ record: BatchRecord) async throws -> [Int64: HeldReceipt] {
         let ids = record.receipts.map(\.id)
-        let parts = try await isClustered() ? ids.distinctBuckets.map { [$0] } : [ids.distinctBuckets]
         var held: [Int64: HeldReceipt] = [:]
-        for buckets in parts {
+        for buckets in try await partsOfOneStatement(ids) {
             let rows = try await connection.query(
                 """
                 SELECT receipt_id, bundle_id, attempts
