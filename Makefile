@@ -52,7 +52,8 @@ fuzz:
 	@FUZZ="$(FUZZ)" RUNS="$(RUNS)" SEED="$(SEED)" INPUT="$(INPUT)" scripts/fuzz
 
 # The benchmarks, each beside a limit taken in the same run: a table, and .build/bench/results.json.
-# BENCH=name runs one of them; BENCH=peers PEERS=FILE plays nights beside other programs by a script.
+# BENCH=name runs one of them; BENCH=cluster nights on a cluster beside plain PostgreSQL, where Citus is
+# installed; BENCH=peers PEERS=FILE plays nights beside other programs by a script.
 bench:
 	@scripts/install-packages bench
 	@PEERS="$(PEERS)" PEERS_OPTIONS="$(PEERS_OPTIONS)" scripts/bench $(BENCH)

@@ -33,8 +33,8 @@ content() {
 
 content "a cluster on which nothing is wrong"
 
-shard=$(at_worker -o /dev/stdout -c "SELECT oid::regclass FROM pg_class
-    WHERE relnamespace = 'iap'::regnamespace AND relname ~ '^receipts_[0-9]+$' ORDER BY 1 LIMIT 1")
+shard=$(sql -o /dev/stdout -c "SELECT shard_name(logicalrelid, shardid) FROM pg_dist_shard JOIN pg_dist_shard_placement USING (shardid)
+    WHERE logicalrelid = 'iap.receipts'::regclass AND nodeport = $((PGPORT + 1)) ORDER BY shardid LIMIT 1")
 at_worker -c "SET citus.enable_ddl_propagation TO off" -c "REVOKE INSERT ON $shard FROM iap_job"
 says '^wrong the role lacks rights on shards of iap.receipts'
 at_worker -c "SET citus.enable_ddl_propagation TO off" -c "ALTER ROLE iap_job IN DATABASE iap RESET lock_timeout"

@@ -122,7 +122,8 @@ extension LedgerSession {
         for (table, wanted) in [
             (
                 "receipts",
-                "has_table_privilege(%1$L, 'SELECT, INSERT') AND has_column_privilege(%1$L, 'state', 'UPDATE')"
+                "has_table_privilege(%1$L, 'SELECT') AND has_table_privilege(%1$L, 'INSERT') "
+                    + "AND has_column_privilege(%1$L, 'state', 'UPDATE')"
             ),
             ("uploads", "has_table_privilege(%1$L, 'SELECT') AND has_table_privilege(%1$L, 'INSERT')"),
         ] {
