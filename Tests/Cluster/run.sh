@@ -83,6 +83,17 @@ storms=$(find "$kept/plain/compared/said" -name '*claims at*' -exec grep -l '^1$
 [ "$storms" -eq 6 ] || fail "of six storms of claims $storms ended with one delivery"
 echo "Cluster: $(find "$kept/plain/compared/said" -type f | wc -l) answers and $(wc -l <"$kept/plain/compared/rows") rows are the same"
 
+# What becomes of a batch's receipts is committed with the ledger, in two phases, though one worker alone writes it: a
+# coordinator that crashes after the worker's commit would lose what was in them.
+awk '
+    match($0, /\[[0-9]+\]/) { session = substr($0, RSTART, RLENGTH) }
+    /issuing .*UPDATE iap\.receipts_[0-9]+ .*SET state = / { settling[session] = 1; batches++ }
+    /issuing PREPARE TRANSACTION/ { prepared += settling[session]; settling[session] = 0 }
+    /issuing COMMIT *$/ && settling[session] { print; unprepared++ }
+    END { print batches + 0 " writes of receipts, " prepared + 0 " transactions prepared"; exit unprepared > 0 || prepared == 0 }
+' "$kept/cluster/coordinator.log" >"$kept/phases" || { tail -n 3 "$kept/phases" >&2; fail "receipts are settled in one phase"; }
+echo "Cluster: $(tail -n 1 "$kept/phases")"
+
 # Each of the faults once, beginning at the seed's.
 play disturbed CITUS=1 DISTURB=Tests/Cluster/disturb.sh
 grep -h '^night [0-9]*:' "$kept/disturbed.log" || fail "nothing was disturbed"
