@@ -6,7 +6,7 @@
 set -eu
 program=$1 configuration=$2 folder=$3
 psql="$(scripts/postgresql-bin)/psql"
-sql() { "$psql" -X -q -A -t -U postgres -d iap -v ON_ERROR_STOP=1 -o /dev/null "$@"; }
+sql() { PGOPTIONS='-c client_min_messages=warning' "$psql" -X -q -A -t -U postgres -d iap -v ON_ERROR_STOP=1 -o /dev/null "$@"; }
 at_worker() { PGPORT=$((PGPORT + 1)) sql "$@"; }
 fail() {
     echo "doctor: $1" >&2
