@@ -19,9 +19,16 @@ public final class ReportWriter: FindingsReceiver {
 
     private struct Writing {
         let context: ReportContext
+        /// The forms in which every case stands, each written beside the others.
+        let forms: [PartWriter]
+        /// Which only counts cases.
         let summary: SummaryFile
-        let parts: [any ReportPart]
+        /// What came and was not handed on yet.
+        var page: [Finding] = []
     }
+
+    /// So many findings are handed on together.
+    private static let pageSize = 100
 
     /// Prepares a report in that directory, which is made if it is missing.
     ///
@@ -38,43 +45,50 @@ public final class ReportWriter: FindingsReceiver {
         self.isWrittenAgain = isWrittenAgain
     }
 
-    deinit { folder.discard() }
+    deinit {
+        stop()
+        folder.discard()
+    }
 
     public func begin(_ run: RunReport) throws {
+        stop()
         self.run = run
         let context = ReportContext(run: run, folder: folder, language: language, programVersion: programVersion)
-        let summary = SummaryFile(context)
         writing = Writing(
-            context: context, summary: summary,
-            parts: [
-                try PageFiles(context), try SpreadsheetFile(context), try CSVFile(context), try JSONFile(context),
-                FiguresFile(context), summary,
-            ])
+            context: context,
+            forms: [
+                PartWriter(try PageFiles(context)), PartWriter(try SpreadsheetFile(context)),
+                PartWriter(try CSVFile(context)), PartWriter(try JSONFile(context)),
+            ],
+            summary: SummaryFile(context))
     }
 
-    public func add(_ lostOrder: ReportedCase) throws {
-        for part in parts { try part.add(lostOrder) }
+    public func add(_ lostOrder: ReportedCase) throws { try add(.lostOrder(lostOrder)) }
+    public func add(unusable receipt: ReceiptNotice) throws { try add(.unusable(receipt)) }
+    public func add(unverified receipt: ReceiptNotice) throws { try add(.unverified(receipt)) }
+    public func add(_ suspicion: Suspicion) throws { try add(.suspicion(suspicion)) }
+    public func add(_ difference: ComparedSales) throws { try add(.difference(difference)) }
+
+    private func add(_ finding: Finding) throws {
+        try writing?.summary.add(finding)
+        writing?.page.append(finding)
+        if let count = writing?.page.count, count >= Self.pageSize { try handOn() }
     }
 
-    public func add(unusable receipt: ReceiptNotice) throws {
-        for part in parts { try part.add(unusable: receipt) }
-    }
-
-    public func add(unverified receipt: ReceiptNotice) throws {
-        for part in parts { try part.add(unverified: receipt) }
-    }
-
-    public func add(_ suspicion: Suspicion) throws {
-        for part in parts { try part.add(suspicion) }
-    }
-
-    public func add(_ difference: ComparedSales) throws {
-        for part in parts { try part.add(difference) }
+    /// Hands on what came since the last time.
+    private func handOn() throws {
+        guard let page = writing?.page, !page.isEmpty else { return }
+        writing?.page.removeAll()
+        for form in writing?.forms ?? [] { try form.add(page) }
     }
 
     public func finish() throws {
+        try handOn()
         guard let writing else { return }
-        for part in writing.parts { try part.finish() }
+        for form in writing.forms { form.finish() }
+        try ReportFigures(writing.context.run).write(to: folder)
+        try writing.summary.finish()
+        for form in writing.forms { try form.wait() }
         location = try folder.publish(as: writing.context.name, standing: standing(of: writing.context.run))
         summary = writing.summary.text
         try Overview(of: folder.directory, language: language, timeZone: writing.context.run.timeZone)
@@ -82,9 +96,13 @@ public final class ReportWriter: FindingsReceiver {
         self.writing = nil
     }
 
+    /// Nothing is written any more where a report was begun and not finished.
+    private func stop() {
+        for form in writing?.forms ?? [] { try? form.wait() }
+        writing = nil
+    }
+
     private func standing(of run: RunReport) -> ReportFolder.Standing {
         run.isDryRun ? .aside : isWrittenAgain ? .latestUnlessLater : .latest
     }
-
-    private var parts: [any ReportPart] { writing?.parts ?? [] }
 }

@@ -2,7 +2,7 @@ import Glibc
 
 /// A lock on a folder, which ends with its owner, also where that is killed. A file system that knows no locks grants
 /// none.
-final class FolderLock {
+final class FolderLock: Sendable {
     private let descriptor: Int32
 
     /// Takes the lock; `nil` where the folder can't be locked, or another holds the lock and it is not waited for.

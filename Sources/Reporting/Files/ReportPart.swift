@@ -19,8 +19,29 @@ extension ReportPart {
     func add(_ difference: ComparedSales) throws {}
 }
 
+/// What a report tells of, one by one.
+enum Finding: Sendable {
+    case lostOrder(ReportedCase)
+    case unusable(ReceiptNotice)
+    case unverified(ReceiptNotice)
+    case suspicion(Suspicion)
+    case difference(ComparedSales)
+}
+
+extension ReportPart {
+    func add(_ finding: Finding) throws {
+        switch finding {
+        case .lostOrder(let found): try add(found)
+        case .unusable(let receipt): try add(unusable: receipt)
+        case .unverified(let receipt): try add(unverified: receipt)
+        case .suspicion(let suspicion): try add(suspicion)
+        case .difference(let difference): try add(difference)
+        }
+    }
+}
+
 /// What every part of a report knows of it.
-struct ReportContext {
+struct ReportContext: Sendable {
     let run: RunReport
     let folder: ReportFolder
     let language: ReportLanguage

@@ -59,19 +59,11 @@ struct ReportFigures: Codable, Equatable {
     }
 }
 
-/// Writes `figures.json`.
-final class FiguresFile: ReportPart {
-    private let context: ReportContext
-
-    init(_ context: ReportContext) {
-        self.context = context
-    }
-
-    func add(_ lostOrder: ReportedCase) {}
-
-    func finish() throws {
-        let file = try context.folder.file(ReportFigures.fileName)
-        try file.write(ReportFigures(context.run).json())
+extension ReportFigures {
+    /// Writes `figures.json`.
+    func write(to folder: ReportFolder) throws {
+        let file = try folder.file(Self.fileName)
+        try file.write(json())
         try file.finish()
     }
 }

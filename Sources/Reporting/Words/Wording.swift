@@ -35,7 +35,9 @@ protocol Wording: Sendable {
 extension Wording {
     /// A phrase with its values.
     func callAsFunction(_ phrase: Phrase, _ values: [String: String] = [:]) -> String {
-        Template(text(of: phrase)).filled(values)
+        let text = text(of: phrase)
+        // Most have no values, and some stand in every row of a spreadsheet.
+        return text.utf8.contains(UInt8(ascii: "{")) ? Template(text).filled(values) : text
     }
 
     /// A phrase of a page with its values.
