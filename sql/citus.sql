@@ -29,6 +29,19 @@ WHERE NOT EXISTS (
     SELECT FROM pg_catalog.pg_dist_object
     WHERE classid = 'pg_proc'::regclass AND objid = wanted.made);
 
+-- An upload is one statement to the worker that keeps its bucket.
+SELECT create_distributed_function(
+    made, distribution_arg_name => 'bucket', colocate_with => 'iap.receipts', force_delegation => true)
+FROM (
+    VALUES (
+        'iap.store_upload(
+            smallint, bigint, text, text, text, bytea, integer, text, text, jsonb, timestamptz)'::regprocedure)
+) AS wanted (made)
+WHERE NOT EXISTS (
+    SELECT FROM pg_catalog.pg_dist_object
+    WHERE classid = 'pg_proc'::regclass AND objid = wanted.made AND force_delegation);
+REVOKE ALL ON FUNCTION iap.store_upload FROM PUBLIC;
+
 -- What follows is the coordinator's own.
 SET citus.enable_ddl_propagation TO off;
 

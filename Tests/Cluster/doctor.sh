@@ -47,6 +47,12 @@ sql -c "CREATE TABLE iap.sales_distributed AS SELECT 1 AS bucket" \
 says '^wrong iap.sales_distributed is distributed, and a night wants it on the coordinator'
 sql -c "DROP TABLE iap.sales_distributed"
 
+sql -c "SELECT create_distributed_function('iap.store_upload(smallint, bigint, text, text, text, bytea, integer, text, text,
+    jsonb, timestamptz)', 'bucket', colocate_with => 'iap.receipts', force_delegation => false)"
+says '^warning an upload is sent to its worker statement by statement'
+sql -f sql/citus.sql
+content "citus.sql did not have uploads written where they lie"
+
 sql -c "ALTER SYSTEM SET citus.recover_2pc_interval = -1" -c "SELECT pg_reload_conf()"
 sleep 0.5
 says '^warning what a crash leaves prepared is ended by nobody'

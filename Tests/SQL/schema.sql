@@ -4135,6 +4135,85 @@ $$;
 
 COMMENT ON FUNCTION iap.status(bundle_id text, transaction_id text, order_id text, OUT place text, OUT case_state text, OUT tell text) IS 'How a purchase stands, by its transaction or by the app''s own order: its place (NULL where the ledger does not hold it), whether its case is open or closed (NULL where there is none), and what to tell the customer: “waiting for Apple”, “paid, being delivered”, “delivered”, “not paid” or “unknown”.';
 
+CREATE FUNCTION iap.store_upload(bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload text, payload_sha256 bytea, bytes integer, transaction_id text, order_id text, device jsonb, uploaded_at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    ends   boolean := store_upload.payload IS NULL;
+    number bigint;
+    is_new boolean := false;
+    upload iap.uploads;
+BEGIN
+    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
+    SELECT receipt_id INTO number
+    FROM iap.receipts
+    WHERE bucket = store_upload.bucket AND payload_sha256 = store_upload.payload_sha256
+        AND bundle_id = store_upload.bundle_id AND user_id IS NOT DISTINCT FROM store_upload.user_id
+        AND (transaction_id IS NOT NULL OR store_upload.transaction_id IS NULL)
+        AND (order_id IS NOT NULL OR store_upload.order_id IS NULL)
+        AND (device IS NOT NULL OR store_upload.device IS NULL OR device_purged_at IS NOT NULL);
+
+    IF number IS NULL THEN
+        INSERT INTO iap.receipts AS known (
+            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
+            submitted_at, state, next_attempt_at, payload_purged_at, last_attempt_at, error_code, error_text, seal)
+        VALUES (
+            store_upload.bucket, store_upload.receipt_id, store_upload.bundle_id, store_upload.user_id,
+            store_upload.payload, store_upload.payload_sha256, store_upload.order_id, store_upload.transaction_id,
+            store_upload.device, store_upload.uploaded_at, CASE WHEN ends THEN 'unusable' ELSE 'waiting' END,
+            CASE WHEN NOT ends THEN store_upload.uploaded_at END, CASE WHEN ends THEN store_upload.uploaded_at END,
+            CASE WHEN ends THEN store_upload.uploaded_at END, CASE WHEN ends THEN 'too_large' END,
+            CASE WHEN ends THEN format('the client uploaded %s bytes', store_upload.bytes) END,
+            audit.receipt_seal(
+                store_upload.bucket, store_upload.receipt_id, store_upload.bundle_id, store_upload.user_id,
+                store_upload.payload_sha256, store_upload.order_id, store_upload.transaction_id,
+                store_upload.uploaded_at, CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, false))
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
+        SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
+            transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
+            device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
+            seal = audit.receipt_seal(
+                known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                coalesce(known.order_id, EXCLUDED.order_id), coalesce(known.transaction_id, EXCLUDED.transaction_id),
+                known.submitted_at, known.state, known.is_erased)
+        RETURNING receipt_id INTO number;
+        is_new := number = store_upload.receipt_id;
+    END IF;
+
+    upload.bucket := store_upload.bucket;
+    upload.receipt_id := number;
+    upload.transaction_id := store_upload.transaction_id;
+    upload.order_id := store_upload.order_id;
+    upload.first_uploaded_at := store_upload.uploaded_at;
+    -- Counted no further than a thousand; two uploads at once may bring one more.
+    IF NOT is_new
+        AND (SELECT count(*) FROM (
+            SELECT FROM iap.uploads
+            WHERE bucket = store_upload.bucket AND receipt_id = number
+            LIMIT 1000) AS purposes) = 1000
+        AND NOT EXISTS (
+            SELECT FROM iap.uploads
+            WHERE bucket = store_upload.bucket AND receipt_id = number
+                AND transaction_id IS NOT DISTINCT FROM store_upload.transaction_id
+                AND order_id IS NOT DISTINCT FROM store_upload.order_id)
+    THEN
+        UPDATE iap.receipts SET uploads_left_out = uploads_left_out + 1
+        WHERE bucket = store_upload.bucket AND receipt_id = number AND uploads_left_out < 1000000;
+        RETURN number;
+    END IF;
+    INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id, first_uploaded_at, seal)
+    VALUES (
+        upload.bucket, number, upload.transaction_id, upload.order_id, upload.first_uploaded_at, audit.seal(upload))
+    ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
+    SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
+    RETURN number;
+END
+$$;
+
+COMMENT ON FUNCTION iap.store_upload(bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload text, payload_sha256 bytea, bytes integer, transaction_id text, order_id text, device jsonb, uploaded_at timestamp with time zone) IS 'What of an upload is written, for iap.submit_receipt: rows of one bucket alone, so that on a cluster it runs where they lie. payload is NULL where it is too large to be kept. receipt_id is given to a receipt that is new.';
+
 CREATE FUNCTION iap.submit_notification(bundle_id text, signed_payload text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -4173,11 +4252,11 @@ DECLARE
     bought text     := nullif(submit_receipt.transaction_id, '');
     wanted text     := nullif(submit_receipt.order_id, '');
     told   jsonb    := iap.bounded(submit_receipt.device);
-    ends   boolean  := bytes > 16777216;
     digest bytea    := sha256(convert_to(body, 'UTF8'));
     slice  smallint := get_byte(digest, 0) & 63;
+    fresh  bigint   := nextval('iap.receipt_number') * 64 + slice;
+    kept   text     := CASE WHEN bytes <= 16777216 THEN body END;
     number bigint;
-    upload iap.uploads;
 BEGIN
     PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
     PERFORM iap.require_text(name, value, 1000)
@@ -4187,62 +4266,11 @@ BEGIN
             ('order_id', wanted)) AS given (name, value)
     WHERE value IS NOT NULL;
 
-    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
-    SELECT receipt_id INTO number
-    FROM iap.receipts
-    WHERE bucket = slice AND payload_sha256 = digest AND bundle_id = submit_receipt.bundle_id
-        AND user_id IS NOT DISTINCT FROM whose
-        AND (transaction_id IS NOT NULL OR bought IS NULL)
-        AND (order_id IS NOT NULL OR wanted IS NULL)
-        AND (device IS NOT NULL OR told IS NULL OR device_purged_at IS NOT NULL);
-
-    IF number IS NULL THEN
-        number := nextval('iap.receipt_number') * 64 + slice;
-        INSERT INTO iap.receipts AS known (
-            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
-            submitted_at, state, next_attempt_at, payload_purged_at, last_attempt_at, error_code, error_text, seal)
-        VALUES (
-            slice, number, submit_receipt.bundle_id, whose, CASE WHEN NOT ends THEN body END, digest, wanted, bought,
-            told, now(), CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, CASE WHEN NOT ends THEN now() END,
-            CASE WHEN ends THEN now() END, CASE WHEN ends THEN now() END, CASE WHEN ends THEN 'too_large' END,
-            CASE WHEN ends THEN format('the client uploaded %s bytes', bytes) END,
-            audit.receipt_seal(
-                slice, number, submit_receipt.bundle_id, whose, digest, wanted, bought, now(),
-                CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, false))
-        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
-        SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
-            transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
-            device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
-            seal = audit.receipt_seal(
-                known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
-                coalesce(known.order_id, EXCLUDED.order_id), coalesce(known.transaction_id, EXCLUDED.transaction_id),
-                known.submitted_at, known.state, known.is_erased)
-        RETURNING receipt_id INTO number;
-    END IF;
-
-    upload.bucket := slice;
-    upload.receipt_id := number;
-    upload.transaction_id := bought;
-    upload.order_id := wanted;
-    upload.first_uploaded_at := now();
-    -- Counted no further than a thousand; two uploads at once may bring one more.
-    IF (SELECT count(*) FROM (
-            SELECT FROM iap.uploads WHERE bucket = slice AND receipt_id = number LIMIT 1000) AS purposes) = 1000
-        AND NOT EXISTS (
-            SELECT FROM iap.uploads
-            WHERE bucket = slice AND receipt_id = number AND transaction_id IS NOT DISTINCT FROM bought
-                AND order_id IS NOT DISTINCT FROM wanted)
-    THEN
-        UPDATE iap.receipts SET uploads_left_out = uploads_left_out + 1
-        WHERE bucket = slice AND receipt_id = number AND uploads_left_out < 1000000;
-        RETURN number;
-    END IF;
-    INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id, first_uploaded_at, seal)
-    VALUES (
-        slice, number, bought, wanted, upload.first_uploaded_at,
-        audit.seal(upload))
-    ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
-    SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
+    -- FROM it, as a cluster would not send it to where the bucket lies otherwise.
+    SELECT stored INTO number
+    FROM iap.store_upload(
+        slice, fresh, submit_receipt.bundle_id, whose, kept, digest, bytes, bought, wanted, told, now()
+    ) AS stored;
     RETURN number;
 END
 $$;
@@ -7371,6 +7399,8 @@ REVOKE ALL ON FUNCTION iap.signed_claims(signed_transaction text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.standing(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.status(bundle_id text, transaction_id text, order_id text, OUT place text, OUT case_state text, OUT tell text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.store_upload(bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload text, payload_sha256 bytea, bytes integer, transaction_id text, order_id text, device jsonb, uploaded_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.submit_notification(bundle_id text, signed_payload text) FROM PUBLIC;
 

@@ -21,6 +21,10 @@ extension Doctor {
             Finding(
                 "cluster", .wrong, "iap.\(table) is distributed, and a night wants it on the coordinator",
                 remedy: "SELECT undistribute_table('iap.\(table)').")
+        case .uploadsInPieces:
+            Finding(
+                "cluster", .warning, "an upload is sent to its worker statement by statement, which takes longer",
+                remedy: distributes)
         case .unreachable(let server, let why):
             Finding(
                 "worker \(server)", .wrong, "the coordinator does not reach it: \(why)",

@@ -8,6 +8,8 @@ public struct ClusterExamination: Sendable {
         case notDistributed(table: String)
         /// A table of the ledger is distributed, which `sql/citus.sql` leaves on the coordinator.
         case distributed(table: String)
+        /// Each statement of an upload goes to the worker that keeps its bucket, in place of all of them together.
+        case uploadsInPieces
         /// The coordinator can't reach a server, or the server refuses the job's role.
         case unreachable(server: String, why: String)
         /// The role lacks rights on shards of a table.
@@ -37,12 +39,19 @@ extension LedgerSession {
                 """
                 SELECT
                     extversion, current_setting('citus.recover_2pc_interval') = '-1' AS recovers_nothing,
-                    (SELECT count(*) FROM pg_catalog.pg_dist_node WHERE shouldhaveshards) AS workers
+                    (SELECT count(*) FROM pg_catalog.pg_dist_node WHERE shouldhaveshards) AS workers,
+                    EXISTS (
+                        SELECT FROM pg_catalog.pg_dist_object
+                        JOIN pg_proc ON pg_proc.oid = objid
+                        WHERE classid = 'pg_proc'::regclass AND proname = 'store_upload'
+                            AND pronamespace = 'iap'::regnamespace AND force_delegation
+                    ) AS delegates
                 FROM pg_catalog.pg_extension
                 WHERE extname = 'citus'
                 """)
             var problems = try await misplacedTables()
             if try citus.decode("recovers_nothing", as: Bool.self) { problems.append(.recoversNothing) }
+            if try !citus.decode("delegates", as: Bool.self) { problems.append(.uploadsInPieces) }
             let unreachable = try await unreachableServers()
             problems += unreachable
             // What follows is asked of all of them.
