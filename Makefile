@@ -28,10 +28,10 @@ world:
 	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" KEYS="$(KEYS)" REDELIVER="$(REDELIVER)" scripts/world
 
 # The job on a cluster of PostgreSQL with Citus, beside the same on plain PostgreSQL: `make cluster SEED=2 CUSTOMERS=2000
-# NIGHTS=10`. Wants a PostgreSQL that has Citus.
+# NIGHTS=10`. With POINTS=20 each of its faults at so many points, and nothing else. Wants a PostgreSQL that has Citus.
 cluster:
 	@scripts/install-packages test
-	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" Tests/Cluster/run.sh
+	@SEED="$(SEED)" CUSTOMERS="$(CUSTOMERS)" NIGHTS="$(NIGHTS)" POINTS="$(POINTS)" Tests/Cluster/run.sh
 
 # The job under fire, each time compared with an undisturbed night: `make chaos SEED=1 POINTS=200`. SCENARIO=name and
 # POINT=number play one of them.

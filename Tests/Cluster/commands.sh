@@ -3,6 +3,8 @@
 # took place on plain PostgreSQL, the other on a cluster.
 #
 #   commands.sh PROGRAM WORLD HOST NOW FOLDER
+#
+# With ROWS=only the rows of tables and views are all.
 set -eu
 program=$1 world=$2 host=$3 now=$4 folder=$5
 psql="$(scripts/postgresql-bin)/psql"
@@ -45,6 +47,7 @@ value() { "$psql" -X -q -A -t -h "$host" -U postgres -d iap -c "$1 LIMIT 1"; }
 mkdir -p "$folder/said"
 for report in "$folder"/night-*.json; do said "$(basename "$report")" cat "$report"; done
 keep rows
+[ "${ROWS:-all}" != only ] || exit 0
 case=$(value "SELECT transaction_id FROM iap.cases WHERE state = 'open' AND cardinality(owner_user_ids) = 1 ORDER BY 1")
 other=$(value "SELECT transaction_id FROM iap.cases WHERE state = 'open' AND transaction_id <> '$case' ORDER BY 1")
 owner=$(value "SELECT owner_user_ids[1] FROM iap.cases WHERE state = 'open' AND transaction_id = '$case'")
