@@ -50,18 +50,22 @@ package struct AppVerifier: Sendable {
 extension AppVerifier {
     /// Asks Apple about a receipt; a signed transaction, which `verifyReceipt` doesn't take, stands by its signature.
     private func askVerifyReceipt(_ payload: String) async throws(CancellationError) -> Judgement {
-        let receiptData: String
-        switch try? ReceiptText(payload.utf8) {
-        case .signed:
+        guard let receiptData = Self.receiptData(payload) else {
             return Judgement(offline.check(payload, for: settings))
-        case .appReceipt(let bytes), .transactionReceipt(let bytes):
-            receiptData = Data(bytes).base64EncodedString()
-        case .verifyReceiptAnswer, nil:
-            receiptData = payload
         }
         let outcome = try await verifyReceipt.verify(
             receiptData: receiptData, sharedSecret: settings.sharedSecret?.plainText)
         return heardWithWitness(ReceiptVerdict(outcome, now: now), payload)
+    }
+
+    /// The payload as `verifyReceipt` takes it; `nil` of a signed transaction.
+    private static func receiptData(_ payload: String) -> String? {
+        if ReceiptText.isPlainAppReceipt(payload) { return payload }
+        switch try? ReceiptText(payload.utf8) {
+        case .signed: return nil
+        case .appReceipt(let bytes), .transactionReceipt(let bytes): return Data(bytes).base64EncodedString()
+        case .verifyReceiptAnswer, nil: return payload
+        }
     }
 
     /// Where Apple refuses a receipt, its signature is the second witness: what Apple signed is not malformed, and an

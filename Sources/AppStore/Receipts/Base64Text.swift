@@ -9,6 +9,28 @@ enum Base64Text {
         return values
     }()
 
+    /// Whether this is the one way to write some bytes in the usual alphabet (RFC 4648, section 3.5): padded, without
+    /// line breaks, and with no bit set beyond the last byte.
+    static func isCanonical(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard text.count >= 4, text.count % 4 == 0 else { return false }
+        let padding = text[text.count - 1] != UInt8(ascii: "=") ? 0 : text[text.count - 2] != UInt8(ascii: "=") ? 1 : 2
+        let spelled = text.prefix(text.count - padding)
+        let last = values[Int(spelled[spelled.count - 1])]
+        let unused: UInt8 = [0, 0b11, 0b1111][padding]
+        return last & unused == 0
+            && spelled.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
+    }
+
+    /// Whether it is a letter or digit: what both alphabets have.
+    static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+
     /// - Throws: `notBase64` with the first byte that can't be. Blanks alone are not skipped: they are what is left
     ///   of a `+` that was decoded once too often.
     static func decoded(_ text: [UInt8]) throws(ReceiptError) -> [UInt8] {

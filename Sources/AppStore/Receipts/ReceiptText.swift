@@ -36,6 +36,20 @@ public enum ReceiptText: Sendable, Hashable {
     }
 }
 
+extension ReceiptText {
+    /// Whether a text is an app receipt in base64 as it would be written anew: in the usual alphabet, with its padding and
+    /// nothing else, and the beginning of a PKCS#7 container. Most uploads are, and need not be decoded for it.
+    package static func isPlainAppReceipt(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            guard bytes.count <= sizeLimit, Base64Text.isCanonical(bytes),
+                let beginning = try? Base64Text.decoded(Array(bytes.prefix(32)))
+            else { return false }
+            return SignedContainer.begins(beginning)
+        }
+    }
+}
+
 /// One look at uploaded bytes: their form, or what they are wrapped around.
 private enum Layer {
     case form(ReceiptText)
@@ -106,12 +120,7 @@ private enum Layer {
     }
 
     private static func isURLSafe(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        Base64Text.isAlphanumeric(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 }
 

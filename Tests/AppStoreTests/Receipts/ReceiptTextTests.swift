@@ -33,6 +33,37 @@ import Testing
         #expect(try ReceiptText(Self.container) == .appReceipt(Self.container))
     }
 
+    /// What need not be decoded to be sent to Apple is what decoding and encoding leaves as it is.
+    @Test func plainIsWhatWouldBeWrittenTheSameAnew() throws {
+        #expect(ReceiptText.isPlainAppReceipt(Self.base64))
+        for length in 15..<40 {
+            let bytes = Array(Self.container.prefix(length))
+            #expect(ReceiptText.isPlainAppReceipt(Data(bytes).base64EncodedString()))
+        }
+        let padded = Data(Self.container.prefix(16)).base64EncodedString()
+        #expect(padded.hasSuffix("=="))
+        let bare = String(padded.dropLast(2))
+        let others = [
+            "", "====", "=", bare, "\(bare)=", "\(bare)===", String(padded.dropLast(4)) + "Af==", padded + padded,
+            Self.base64.replacing("+", with: "-"), Self.base64 + "\n", " " + Self.base64, "\"\(Self.base64)\"",
+            Data(Self.container.dropFirst()).base64EncodedString(), "ewogICJzaWduYXR1cmUiID0gIkEiOwp9Cg==",
+        ]
+        for text in others { #expect(!ReceiptText.isPlainAppReceipt(text), "\(text.prefix(40))") }
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<2_000 {
+            var characters = Array(padded.utf8)
+            let place = Int.random(in: 20..<characters.count, using: &generator)
+            characters[place] = UInt8.random(in: 0x20...0x7E, using: &generator)
+            let text = String(decoding: characters, as: UTF8.self)
+            guard ReceiptText.isPlainAppReceipt(text) else { continue }
+            guard case .appReceipt(let bytes) = try form(text) else {
+                Issue.record("\(text) is no receipt")
+                continue
+            }
+            #expect(Data(bytes).base64EncodedString() == text)
+        }
+    }
+
     @Test func acceptsALineBreakAnywhereAndNoBlank() throws {
         let characters = Array(Self.base64.utf8)
         for position in 1..<characters.count {
