@@ -85,7 +85,7 @@ GRANT EXECUTE ON FUNCTION
     iap.type_of, iap.why_not_delivered, iap.is_covered,
     iap.is_late_case, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.count_purgeable, iap.share_of,
-    iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
+    iap.lines_of, iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
     iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,
     iap.note_customers, iap.asked_after_expiry, iap.note_prices,
     iap.case_mark, iap.purge_orders, iap.count_unpaid_orders, iap.settle_redeliveries, iap.order_redeliveries,
@@ -172,7 +172,7 @@ GRANT EXECUTE ON FUNCTION iap.erase_user TO iap_privacy;
 -- Finance. The functions in a view are called with the rights of who reads it.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA finance TO iap_finance;
-GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond, iap.share_of TO iap_finance;
+GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of TO iap_finance;
 
 -- A session of theirs that opens a transaction and hangs gives its locks back: nobody else's order waits for it.
 DO $$

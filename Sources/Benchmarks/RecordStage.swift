@@ -172,7 +172,7 @@ enum RecordStage {
                 transaction: transaction, environment: .production, foundBundleID: bundleID, app: app,
                 productType: .consumable, isOriginalKnown: false)
             return SightedTransaction(
-                subject: subject, receipt: receipt, source: .verifyReceipt, verifiedAt: verifiedAt)
+                ScreenedTransaction(subject: subject, source: .verifyReceipt, verifiedAt: verifiedAt), receipt: receipt)
         }
     }
 
@@ -261,6 +261,7 @@ private struct Merge {
                 transaction_id, bundle_id, environment, $3::smallint, seen.receipt_id, seen.user_id, seen.order_id,
                 is_named, in_receipt, uploaded_at, $1::bigint
             FROM seen
+            CROSS JOIN unnest(numbers) AS number
             JOIN heard USING (number)
         ) AS sighting
         """

@@ -32,7 +32,7 @@ struct Screener: Sendable {
     ) -> [SightedTransaction] {
         var sightings: [SightedTransaction] = []
         for (app, receipt, group) in receipts(in: verified) {
-            for verified in receipt.transactions {
+            let screened = receipt.transactions.map { verified in
                 let transaction = verified.transaction
                 let original = original(of: transaction, app, receipt)
                 let subject = ScreeningSubject(
@@ -40,11 +40,14 @@ struct Screener: Sendable {
                     app: app, productType: type(of: transaction, in: app),
                     isOriginalKnown: known.isKnown(
                         original, besides: transaction.id, presented: presented[original] ?? []))
-                for holder in group.receipts {
-                    sightings.append(
-                        SightedTransaction(
-                            subject: subject, receipt: holder, source: verified.source,
-                            isInReceipt: verified.isInReceipt, verifiedAt: receipt.verifiedAt))
+                return (
+                    ScreenedTransaction(subject: subject, source: verified.source, verifiedAt: receipt.verifiedAt),
+                    verified.isInReceipt
+                )
+            }
+            for holder in group.receipts {
+                for (transaction, isInReceipt) in screened {
+                    sightings.append(SightedTransaction(transaction, receipt: holder, isInReceipt: isInReceipt))
                 }
             }
         }

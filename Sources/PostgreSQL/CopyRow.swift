@@ -40,6 +40,7 @@ public struct CopyRow {
     @specialized(where Value == Date)
     @specialized(where Value == Date?)
     @specialized(where Value == [String])
+    @specialized(where Value == [Int32])
     public mutating func append<Value: ParameterValue>(_ value: Value) {
         count += 1
         bytes.append(field: value)

@@ -56,7 +56,8 @@ struct LedgerBench {
         let inbox = InboxReceipt(
             id: receipt, bundleID: bundleID, userID: user, orderID: nil,
             purposes: [.init(transactionID: id, orderID: nil)], submittedAt: verifiedAt - 3600, attempts: 0)
-        return SightedTransaction(subject: subject, receipt: inbox, source: source, verifiedAt: verifiedAt)
+        return SightedTransaction(
+            ScreenedTransaction(subject: subject, source: source, verifiedAt: verifiedAt), receipt: inbox)
     }
 
     /// Records what one receipt showed.

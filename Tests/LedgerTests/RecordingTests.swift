@@ -182,13 +182,13 @@ import Testing
                 since: began - 60)
             var early = try LedgerBench.sighting("1", receipt: receipt, at: began)
             early = SightedTransaction(
-                subject: ScreeningSubject(
-                    transaction: early.screened.transaction, environment: .production, foundBundleID: app.bundleID,
-                    app: app,
-                    productType: nil, isOriginalKnown: false),
+                ScreenedTransaction(
+                    subject: ScreeningSubject(
+                        transaction: early.screened.transaction, environment: .production, foundBundleID: app.bundleID,
+                        app: app, productType: nil, isOriginalKnown: false), source: .verifyReceipt, verifiedAt: began),
                 receipt: InboxReceipt(
                     id: receipt, bundleID: LedgerBench.bundleID, userID: "ann", orderID: nil, purposes: [],
-                    submittedAt: began, attempts: 0), source: .verifyReceipt, verifiedAt: began)
+                    submittedAt: began, attempts: 0))
             #expect(early.screened.exclusion == .beforeStart)
             _ = try await ledger.record([early], receipts: [receipt], run: run, at: began, session)
             #expect(try await session.reconsider([app], at: began) == nil)

@@ -11,8 +11,9 @@ import Testing
         transaction.refundedAt = refunded ? Sample.noon : nil
         try change(&transaction)
         return SightedTransaction(
-            subject: try Sample.subject(transaction), receipt: Sample.receipt(), source: source,
-            verifiedAt: Sample.noon + seconds)
+            ScreenedTransaction(
+                subject: try Sample.subject(transaction), source: source, verifiedAt: Sample.noon + seconds),
+            receipt: Sample.receipt())
     }
 
     @Test func keepsARefundAgainstABetterAndLaterSource() throws {
@@ -20,19 +21,21 @@ import Testing
             try sighted(source: .serverAPI, at: 60), try sighted(refunded: true, source: .local),
             try sighted(source: .serverAPI, at: 120),
         ]
-        #expect(sightings.heard() == [sightings[1].screened])
+        #expect(sightings.heard().transactions == [sightings[1].screened])
     }
 
     @Test func prefersTheBetterSourceThenTheLaterWord() throws {
         let bySource = [try sighted(source: .local, at: 60), try sighted(source: .verifyReceipt)]
-        #expect(bySource.heard() == [bySource[1].screened])
+        #expect(bySource.heard().transactions == [bySource[1].screened])
         let byTime = [try sighted(at: 60), try sighted(at: 0)]
-        #expect(byTime.heard() == [byTime[0].screened])
+        #expect(byTime.heard().transactions == [byTime[0].screened])
     }
 
     @Test func hearsOneOfEachTransactionInTheOrderOfTheirKeys() throws {
         let sightings = try ["3", "2", "1", "3", "2"].map { try sighted($0) }
-        #expect(sightings.heard() == [2, 1, 0].map { sightings[$0].screened })
+        let heard = sightings.heard()
+        #expect(heard.transactions == [2, 1, 0].map { sightings[$0].screened })
+        #expect(heard.numbers == [2, 1, 0, 2, 1])
     }
 
     /// As the ledger does where it hears of one after the other: what is booked must not hang on who shares a batch.
@@ -45,7 +48,7 @@ import Testing
             $0.quantity = 9
         }
         let better = try sighted(source: .verifyReceipt, at: 60) { $0.webOrderLineItemID = "42" }
-        let heard = try #require((isPoorerFirst ? [poorer, better] : [better, poorer]).heard().first)
+        let heard = try #require((isPoorerFirst ? [poorer, better] : [better, poorer]).heard().transactions.first)
         #expect(heard.source == .verifyReceipt && heard.transaction.quantity == better.screened.transaction.quantity)
         #expect(heard.transaction.price == poorer.screened.transaction.price && heard.transaction.storefront == "TUR")
         #expect(heard.transaction.appAccountToken == poorer.screened.transaction.appAccountToken)

@@ -186,7 +186,7 @@ CREATE TYPE iap.recorded AS (
 COMMENT ON TYPE iap.recorded IS 'What became of a batch.';
 
 CREATE TYPE iap.sighted AS (
-	number integer,
+	numbers integer[],
 	receipt_id bigint,
 	user_id text,
 	order_id text,
@@ -195,7 +195,7 @@ CREATE TYPE iap.sighted AS (
 	uploaded_at timestamp with time zone
 );
 
-COMMENT ON TYPE iap.sighted IS 'A transaction of a batch as one receipt showed it.';
+COMMENT ON TYPE iap.sighted IS 'Transactions of a batch as one receipt showed them.';
 
 CREATE TYPE iap.standing AS (
 	number integer,
@@ -258,11 +258,11 @@ CREATE FUNCTION audit.block(after bigint, upto bigint, late bigint[], without in
     -- By thousands, so that millions need little memory.
     SELECT coalesce(sum(entries), 0)::bigint, sha256(coalesce(string_agg(digest, '' ORDER BY slice), ''))
     FROM (
-        SELECT number >> 12 AS slice, count(*) AS entries, sha256(string_agg(digest, '' ORDER BY number)) AS digest
+        SELECT number >> 12 AS slice, count(*) AS entries, sha256(string_agg(told, '' ORDER BY number)) AS digest
         FROM (
-            SELECT number, digest FROM audit.trail WHERE number > $1 AND number <= $2 AND NOT number <@ $4
+            SELECT number, told FROM audit.trail WHERE number > $1 AND number <= $2 AND NOT number <@ $4
             UNION ALL
-            SELECT number, digest FROM audit.trail WHERE number = ANY ($3)
+            SELECT number, told FROM audit.trail WHERE number = ANY ($3)
         ) AS covered
         GROUP BY 1
     ) AS slices
@@ -860,6 +860,7 @@ COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_tri
 CREATE FUNCTION iap.analyze_grown() RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    SET default_statistics_target TO '25'
     AS $$
 DECLARE
     grown text[];
@@ -1140,12 +1141,22 @@ BEGIN
     totals := iap.white_totals(before, now_upto, now_gaps);
     INSERT INTO iap.books
     SELECT
-        run, greatest((at AT TIME ZONE 'UTC')::date, closed + 1), account, day, bundle_id, product_id, currency,
-        booked_as, detail, sum(transactions), sum(units), sum(milliunits)
-    FROM iap.journal_lines
-    WHERE number > floor AND iap.is_beyond(number, before.upto, before.gaps)
-        AND NOT iap.is_beyond(number, now_upto, now_gaps)
-    GROUP BY 2, account, day, bundle_id, product_id, currency, booked_as, detail
+        run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail, sum(transactions),
+        sum(units),
+        sum(CASE WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits ELSE milliunits END)
+    -- Positions are many, and few of them differ in what finance counts: only sums have lines.
+    FROM (
+        SELECT
+            greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day, bundle_id,
+            product_id, currency, booked_as, sum(transactions) AS transactions, sum(units) AS units,
+            sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
+        FROM iap.positions
+        WHERE number > floor AND iap.is_beyond(number, before.upto, before.gaps)
+            AND NOT iap.is_beyond(number, now_upto, now_gaps)
+        GROUP BY 1, place, detail, day, refund_day, bundle_id, product_id, currency, booked_as
+    ) AS position
+    CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day)
+    GROUP BY booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail
     HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
 
     INSERT INTO audit.links (position, run_id, sealed_at, upto, late, entries, link)
@@ -1536,6 +1547,7 @@ COMMENT ON FUNCTION iap.end_of_redelivery(r iap.redeliveries) IS 'How a redelive
 
 CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'auto'
     AS $$
 BEGIN
     INSERT INTO transactions (
@@ -2407,6 +2419,23 @@ $$;
 
 COMMENT ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) IS 'Of the batch that is staged in the session''s table heard, the numbers of those that the ledger knows and of the others.';
 
+CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date) RETURNS TABLE(account text, line_day date, line_detail text)
+    LANGUAGE sql IMMUTABLE
+    BEGIN ATOMIC
+ SELECT line.account,
+     line.line_day,
+     line.line_detail
+    FROM ( VALUES (
+                 CASE lines_of.place
+                     WHEN 'white'::text THEN 'owed'::text
+                     WHEN 'black'::text THEN 'delivered'::text
+                     ELSE 'excluded'::text
+                 END,lines_of.day,lines_of.detail), ('refunded'::text,lines_of.refund_day,NULL::text)) line(account, line_day, line_detail)
+   WHERE (line.line_day IS NOT NULL);
+END;
+
+COMMENT ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date) IS 'The accounts of finance that a position stands in, each with its day and detail.';
+
 CREATE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
     LANGUAGE plpgsql
     AS $$
@@ -2649,6 +2678,7 @@ COMMENT ON FUNCTION iap.note_checks(bundle_id text, environment text, transactio
 
 CREATE FUNCTION iap.note_customers(bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
+    SET work_mem TO '64MB'
     AS $$
 #variable_conflict use_column
 BEGIN
@@ -2665,23 +2695,26 @@ BEGIN
         WHERE seen.uploaded_at > note_customers.at - interval '2 days'
             AND seen.bundle_id = note_customers.bundle_id AND seen.environment = note_customers.environment
             AND t.entry_id <= after AND t.place <> 'excluded'
+    ), latest AS (
+        SELECT bought.*, max(held.receipt_id) AS receipt_id
+        FROM bought
+        LEFT JOIN sightings AS held
+            ON held.transaction_id = bought.transaction_id AND held.bundle_id = note_customers.bundle_id
+                AND held.environment = note_customers.environment
+                AND bought.app_transaction_id IS NULL AND bought.expires_at IS NULL
+        GROUP BY bought.transaction_id, original_transaction_id, app_transaction_id, seen_at, expires_at
     ), named AS (
         SELECT
-            CASE
+            coalesce(own_name, min(original_transaction_id)) AS customer_id, max(transaction_id) AS transaction_id,
+            max(least(seen_at, at)) AS seen_at, max(expires_at) AS expires_at
+        FROM latest
+        CROSS JOIN LATERAL (
+            SELECT CASE
                 WHEN app_transaction_id IS NOT NULL THEN app_transaction_id
-                WHEN expires_at IS NOT NULL OR held.receipt_id IS NULL THEN original_transaction_id
-                ELSE min(original_transaction_id) OVER (PARTITION BY held.receipt_id)
-            END AS customer_id,
-            transaction_id, least(seen_at, at) AS seen_at, expires_at
-        FROM bought
-        LEFT JOIN LATERAL (
-            SELECT max(receipt_id) AS receipt_id
-            FROM sightings
-            WHERE sightings.transaction_id = bought.transaction_id
-                AND sightings.bundle_id = note_customers.bundle_id
-                AND sightings.environment = note_customers.environment
-            OFFSET 0
-        ) AS held ON bought.app_transaction_id IS NULL AND bought.expires_at IS NULL
+                WHEN expires_at IS NOT NULL OR receipt_id IS NULL THEN original_transaction_id
+            END AS own_name
+        ) AS named
+        GROUP BY own_name, CASE WHEN own_name IS NULL THEN receipt_id END
     )
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
@@ -3376,8 +3409,18 @@ BEGIN
             owed := owed || total.numbers;
         END IF;
     END LOOP;
-    recorded.watched := ARRAY(SELECT DISTINCT receipt_id FROM seen WHERE number = ANY (owed));
-    recorded.held := ARRAY(SELECT DISTINCT receipt_id FROM seen WHERE number = ANY (remaining));
+    recorded.watched := ARRAY(
+        SELECT DISTINCT receipt_id
+        FROM seen
+        CROSS JOIN unnest(numbers) AS number
+        WHERE number = ANY (owed)
+        ORDER BY receipt_id);
+    recorded.held := ARRAY(
+        SELECT DISTINCT receipt_id
+        FROM seen
+        CROSS JOIN unnest(numbers) AS number
+        WHERE number = ANY (remaining)
+        ORDER BY receipt_id);
     SELECT array_agg(transaction_id) INTO recorded.locked FROM heard WHERE number = ANY (remaining);
     RETURN recorded;
 END
@@ -4044,8 +4087,9 @@ BEGIN
             heard.transaction_id, heard.bundle_id, heard.environment, (seen.receipt_id & 63)::smallint, seen.receipt_id,
             seen.user_id, seen.order_id, seen.is_named, seen.in_receipt, seen.uploaded_at, run
         FROM seen
+        CROSS JOIN unnest(seen.numbers) AS number
         JOIN heard USING (number)
-        WHERE number = ANY (numbers)
+        WHERE number = ANY (sightings_of.numbers)
     ) AS sighting;
 END
 $$;
@@ -4945,6 +4989,34 @@ CREATE VIEW iap.entries AS
     t.environment,
     t.first_seen_at AS at,
     t.first_run_id AS run_id,
+    t.place,
+    now.detail,
+    now.day,
+    now.refund_day,
+    t.product_id,
+    t.quantity AS units,
+    t.booked_milliunits AS milliunits,
+    t.booked_currency AS currency,
+    t.booked_as,
+    t.revocation_percentage AS refund_percentage
+   FROM (iap.transactions t
+     CROSS JOIN LATERAL ( SELECT (iap.position_of(t.*)).place AS place,
+            (iap.position_of(t.*)).detail AS detail,
+            (iap.position_of(t.*)).day AS day,
+            (iap.position_of(t.*)).refund_day AS refund_day,
+            (iap.position_of(t.*)).product_id AS product_id,
+            (iap.position_of(t.*)).units AS units,
+            (iap.position_of(t.*)).milliunits AS milliunits,
+            (iap.position_of(t.*)).currency AS currency,
+            (iap.position_of(t.*)).booked_as AS booked_as) now)
+  WHERE (t.move_id IS NULL)
+UNION ALL
+ SELECT t.entry_id AS number,
+    t.transaction_id,
+    t.bundle_id,
+    t.environment,
+    t.first_seen_at AS at,
+    t.first_run_id AS run_id,
         CASE
             WHEN (move.move_id IS NULL) THEN t.place
             ELSE move.from_place
@@ -5024,9 +5096,10 @@ CREATE VIEW iap.entries AS
             moves.details,
             moves.seal
            FROM iap.moves
-          WHERE ((t.move_id IS NOT NULL) AND (moves.transaction_id = t.transaction_id) AND (moves.bundle_id = t.bundle_id) AND (moves.environment = t.environment))
+          WHERE ((moves.transaction_id = t.transaction_id) AND (moves.bundle_id = t.bundle_id) AND (moves.environment = t.environment))
           ORDER BY moves.move_id
-         LIMIT 1) move ON (true));
+         LIMIT 1) move ON (true))
+  WHERE (t.move_id IS NOT NULL);
 
 COMMENT ON VIEW iap.entries IS 'How each transaction entered the ledger: as it is, or as its first move found it.';
 
@@ -5060,20 +5133,20 @@ COMMENT ON COLUMN iap.events.seal IS 'Of the whole row: see audit.seal.';
 
 CREATE VIEW audit.trail AS
  SELECT entries.number,
-    sha256(convert_to((ROW(entries.number, entries.transaction_id, entries.bundle_id, entries.environment, entries.at, entries.run_id, entries.place, entries.detail, entries.day, entries.refund_day, entries.product_id, entries.units, entries.milliunits, entries.currency, entries.booked_as))::text, 'UTF8'::name)) AS digest
+    convert_to((ROW(entries.number, entries.transaction_id, entries.bundle_id, entries.environment, entries.at, entries.run_id, entries.place, entries.detail, entries.day, entries.refund_day, entries.product_id, entries.units, entries.milliunits, entries.currency, entries.booked_as))::text, 'UTF8'::name) AS told
    FROM iap.entries
 UNION ALL
  SELECT moves.move_id AS number,
-    COALESCE(erasures.digest, audit.digest(moves.*)) AS digest
+    COALESCE(erasures.digest, audit.digest(moves.*)) AS told
    FROM (iap.moves
      LEFT JOIN audit.erasures ON ((erasures.number = moves.move_id)))
 UNION ALL
  SELECT events.event_id AS number,
-    COALESCE(erasures.digest, audit.digest(events.*)) AS digest
+    COALESCE(erasures.digest, audit.digest(events.*)) AS told
    FROM (iap.events
      LEFT JOIN audit.erasures ON ((erasures.number = events.event_id)));
 
-COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number, and their digests.';
+COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the others.';
 
 CREATE TABLE iap.runs (
     run_id bigint NOT NULL,
@@ -6214,24 +6287,22 @@ COMMENT ON COLUMN finance.unclaimed_liability.units IS 'The quantity, or the sum
 
 COMMENT ON COLUMN finance.unclaimed_liability.amount IS 'In units of the currency; NULL where no price is known.';
 
-CREATE VIEW iap.journal_lines AS
+CREATE VIEW iap.positions AS
  SELECT "position".number,
     "position".at,
-    line.account,
-    line.line_day AS day,
     "position".bundle_id,
+    "position".place,
+    "position".detail,
+    "position".day,
+    "position".refund_day,
     "position".product_id,
     "position".currency,
     "position".booked_as,
-    line.line_detail AS detail,
     "position".sign AS transactions,
     ("position".sign * "position".units) AS units,
-    ("position".sign *
-        CASE
-            WHEN ((line.account = 'refunded'::text) OR (line.line_detail = 'refunded'::text)) THEN iap.share_of("position".milliunits, "position".refund_percentage)
-            ELSE "position".milliunits
-        END) AS milliunits
-   FROM (( SELECT 1 AS sign,
+    ("position".sign * "position".milliunits) AS milliunits,
+    ("position".sign * iap.share_of("position".milliunits, "position".refund_percentage)) AS refunded_milliunits
+   FROM ( SELECT 1 AS sign,
             entries.number,
             entries.at,
             entries.environment,
@@ -6281,13 +6352,28 @@ CREATE VIEW iap.journal_lines AS
             moves.to_booked_as,
             ((moves.details ->> 'to_refund_percentage'::text))::integer AS int4
            FROM iap.moves) "position"
-     CROSS JOIN LATERAL ( VALUES (
-                CASE "position".place
-                    WHEN 'white'::text THEN 'owed'::text
-                    WHEN 'black'::text THEN 'delivered'::text
-                    ELSE 'excluded'::text
-                END,"position".day,"position".detail), ('refunded'::text,"position".refund_day,NULL::text)) line(account, line_day, line_detail))
-  WHERE (("position".environment = 'Production'::text) AND (line.line_day IS NOT NULL));
+  WHERE ("position".environment = 'Production'::text);
+
+COMMENT ON VIEW iap.positions IS 'The positions in the books that each entry and move adds, and those that a move takes away: with a minus.';
+
+CREATE VIEW iap.journal_lines AS
+ SELECT positions.number,
+    positions.at,
+    lines_of.account,
+    lines_of.line_day AS day,
+    positions.bundle_id,
+    positions.product_id,
+    positions.currency,
+    positions.booked_as,
+    lines_of.line_detail AS detail,
+    positions.transactions,
+    positions.units,
+        CASE
+            WHEN ((lines_of.account = 'refunded'::text) OR (lines_of.line_detail = 'refunded'::text)) THEN positions.refunded_milliunits
+            ELSE positions.milliunits
+        END AS milliunits
+   FROM (iap.positions
+     CROSS JOIN LATERAL iap.lines_of(positions.place, positions.detail, positions.day, positions.refund_day) lines_of(account, line_day, line_detail));
 
 COMMENT ON VIEW iap.journal_lines IS 'What each entry and move adds to and takes from the accounts of finance.';
 
@@ -6437,6 +6523,7 @@ CREATE TABLE iap.receipts (
     CONSTRAINT unusable_has_reason CHECK (((state <> 'unusable'::text) OR (error_code IS NOT NULL))),
     CONSTRAINT verified_when_it_says_so CHECK (((state <> ALL (ARRAY['watched'::text, 'settled'::text])) OR (verified_at IS NOT NULL)))
 );
+ALTER TABLE ONLY iap.receipts ALTER COLUMN payload SET COMPRESSION lz4;
 
 COMMENT ON TABLE iap.receipts IS 'The inbox: what clients uploaded as proof of purchase.';
 
@@ -7293,6 +7380,8 @@ REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.ent
 REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
 

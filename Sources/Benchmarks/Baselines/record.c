@@ -64,13 +64,25 @@ static const char copyHeard[] =
     " price_milliunits, currency, storefront, found_bundle_id, refunded_at, refund_reason, source, verified_at,"
     " exclusion, number) FROM STDIN (FORMAT binary)";
 static const char copySeen[] =
-    "COPY seen (number, receipt_id, user_id, order_id, is_named, in_receipt, uploaded_at) FROM STDIN (FORMAT binary)";
+    "COPY seen (numbers, receipt_id, user_id, order_id, is_named, in_receipt, uploaded_at) FROM STDIN (FORMAT binary)";
 enum { columnsOfHeard = 23, columnsOfSeen = 7, sendAfter = 65536 };
 static const int64_t day = 86400000000;
 
 static void beginRow(Rows *rows, uint16_t columns) {
     columns = htobe16(columns);
     put(rows, &columns, sizeof columns);
+}
+
+/* One dimension of integers from a number on. */
+static void putIntArray(Rows *rows, uint32_t first, uint32_t count) {
+    enum { int4 = 23 };
+    putCount(rows, 20 + 8 * count);
+    putCount(rows, 1);
+    putCount(rows, 0);
+    putCount(rows, int4);
+    putCount(rows, count);
+    putCount(rows, 1);
+    for (uint32_t index = 0; index < count; index++) putInt(rows, first + index);
 }
 
 typedef void PutRow(Rows *rows, const CBaselines_Recording *recording, int64_t receipt, int index, uint32_t number);
@@ -100,11 +112,12 @@ static void putHeard(Rows *rows, const CBaselines_Recording *recording, int64_t 
 }
 
 static void putSeen(Rows *rows, const CBaselines_Recording *recording, int64_t receipt, int index, uint32_t number) {
-    (void)index;
+    /* All of a receipt's were seen alike. */
+    if (index > 0) return;
     char user[32];
     snprintf(user, sizeof user, "u%lld", (long long)receipt >> 6);
     beginRow(rows, columnsOfSeen);
-    putInt(rows, number);
+    putIntArray(rows, number, (uint32_t)recording->transactionsOfReceipt);
     putLong(rows, receipt);
     putText(rows, user);
     putNull(rows);

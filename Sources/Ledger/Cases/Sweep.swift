@@ -119,21 +119,18 @@ extension LedgerSession {
     public func store(_ cases: [AssessedCase], runID: Int64, now: Date) async throws(LedgerError) -> [TransactionID] {
         guard !cases.isEmpty else { return [] }
         return try await translating {
-            let owners = try cases.map { try String(json: $0.assessment.owner.candidates) }
-            let reasons = try cases.map { try String(json: $0.assessment.reasons.map(\.rawValue)) }
+            let owners = cases.map { ArrayLiteral($0.assessment.owner.candidates).text }
+            let reasons = cases.map { ArrayLiteral($0.assessment.reasons.map(\.rawValue)).text }
             let candidates = try cases.map { try String(json: $0.assessment.candidates) }
-            let orders = try cases.map { try String(json: $0.assessment.orderIDs) }
-            let periods = try cases.map { try String(json: $0.periods.map(\.text)) }
+            let orders = cases.map { ArrayLiteral($0.assessment.orderIDs).text }
+            let periods = cases.map { ArrayLiteral($0.periods.map(\.text)).text }
             let rows = try await connection.query(
                 """
                 WITH assessed AS MATERIALIZED (
                     SELECT
-                        transaction_id, bundle_id, environment, likelihood,
-                        ARRAY(SELECT json_array_elements_text(reasons::json)) AS reasons, action,
-                        ARRAY(SELECT json_array_elements_text(owners::json)) AS owner_user_ids,
-                        candidates::jsonb AS candidates,
-                        ARRAY(SELECT json_array_elements_text(orders::json)) AS order_ids,
-                        ARRAY(SELECT json_array_elements_text(periods::json)) AS periods
+                        transaction_id, bundle_id, environment, likelihood, reasons::text[] AS reasons, action,
+                        owners::text[] AS owner_user_ids, candidates::jsonb AS candidates,
+                        orders::text[] AS order_ids, periods::text[] AS periods
                     FROM unnest(
                         \(cases.map(\.key.id.text)), \(cases.map(\.key.bundleID.text)),
                         \(cases.map(\.key.environment.rawValue)), \(cases.map(\.assessment.likelihood.rawValue)),

@@ -8,8 +8,9 @@ public struct BatchRecord: Sendable {
     public let now: Date
     public let sightings: [SightedTransaction]
     public let receipts: [TriedReceipt]
-    /// What the sightings together tell of each transaction.
+    /// What the sightings together tell of each transaction, and of each sighting which of these it is.
     let heard: [ScreenedTransaction]
+    let numbers: [Int32]
 
     public init(
         runID: Int64, now: Date, sightings: [SightedTransaction], receipts: [TriedReceipt]
@@ -18,7 +19,7 @@ public struct BatchRecord: Sendable {
         self.now = now
         self.sightings = sightings
         self.receipts = receipts
-        heard = sightings.heard()
+        (heard, numbers) = sightings.heard()
     }
 
     /// A night lasts twenty hours: a cron job that starts somewhat early still finds last night's receipts due.

@@ -12,6 +12,8 @@ public struct InboxBatch: Sendable {
     public let isLast: Bool
 
     public var receiptCount: Int { groups.reduce(0) { $0 + $1.receipts.count } }
+    /// What it holds in memory of payloads.
+    public var payloadBytes: Int { groups.reduce(0) { $0 + $1.payload.utf8.count } }
 }
 
 extension LedgerSession {

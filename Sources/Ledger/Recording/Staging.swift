@@ -21,10 +21,10 @@ enum Staging {
             "app_transaction_id", "number",
         ])
 
-    /// In which receipts each was seen.
+    /// In which receipts they were seen: those of a receipt that were seen alike are one row.
     static let seen = CopyTarget(
         table: "seen",
-        columns: ["number", "receipt_id", "user_id", "order_id", "is_named", "in_receipt", "uploaded_at"])
+        columns: ["numbers", "receipt_id", "user_id", "order_id", "is_named", "in_receipt", "uploaded_at"])
 }
 
 extension LedgerSession {
@@ -37,17 +37,14 @@ extension LedgerSession {
 
     /// Copies the batch into the session's staging tables.
     func stage(_ record: BatchRecord) async throws {
-        var numbers: [TransactionKey: Int32] = [:]
-        for (number, heard) in record.heard.enumerated() {
-            numbers[heard.key] = Int32(truncatingIfNeeded: number)
-        }
         try await stage(heard: record.heard)
-        let seen = try await connection.copyIn(into: Staging.seen, rows: record.sightings) { sighting, row in
-            row.append(numbers[sighting.screened.key] ?? -1)
-            sighting.appendReceipt(to: &row)
+        let runs = record.sightings.runsSeenAlike
+        let seen = try await connection.copyIn(into: Staging.seen, rows: runs) { run, row in
+            row.append(Array(record.numbers[run]))
+            record.sightings[run.lowerBound].appendReceipt(to: &row)
         }
-        guard seen == record.sightings.count else {
-            throw LedgerError.failed("staged \(seen) of \(record.sightings.count) sightings")
+        guard seen == runs.count else {
+            throw LedgerError.failed("staged \(seen) of \(runs.count) groups of sightings")
         }
     }
 
@@ -93,7 +90,25 @@ extension ScreenedTransaction {
     }
 }
 
+extension [SightedTransaction] {
+    /// The stretches of sightings that differ in nothing but their transaction.
+    fileprivate var runsSeenAlike: [Range<Int>] {
+        var runs: [Range<Int>] = []
+        var start = startIndex
+        for index in indices.dropFirst() where !self[index].isSeenAlike(self[start]) {
+            runs.append(start..<index)
+            start = index
+        }
+        return isEmpty ? [] : runs + [start..<endIndex]
+    }
+}
+
 extension SightedTransaction {
+    fileprivate func isSeenAlike(_ other: SightedTransaction) -> Bool {
+        receiptID == other.receiptID && isNamed == other.isNamed && isInReceipt == other.isInReceipt
+            && orderID == other.orderID
+    }
+
     fileprivate func appendReceipt(to row: inout CopyRow) {
         row.append(receiptID)
         row.append(userID)

@@ -11,10 +11,8 @@ public struct SightedTransaction: Hashable, Sendable {
     public let isInReceipt: Bool
     public let uploadedAt: Date
 
-    public init(
-        subject: ScreeningSubject, receipt: InboxReceipt, source: Source, isInReceipt: Bool = true, verifiedAt: Date
-    ) {
-        screened = ScreenedTransaction(subject: subject, source: source, verifiedAt: verifiedAt)
+    public init(_ screened: ScreenedTransaction, receipt: InboxReceipt, isInReceipt: Bool = true) {
+        self.screened = screened
         receiptID = receipt.id
         userID = receipt.userID
         orderID = receipt.orderID(for: screened.key.id)
@@ -26,8 +24,24 @@ public struct SightedTransaction: Hashable, Sendable {
 
 extension [SightedTransaction] {
     /// What is heard of each transaction: the sighting that tells the most of it, with what only others tell; in the
-    /// order of their keys, in which the ledger locks rows.
-    public func heard() -> [ScreenedTransaction] {
-        map(\.screened).merged { $0.tellsMore(than: $1) }
+    /// order of their keys, in which the ledger locks rows. And of each sighting which of these it is.
+    public func heard() -> (transactions: [ScreenedTransaction], numbers: [Int32]) {
+        // A number moves faster than what it stands for.
+        let order = indices.sorted { self[$0].screened.key < self[$1].screened.key }
+        var transactions: [ScreenedTransaction] = []
+        transactions.reserveCapacity(count)
+        var numbers = [Int32](repeating: 0, count: count)
+        var rest = order[...]
+        while let first = rest.first {
+            let sightings = rest.prefix { self[$0].screened.key == self[first].screened.key }
+            for sighting in sightings { numbers[sighting] = Int32(truncatingIfNeeded: transactions.count) }
+            rest = rest.dropFirst(sightings.count)
+            if sightings.count == 1 {
+                transactions.append(self[first].screened)
+            } else {
+                transactions += sightings.map { self[$0].screened }.merged { $0.tellsMore(than: $1) }
+            }
+        }
+        return (transactions, numbers)
     }
 }

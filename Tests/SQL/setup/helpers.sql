@@ -138,7 +138,7 @@ CREATE FUNCTION test.seen(
     uploaded_at timestamptz DEFAULT now(), number integer DEFAULT 1
 ) RETURNS iap.sighted
 LANGUAGE sql AS $$
-    SELECT ROW(number, receipt_id, user_id, order_id, is_named, true, uploaded_at)::iap.sighted
+    SELECT ROW(ARRAY[number], receipt_id, user_id, order_id, is_named, true, uploaded_at)::iap.sighted
 $$;
 
 -- A batch, recorded as the nightly job does.

@@ -106,6 +106,15 @@ CREATE TABLE iap.receipts (
     CONSTRAINT device_unless_purged CHECK (device IS NULL OR device_purged_at IS NULL)
 );
 
+-- A payload is written once and read each night: where the server has lz4, it takes a fraction of what pglz does.
+DO $$
+BEGIN
+    ALTER TABLE iap.receipts ALTER COLUMN payload SET COMPRESSION lz4;
+EXCEPTION
+    WHEN feature_not_supported THEN NULL;
+END
+$$;
+
 -- The batch read: one bucket's due receipts, those of one payload beside each other.
 CREATE INDEX receipts_due ON iap.receipts (bucket, payload_sha256, receipt_id)
     INCLUDE (next_attempt_at) WHERE next_attempt_at IS NOT NULL;

@@ -1,8 +1,8 @@
 -- What the nightly job writes: a batch of what Apple says, and the cases.
 
 CREATE TYPE iap.sighted AS (
-    -- The number of the transaction in the batch.
-    number      integer,
+    -- The numbers of these transactions in the batch: most of a receipt's were seen alike.
+    numbers     integer[],
     receipt_id  bigint,
     user_id     text,
     order_id    text,
@@ -10,7 +10,7 @@ CREATE TYPE iap.sighted AS (
     in_receipt  boolean,
     uploaded_at timestamptz
 );
-COMMENT ON TYPE iap.sighted IS 'A transaction of a batch as one receipt showed it.';
+COMMENT ON TYPE iap.sighted IS 'Transactions of a batch as one receipt showed them.';
 
 CREATE TYPE iap.standing AS (number integer, transaction_id text, quantity integer, place text, is_new boolean);
 COMMENT ON TYPE iap.standing IS 'Where a transaction of a batch is, and whether the batch brought it into white.';
@@ -287,8 +287,18 @@ BEGIN
             owed := owed || total.numbers;
         END IF;
     END LOOP;
-    recorded.watched := ARRAY(SELECT DISTINCT receipt_id FROM seen WHERE number = ANY (owed));
-    recorded.held := ARRAY(SELECT DISTINCT receipt_id FROM seen WHERE number = ANY (remaining));
+    recorded.watched := ARRAY(
+        SELECT DISTINCT receipt_id
+        FROM seen
+        CROSS JOIN unnest(numbers) AS number
+        WHERE number = ANY (owed)
+        ORDER BY receipt_id);
+    recorded.held := ARRAY(
+        SELECT DISTINCT receipt_id
+        FROM seen
+        CROSS JOIN unnest(numbers) AS number
+        WHERE number = ANY (remaining)
+        ORDER BY receipt_id);
     SELECT array_agg(transaction_id) INTO recorded.locked FROM heard WHERE number = ANY (remaining);
     RETURN recorded;
 END
@@ -307,8 +317,9 @@ BEGIN
             heard.transaction_id, heard.bundle_id, heard.environment, (seen.receipt_id & 63)::smallint, seen.receipt_id,
             seen.user_id, seen.order_id, seen.is_named, seen.in_receipt, seen.uploaded_at, run
         FROM seen
+        CROSS JOIN unnest(seen.numbers) AS number
         JOIN heard USING (number)
-        WHERE number = ANY (numbers)
+        WHERE number = ANY (sightings_of.numbers)
     ) AS sighting;
 END
 $$;
@@ -414,8 +425,9 @@ COMMENT ON FUNCTION iap.import_deliveries IS
 -- A night that brings much, before anything else has looked at the tables: the planner takes them for as small as they
 -- were then, and reads all of white for each of the kinds of product. The job lets it look again.
 CREATE FUNCTION iap.analyze_grown() RETURNS text[]
--- Only their owner may; the name of the table comes from here.
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+-- Only their owner may; the name of the table comes from here. How many rows there are, and how they fall to a few places
+-- and products, a quarter of the usual sample tells; the rest autovacuum looks at.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET default_statistics_target = 25 AS $$
 DECLARE
     grown text[];
     name  text;

@@ -45,42 +45,50 @@ COMMENT ON TABLE audit.erasures IS
 -- The lines of the journal -------------------------------------------------------------------------------------------
 
 CREATE VIEW iap.entries AS
+-- Most have never moved.
 SELECT
     t.entry_id AS number, t.transaction_id, t.bundle_id, t.environment, t.first_seen_at AS at, t.first_run_id AS run_id,
-    CASE WHEN move.move_id IS NULL THEN t.place ELSE move.from_place END AS place,
-    CASE WHEN move.move_id IS NULL THEN now.detail ELSE move.from_detail END AS detail,
-    CASE WHEN move.move_id IS NULL THEN now.day ELSE move.from_day END AS day,
-    CASE WHEN move.move_id IS NULL THEN now.refund_day ELSE move.from_refund_day END AS refund_day,
-    CASE WHEN move.move_id IS NULL THEN t.product_id ELSE move.from_product_id END AS product_id,
-    CASE WHEN move.move_id IS NULL THEN t.quantity ELSE move.from_units END AS units,
-    CASE WHEN move.move_id IS NULL THEN t.booked_milliunits ELSE move.from_milliunits END AS milliunits,
-    CASE WHEN move.move_id IS NULL THEN t.booked_currency ELSE move.from_currency END AS currency,
-    CASE WHEN move.move_id IS NULL THEN t.booked_as ELSE move.from_booked_as END AS booked_as,
+    t.place, now.detail, now.day, now.refund_day, t.product_id, t.quantity AS units, t.booked_milliunits AS milliunits,
+    t.booked_currency AS currency, t.booked_as, t.revocation_percentage AS refund_percentage
+FROM iap.transactions AS t
+CROSS JOIN LATERAL (SELECT (iap.position_of(t)).*) AS now
+WHERE t.move_id IS NULL
+UNION ALL
+SELECT
+    t.entry_id, t.transaction_id, t.bundle_id, t.environment, t.first_seen_at, t.first_run_id,
+    -- A log without the move that the row names is of another hand: then it counts as it is.
+    CASE WHEN move.move_id IS NULL THEN t.place ELSE move.from_place END,
+    CASE WHEN move.move_id IS NULL THEN now.detail ELSE move.from_detail END,
+    CASE WHEN move.move_id IS NULL THEN now.day ELSE move.from_day END,
+    CASE WHEN move.move_id IS NULL THEN now.refund_day ELSE move.from_refund_day END,
+    CASE WHEN move.move_id IS NULL THEN t.product_id ELSE move.from_product_id END,
+    CASE WHEN move.move_id IS NULL THEN t.quantity ELSE move.from_units END,
+    CASE WHEN move.move_id IS NULL THEN t.booked_milliunits ELSE move.from_milliunits END,
+    CASE WHEN move.move_id IS NULL THEN t.booked_currency ELSE move.from_currency END,
+    CASE WHEN move.move_id IS NULL THEN t.booked_as ELSE move.from_booked_as END,
     CASE
         WHEN move.move_id IS NULL THEN t.revocation_percentage
         ELSE (move.details ->> 'from_refund_percentage')::integer
-    END AS refund_percentage
+    END
 FROM iap.transactions AS t
 CROSS JOIN LATERAL (SELECT (iap.position_of(t)).*) AS now
 LEFT JOIN LATERAL (
     SELECT *
     FROM iap.moves
-    WHERE t.move_id IS NOT NULL AND moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
+    WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
         AND moves.environment = t.environment
     ORDER BY moves.move_id
     LIMIT 1
-) AS move ON true;
+) AS move ON true
+WHERE t.move_id IS NOT NULL;
 COMMENT ON VIEW iap.entries IS
     'How each transaction entered the ledger: as it is, or as its first move found it.';
 
-CREATE VIEW iap.journal_lines AS
+CREATE VIEW iap.positions AS
 SELECT
-    number, at, account, line_day AS day, bundle_id, product_id, currency, booked_as, line_detail AS detail,
-    sign AS transactions, sign * units AS units,
-    sign * CASE
-        WHEN account = 'refunded' OR line_detail = 'refunded' THEN iap.share_of(milliunits, refund_percentage)
-        ELSE milliunits
-    END AS milliunits
+    number, at, bundle_id, place, detail, day, refund_day, product_id, currency, booked_as, sign AS transactions,
+    sign * units AS units, sign * milliunits AS milliunits,
+    sign * iap.share_of(milliunits, refund_percentage) AS refunded_milliunits
 FROM (
     SELECT
         1 AS sign, number, at, environment, bundle_id, place, detail, day, refund_day, product_id, units, milliunits,
@@ -98,12 +106,34 @@ FROM (
         to_units, to_milliunits, to_currency, to_booked_as, (details ->> 'to_refund_percentage')::integer
     FROM iap.moves
 ) AS position
-CROSS JOIN LATERAL (
-    VALUES
-        (CASE place WHEN 'white' THEN 'owed' WHEN 'black' THEN 'delivered' ELSE 'excluded' END, day, detail),
-        ('refunded', refund_day, NULL)
-) AS line (account, line_day, line_detail)
-WHERE environment = 'Production' AND line_day IS NOT NULL;
+WHERE environment = 'Production';
+COMMENT ON VIEW iap.positions IS
+    'The positions in the books that each entry and move adds, and those that a move takes away: with a minus.';
+
+CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date)
+RETURNS TABLE (account text, line_day date, line_detail text)
+-- Parsed here and now, as iap.position_of is.
+LANGUAGE sql IMMUTABLE
+BEGIN ATOMIC
+    SELECT *
+    FROM (
+        VALUES
+            (CASE place WHEN 'white' THEN 'owed' WHEN 'black' THEN 'delivered' ELSE 'excluded' END, day, detail),
+            ('refunded', refund_day, NULL)
+    ) AS line (account, line_day, line_detail)
+    WHERE line.line_day IS NOT NULL;
+END;
+COMMENT ON FUNCTION iap.lines_of IS
+    'The accounts of finance that a position stands in, each with its day and detail.';
+
+CREATE VIEW iap.journal_lines AS
+SELECT
+    number, at, account, line_day AS day, bundle_id, product_id, currency, booked_as, line_detail AS detail,
+    transactions, units,
+    CASE WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits ELSE milliunits END
+        AS milliunits
+FROM iap.positions
+CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day);
 COMMENT ON VIEW iap.journal_lines IS
     'What each entry and move adds to and takes from the accounts of finance.';
 
@@ -221,11 +251,12 @@ COMMENT ON FUNCTION audit.digest IS 'The SHA-256 of all that a move or an event 
 CREATE VIEW audit.trail AS
 SELECT
     number,
-    sha256(convert_to(
+    -- No person is named in an entry, so that none is ever erased: it stands as it is.
+    convert_to(
         ROW(
             number, transaction_id, bundle_id, environment, at, run_id, place, detail, day, refund_day, product_id,
             units, milliunits, currency, booked_as)::text,
-        'UTF8')) AS digest
+        'UTF8') AS told
 FROM iap.entries
 UNION ALL
 SELECT move_id, coalesce(erasures.digest, audit.digest(moves))
@@ -235,7 +266,8 @@ UNION ALL
 SELECT events.event_id, coalesce(erasures.digest, audit.digest(events))
 FROM iap.events
 LEFT JOIN audit.erasures ON erasures.number = events.event_id;
-COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number, and their digests.';
+COMMENT ON VIEW audit.trail IS
+    'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the others.';
 
 CREATE FUNCTION audit.block(
     after bigint, upto bigint, late bigint[], without int8multirange, OUT entries bigint, OUT digest bytea
@@ -243,11 +275,11 @@ CREATE FUNCTION audit.block(
     -- By thousands, so that millions need little memory.
     SELECT coalesce(sum(entries), 0)::bigint, sha256(coalesce(string_agg(digest, '' ORDER BY slice), ''))
     FROM (
-        SELECT number >> 12 AS slice, count(*) AS entries, sha256(string_agg(digest, '' ORDER BY number)) AS digest
+        SELECT number >> 12 AS slice, count(*) AS entries, sha256(string_agg(told, '' ORDER BY number)) AS digest
         FROM (
-            SELECT number, digest FROM audit.trail WHERE number > $1 AND number <= $2 AND NOT number <@ $4
+            SELECT number, told FROM audit.trail WHERE number > $1 AND number <= $2 AND NOT number <@ $4
             UNION ALL
-            SELECT number, digest FROM audit.trail WHERE number = ANY ($3)
+            SELECT number, told FROM audit.trail WHERE number = ANY ($3)
         ) AS covered
         GROUP BY 1
     ) AS slices
@@ -358,12 +390,22 @@ BEGIN
     totals := iap.white_totals(before, now_upto, now_gaps);
     INSERT INTO iap.books
     SELECT
-        run, greatest((at AT TIME ZONE 'UTC')::date, closed + 1), account, day, bundle_id, product_id, currency,
-        booked_as, detail, sum(transactions), sum(units), sum(milliunits)
-    FROM iap.journal_lines
-    WHERE number > floor AND iap.is_beyond(number, before.upto, before.gaps)
-        AND NOT iap.is_beyond(number, now_upto, now_gaps)
-    GROUP BY 2, account, day, bundle_id, product_id, currency, booked_as, detail
+        run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail, sum(transactions),
+        sum(units),
+        sum(CASE WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits ELSE milliunits END)
+    -- Positions are many, and few of them differ in what finance counts: only sums have lines.
+    FROM (
+        SELECT
+            greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day, bundle_id,
+            product_id, currency, booked_as, sum(transactions) AS transactions, sum(units) AS units,
+            sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
+        FROM iap.positions
+        WHERE number > floor AND iap.is_beyond(number, before.upto, before.gaps)
+            AND NOT iap.is_beyond(number, now_upto, now_gaps)
+        GROUP BY 1, place, detail, day, refund_day, bundle_id, product_id, currency, booked_as
+    ) AS position
+    CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day)
+    GROUP BY booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail
     HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
 
     INSERT INTO audit.links (position, run_id, sealed_at, upto, late, entries, link)

@@ -35,7 +35,8 @@ COMMENT ON COLUMN iap.customers.next_at IS 'When they are due to be asked about.
 CREATE FUNCTION iap.note_customers(
     bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamptz
 ) RETURNS void
-LANGUAGE plpgsql AS $$
+-- In memory, once a night.
+LANGUAGE plpgsql SET work_mem = '64MB' AS $$
 #variable_conflict use_column
 BEGIN
     WITH bought AS (
@@ -51,23 +52,26 @@ BEGIN
         WHERE seen.uploaded_at > note_customers.at - interval '2 days'
             AND seen.bundle_id = note_customers.bundle_id AND seen.environment = note_customers.environment
             AND t.entry_id <= after AND t.place <> 'excluded'
+    ), latest AS (
+        SELECT bought.*, max(held.receipt_id) AS receipt_id
+        FROM bought
+        LEFT JOIN sightings AS held
+            ON held.transaction_id = bought.transaction_id AND held.bundle_id = note_customers.bundle_id
+                AND held.environment = note_customers.environment
+                AND bought.app_transaction_id IS NULL AND bought.expires_at IS NULL
+        GROUP BY bought.transaction_id, original_transaction_id, app_transaction_id, seen_at, expires_at
     ), named AS (
         SELECT
-            CASE
+            coalesce(own_name, min(original_transaction_id)) AS customer_id, max(transaction_id) AS transaction_id,
+            max(least(seen_at, at)) AS seen_at, max(expires_at) AS expires_at
+        FROM latest
+        CROSS JOIN LATERAL (
+            SELECT CASE
                 WHEN app_transaction_id IS NOT NULL THEN app_transaction_id
-                WHEN expires_at IS NOT NULL OR held.receipt_id IS NULL THEN original_transaction_id
-                ELSE min(original_transaction_id) OVER (PARTITION BY held.receipt_id)
-            END AS customer_id,
-            transaction_id, least(seen_at, at) AS seen_at, expires_at
-        FROM bought
-        LEFT JOIN LATERAL (
-            SELECT max(receipt_id) AS receipt_id
-            FROM sightings
-            WHERE sightings.transaction_id = bought.transaction_id
-                AND sightings.bundle_id = note_customers.bundle_id
-                AND sightings.environment = note_customers.environment
-            OFFSET 0
-        ) AS held ON bought.app_transaction_id IS NULL AND bought.expires_at IS NULL
+                WHEN expires_at IS NOT NULL OR receipt_id IS NULL THEN original_transaction_id
+            END AS own_name
+        ) AS named
+        GROUP BY own_name, CASE WHEN own_name IS NULL THEN receipt_id END
     )
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
