@@ -37,7 +37,7 @@ public struct JobSettings: Sendable {
 
     public init(
         database: String, apps: [AppSettings], apple: AppleSettings = AppleSettings(),
-        workers: Workers = .exclusive, connections: Int = 2, batchSize: Int = 128, tryAgainShare: Double = 0.5,
+        workers: Workers = .exclusive, connections: Int = 2, batchSize: Int = 512, tryAgainShare: Double = 0.5,
         timeZone: TimeZone = .gmt, statementTimeout: TimeInterval? = 600, patience: TimeInterval = 60,
         retention: Retention = Retention()
     ) {

@@ -61,13 +61,13 @@ final class Night: Sendable {
         }
     }
 
-    /// The next buckets that no worker of this run has taken: as many as together fill a batch, for in a small night
-    /// each holds a few receipts.
-    func takeBuckets() -> [Int] {
+    /// The next buckets that no worker of this run has taken: as many as together fill a batch of so many receipts, for in
+    /// a small night each holds a few.
+    func takeBuckets(filling limit: Int) -> [Int] {
         state.withLock { state in
             var taken: [Int] = []
             var due = 0
-            while let next = state.buckets.last, taken.isEmpty || due + next.due <= settings.batchSize {
+            while let next = state.buckets.last, taken.isEmpty || due + next.due <= limit {
                 taken.append(next.number)
                 due += next.due
                 state.buckets.removeLast()

@@ -87,6 +87,10 @@ struct Run {
     }
 
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
+        // A dry run notes nothing.
+        let noting = Noting(
+            apps: night.isDryRun ? [] : job.settings.apps, ledger: ledger, patience: job.settings.patience,
+            now: night.now)
         try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due) {
             try await step { try await session.dueReceipts(at: night.now) }
         }
@@ -104,7 +108,7 @@ struct Run {
         }
         let swept = try await night.stopwatch.time(.sweep, items: \.cases) { () async throws -> Sweeper.Swept in
             try await step { try await session.analyzeGrown() }
-            return try await step { try await Sweeper(night: night, session: session).sweep() }
+            return try await step { try await Sweeper(night: night, session: session, ledger: ledger).sweep() }
         }
         leftOut.transactions.formUnion(swept.locked)
         if !leftOut.isEmpty {
@@ -115,14 +119,10 @@ struct Run {
             try await step {
                 try await session.checkNight()
             }
-            for app in job.settings.apps {
-                try await step {
-                    try await session.noteEntered(of: app.app, askedEvery: app.reasking?.interval, at: night.now)
-                }
-            }
             return totals
         }
         checkpoint(.booksClosed)
+        async let noted: Void = noting.note()
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
@@ -143,6 +143,7 @@ struct Run {
         head.take(try await step { try await session.patternFacts(now: night.now) })
         head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
+        try await noted
         try await step {
             try await session.keep(cases: head.cases, pending: swept.pending, stages: head.stages, of: night.runID)
         }

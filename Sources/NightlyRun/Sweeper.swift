@@ -8,6 +8,8 @@ import Verification
 struct Sweeper {
     let night: Night
     let session: LedgerSession
+    /// How a second connection reaches the database.
+    let ledger: LedgerSettings
 
     struct Swept {
         /// How many transactions are cases, and how many are still within their grace.
@@ -26,19 +28,16 @@ struct Sweeper {
         let deliveries = try await session.expectedDeliveries(of: apps)
         try await session.coverEntitled(runID: night.runID, now: night.now)
         let told = try await toldUpTo()
-        var given = GivenOrders()
         var swept = Swept()
-        var left: [AssessedCase] = []
-        try await session.forEachPageOfFacts(
-            of: apps, expecting: deliveries, toldUpTo: told, now: night.now
-        ) { page async throws(LedgerError) in
-            let cases = page.map { given.assess($0) }
-            swept.cases += cases.count
-            checkpoint(.casesAssessed)
-            left += try await store(cases)
-            checkpoint(.casesStored)
+        let locked = try await keepCases { keep async throws(LedgerError) in
+            try await session.forEachPageOfFacts(
+                of: apps, expecting: deliveries, toldUpTo: told, now: night.now
+            ) { page async throws(LedgerError) in
+                swept.cases += page.count
+                try await keep(page)
+            }
         }
-        left = try await storeAgain(left)
+        let left = try await storeAgain(locked)
         try await session.withdrawCases(expecting: deliveries, runID: night.runID, now: night.now)
         checkpoint(.casesClosed)
         _ = try await orderRedeliveries(of: apps)
@@ -63,46 +62,40 @@ struct Sweeper {
         return min(night.now, try await session.toldUpTo(sources) ?? .distantPast)
     }
 
-    /// Gives those whose transaction another session has locked.
-    private func store(_ cases: [AssessedCase]) async throws(LedgerError) -> [AssessedCase] {
-        let locked = try await retryingConflicts(for: min(10, night.settings.patience)) {
-            () async throws(LedgerError) in
-            try await session.store(cases, runID: night.runID, now: night.now)
+    /// Judges and stores what the body hands over, page by page: over a connection of its own, while the body reads the
+    /// facts of the next page. A dry run has but one connection that sees its shadows.
+    ///
+    /// - Returns: the cases whose transaction another session has locked.
+    private func keepCases(
+        _ body: (_ keep: ([CaseFacts]) async throws(LedgerError) -> Void) async throws(LedgerError) -> Void
+    ) async throws(LedgerError) -> [AssessedCase] {
+        var locked: [AssessedCase] = []
+        guard !night.isDryRun else {
+            var keeping = CaseKeeping(night: night)
+            try await body { page async throws(LedgerError) in locked += try await keeping.keep(page, in: session) }
+            return locked
         }
-        guard !locked.isEmpty else { return [] }
-        let ids = Set(locked)
-        return cases.filter { ids.contains($0.key.id) }
+        let keeper = try await CaseKeeper(night: night, ledger: ledger)
+        var underWay: Task<Result<[AssessedCase], LedgerError>, Never>?
+        do {
+            try await body { page async throws(LedgerError) in
+                if let before = underWay { locked += try await before.value.get() }
+                underWay = Task { await keeper.keep(page) }
+            }
+        } catch {
+            // Nothing of this sweep is written any more when it is done again.
+            _ = await underWay?.value
+            throw error
+        }
+        if let last = underWay { locked += try await last.value.get() }
+        return locked
     }
 
     /// A claim takes milliseconds: what is locked for longer is left to the next night.
     private func storeAgain(_ cases: [AssessedCase]) async throws(LedgerError) -> [AssessedCase] {
         var backoff = DatabaseBackoff(within: min(2, night.settings.patience), pause: 0.1...0.1)
         var left = cases
-        while !left.isEmpty, await backoff.mayTryAgain() { left = try await store(left) }
+        while !left.isEmpty, await backoff.mayTryAgain() { left = try await session.store(left, of: night) }
         return left
-    }
-}
-
-/// The orders that were matched to a transaction in this sweep: one order is never given to two. The oldest purchase
-/// comes first, and so to the order that fits it best.
-private struct GivenOrders {
-    /// Hashes in place of ids, so that millions need little memory; two orders with one hash cost a match, no money.
-    private var hashes: Set<Int> = []
-
-    mutating func assess(_ facts: CaseFacts) -> AssessedCase {
-        let bundleID = facts.key.bundleID
-        let assessment = Assessment(of: facts) { hashes.contains(Self.hash($0, bundleID)) }
-        if assessment.reasons.contains(.orderMatched), let order = assessment.orderIDs.first {
-            hashes.insert(Self.hash(order, bundleID))
-        }
-        return AssessedCase(
-            key: facts.key, assessment: assessment, periods: facts.subscription?.periods.map(\.id) ?? [])
-    }
-
-    private static func hash(_ order: String, _ bundleID: BundleID) -> Int {
-        var hasher = Hasher()
-        hasher.combine(order)
-        hasher.combine(bundleID)
-        return hasher.finalize()
     }
 }

@@ -8,7 +8,7 @@ import Reconciliation
 /// for the other, and a receipt whose answer takes long holds up nobody.
 struct Worker {
     /// How many batches Apple is asked about at the same time.
-    private static let batchesAhead = 4
+    private static let batchesAhead = 3
 
     let night: Night
     let session: LedgerSession
