@@ -12,7 +12,7 @@ import Testing
             ["\n", "\t", "e\u{301}", "漏单", "👩‍👧", "$1", "\\x41"], Array(repeating: "x", count: 1000),
         ]
         try await withScratchDatabase { database in
-            let connection = try await Connection.connect(ConnectionSettings(database))
+            let connection = try await database.connect()
             for array in arrays {
                 let row = try #require(
                     try await connection.query("SELECT \(ArrayLiteral(array).text)::text[] AS read").first)
