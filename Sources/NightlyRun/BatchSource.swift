@@ -9,19 +9,40 @@ struct BatchSource {
     /// What a batch's payloads may have together. What is asked of the database for each batch costs as much as some
     /// hundred small receipts; large ones are held in memory, several batches at a time.
     private static let wantedBytes = 1_500_000
+    /// What is said of a batch's transactions is held in memory too, and written in one database transaction.
+    private static let wantedTransactions = 2_500
     /// Receipts of the first batch, when nothing is known of their size.
     private static let firstLimit = 128
 
     let night: Night
-    /// How many receipts the next batch may hold, by the size of those before.
-    private var limit: Int
+    /// How large a receipt was on average in the last batch that was fetched, and how much was in one in the last that was
+    /// verified; `nil` before the first.
+    private var bytesOfReceipt: Int?
+    private var transactionsOfReceipt: Int?
     /// Those in hand.
     private var buckets: [Int] = []
     private var end = Data()
 
     init(night: Night) {
         self.night = night
-        limit = min(Self.firstLimit, night.settings.batchSize)
+    }
+
+    /// How many receipts the next batch may hold.
+    private var limit: Int {
+        let bySize = bytesOfReceipt.map { Self.wantedBytes / $0 } ?? Self.firstLimit
+        let byContents = transactionsOfReceipt.map { Self.wantedTransactions / $0 } ?? bySize
+        return max(1, min(bySize, byContents, night.settings.batchSize))
+    }
+
+    /// Looks at how much was in the receipts of a batch, for the size of those to come.
+    mutating func learn(from groups: [VerifiedGroup]) {
+        let receipts = groups.reduce(0) { $0 + $1.group.receipts.count }
+        guard receipts > 0 else { return }
+        let transactions = groups.reduce(0) { count, item in
+            guard case .verified(let receipt) = item.verdict else { return count }
+            return count + receipt.transactions.count * item.group.receipts.count
+        }
+        transactionsOfReceipt = max(1, transactions / receipts)
     }
 
     /// The next batch; `nil` when no bucket is left or the night is ending. Buckets are freed by whoever records
@@ -42,10 +63,7 @@ struct BatchSource {
         night.giveBack(limit - min(limit, batch.receiptCount))
         checkpoint(.batchFetched)
         end = batch.end
-        if batch.receiptCount > 0 {
-            let fitting = Self.wantedBytes / max(1, batch.payloadBytes / batch.receiptCount)
-            self.limit = min(max(fitting, 1), night.settings.batchSize)
-        }
+        if batch.receiptCount > 0 { bytesOfReceipt = max(1, batch.payloadBytes / batch.receiptCount) }
         // An empty one is the last, too, and handed on as the others are: what was fetched before it is not recorded yet.
         if batch.isLast { self.buckets = [] }
         return batch

@@ -27,7 +27,7 @@ actor CaseKeeper {
     private var keeping: CaseKeeping
 
     init(night: Night, ledger: LedgerSettings) async throws(LedgerError) {
-        session = try await LedgerSession.connect(ledger, waiting: night.settings.patience)
+        session = try await LedgerSession.connect(ledger)
         keeping = CaseKeeping(night: night)
     }
 

@@ -13,14 +13,19 @@ struct Noting: Sendable {
     let patience: TimeInterval
     let now: Date
 
-    func note() async throws {
-        guard !apps.isEmpty else { return }
-        let session = try await LedgerSession.connect(ledger, waiting: patience)
+    /// Gives whether it was noted; not where the server has no connection free.
+    func note() async throws -> Bool {
+        guard let session = try? await LedgerSession.connect(ledger) else { return false }
         defer { session.close() }
         for app in apps {
             try await retrying(patience: patience, regain: { _ in try await session.reconnect(within: patience) }) {
-                try await session.noteEntered(of: app.app, askedEvery: app.reasking?.interval, at: now)
+                try await note(app, in: session)
             }
         }
+        return true
+    }
+
+    func note(_ app: AppSettings, in session: LedgerSession) async throws(LedgerError) {
+        try await session.noteEntered(of: app.app, askedEvery: app.reasking?.interval, at: now)
     }
 }

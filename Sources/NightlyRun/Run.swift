@@ -122,7 +122,7 @@ struct Run {
             return totals
         }
         checkpoint(.booksClosed)
-        async let noted: Void = noting.note()
+        async let noted = noting.note()
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
@@ -143,7 +143,9 @@ struct Run {
         head.take(try await step { try await session.patternFacts(now: night.now) })
         head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
-        try await noted
+        if try await !noted {
+            for app in noting.apps { try await step { try await noting.note(app, in: session) } }
+        }
         try await step {
             try await session.keep(cases: head.cases, pending: swept.pending, stages: head.stages, of: night.runID)
         }

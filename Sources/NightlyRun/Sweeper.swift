@@ -63,19 +63,19 @@ struct Sweeper {
     }
 
     /// Judges and stores what the body hands over, page by page: over a connection of its own, while the body reads the
-    /// facts of the next page. A dry run has but one connection that sees its shadows.
+    /// facts of the next page. A dry run has but one connection that sees its shadows, and so has a run for which the
+    /// server has no further one.
     ///
     /// - Returns: the cases whose transaction another session has locked.
     private func keepCases(
         _ body: (_ keep: ([CaseFacts]) async throws(LedgerError) -> Void) async throws(LedgerError) -> Void
     ) async throws(LedgerError) -> [AssessedCase] {
         var locked: [AssessedCase] = []
-        guard !night.isDryRun else {
+        guard !night.isDryRun, let keeper = try? await CaseKeeper(night: night, ledger: ledger) else {
             var keeping = CaseKeeping(night: night)
             try await body { page async throws(LedgerError) in locked += try await keeping.keep(page, in: session) }
             return locked
         }
-        let keeper = try await CaseKeeper(night: night, ledger: ledger)
         var underWay: Task<Result<[AssessedCase], LedgerError>, Never>?
         do {
             try await body { page async throws(LedgerError) in

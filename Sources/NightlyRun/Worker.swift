@@ -32,6 +32,7 @@ struct Worker {
             guard let oldest = ahead.first else { return }
             let verified = await oldest.task.value
             ahead.removeFirst()
+            source.learn(from: verified)
             checkpoint(.batchVerified)
             try await record(oldest.batch, verified)
             recorded += 1
