@@ -6,43 +6,25 @@ import Reconciliation
 /// Gives one worker its batches: takes some buckets that fill a batch, or one that fills several, owns them, reads them
 /// to their end, takes the next.
 struct BatchSource {
-    /// What a batch's payloads may have together. What is asked of the database for each batch costs as much as some
-    /// hundred small receipts; large ones are held in memory, several batches at a time.
-    private static let wantedBytes = 1_500_000
-    /// What is said of a batch's transactions is held in memory too, and written in one database transaction.
-    private static let wantedTransactions = 2_500
-    /// Receipts of the first batch, when nothing is known of their size.
-    private static let firstLimit = 128
-
     let night: Night
-    /// How large a receipt was on average in the last batch that was fetched, and how much was in one in the last that was
-    /// verified; `nil` before the first.
-    private var bytesOfReceipt: Int?
-    private var transactionsOfReceipt: Int?
+    private var size: BatchSize
     /// Those in hand.
     private var buckets: [Int] = []
     private var end = Data()
 
     init(night: Night) {
         self.night = night
-    }
-
-    /// How many receipts the next batch may hold.
-    private var limit: Int {
-        let bySize = bytesOfReceipt.map { Self.wantedBytes / $0 } ?? Self.firstLimit
-        let byContents = transactionsOfReceipt.map { Self.wantedTransactions / $0 } ?? bySize
-        return max(1, min(bySize, byContents, night.settings.batchSize))
+        size = BatchSize(ceiling: night.settings.batchSize)
     }
 
     /// Looks at how much was in the receipts of a batch, for the size of those to come.
     mutating func learn(from groups: [VerifiedGroup]) {
         let receipts = groups.reduce(0) { $0 + $1.group.receipts.count }
-        guard receipts > 0 else { return }
         let transactions = groups.reduce(0) { count, item in
             guard case .verified(let receipt) = item.verdict else { return count }
             return count + receipt.transactions.count * item.group.receipts.count
         }
-        transactionsOfReceipt = max(1, transactions / receipts)
+        size.learn(transactions: transactions, of: receipts)
     }
 
     /// The next batch; `nil` when no bucket is left or the night is ending. Buckets are freed by whoever records
@@ -52,7 +34,7 @@ struct BatchSource {
         let buckets = try await current(session)
         guard !buckets.isEmpty else { return nil }
         checkpoint(.bucketOwned)
-        let limit = night.reserve(limit)
+        let limit = night.reserve(size.receipts)
         guard limit > 0 else { return nil }
         let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
             [end, night] () async throws(LedgerError) in
@@ -63,7 +45,7 @@ struct BatchSource {
         night.giveBack(limit - min(limit, batch.receiptCount))
         checkpoint(.batchFetched)
         end = batch.end
-        if batch.receiptCount > 0 { bytesOfReceipt = max(1, batch.payloadBytes / batch.receiptCount) }
+        size.learn(payloadBytes: batch.payloadBytes, of: batch.receiptCount)
         // An empty one is the last, too, and handed on as the others are: what was fetched before it is not recorded yet.
         if batch.isLast { self.buckets = [] }
         return batch
@@ -72,7 +54,7 @@ struct BatchSource {
     /// The buckets in hand, otherwise the next that this worker comes to own. A dry run writes nothing and owns none.
     private mutating func current(_ session: LedgerSession) async throws(LedgerError) -> [Int] {
         while buckets.isEmpty {
-            let candidates = night.takeBuckets(filling: limit)
+            let candidates = night.takeBuckets(filling: size.receipts)
             guard !candidates.isEmpty else { break }
             for candidate in candidates {
                 if night.isDryRun {

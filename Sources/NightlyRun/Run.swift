@@ -87,10 +87,8 @@ struct Run {
     }
 
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
-        // A dry run notes nothing.
         let noting = Noting(
-            apps: night.isDryRun ? [] : job.settings.apps, ledger: ledger, patience: job.settings.patience,
-            now: night.now)
+            apps: job.settings.apps, ledger: ledger, patience: job.settings.patience, now: night.now)
         try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due) {
             try await step { try await session.dueReceipts(at: night.now) }
         }
@@ -122,7 +120,8 @@ struct Run {
             return totals
         }
         checkpoint(.booksClosed)
-        async let noted = noting.note()
+        let notesNothing = night.isDryRun
+        async let noted = notesNothing ? true : noting.note()
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
