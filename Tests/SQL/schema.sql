@@ -3409,18 +3409,12 @@ BEGIN
             owed := owed || total.numbers;
         END IF;
     END LOOP;
-    recorded.watched := ARRAY(
-        SELECT DISTINCT receipt_id
-        FROM seen
-        CROSS JOIN unnest(numbers) AS number
-        WHERE number = ANY (owed)
-        ORDER BY receipt_id);
-    recorded.held := ARRAY(
-        SELECT DISTINCT receipt_id
-        FROM seen
-        CROSS JOIN unnest(numbers) AS number
-        WHERE number = ANY (remaining)
-        ORDER BY receipt_id);
+    SELECT
+        coalesce(array_agg(DISTINCT receipt_id) FILTER (WHERE number = ANY (owed)), '{}'),
+        coalesce(array_agg(DISTINCT receipt_id) FILTER (WHERE number = ANY (remaining)), '{}')
+    INTO recorded.watched, recorded.held
+    FROM seen
+    CROSS JOIN unnest(numbers) AS number;
     SELECT array_agg(transaction_id) INTO recorded.locked FROM heard WHERE number = ANY (remaining);
     RETURN recorded;
 END
