@@ -72,8 +72,10 @@ struct Sweeper {
     ) async throws(LedgerError) -> [AssessedCase] {
         var locked: [AssessedCase] = []
         guard !night.isDryRun, let keeper = try? await CaseKeeper(night: night, ledger: ledger) else {
-            var keeping = CaseKeeping(night: night)
-            try await body { page async throws(LedgerError) in locked += try await keeping.keep(page, in: session) }
+            var given = GivenOrders()
+            try await body { page async throws(LedgerError) in
+                locked += try await session.store(given.assess(page), of: night)
+            }
             return locked
         }
         var underWay: Task<Result<[AssessedCase], LedgerError>, Never>?

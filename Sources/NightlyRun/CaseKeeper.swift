@@ -2,42 +2,25 @@ import Job
 import Ledger
 import Reconciliation
 
-/// Judges the pages of a sweep, in their order, and stores what they come to.
-struct CaseKeeping {
-    let night: Night
+/// Judges the pages of a sweep, in their order, and stores what they come to: over a connection of its own, beside whoever
+/// reads the next page.
+actor CaseKeeper {
+    private let night: Night
+    private let session: LedgerSession
     private var given = GivenOrders()
 
-    init(night: Night) {
-        self.night = night
-    }
-
-    /// Gives the cases whose transaction another session has locked.
-    mutating func keep(_ page: [CaseFacts], in session: LedgerSession) async throws(LedgerError) -> [AssessedCase] {
-        let cases = page.map { given.assess($0) }
-        checkpoint(.casesAssessed)
-        let locked = try await session.store(cases, of: night)
-        checkpoint(.casesStored)
-        return locked
-    }
-}
-
-/// The same over a connection of its own, beside whoever reads the next page.
-actor CaseKeeper {
-    private let session: LedgerSession
-    private var keeping: CaseKeeping
-
     init(night: Night, ledger: LedgerSettings) async throws(LedgerError) {
+        self.night = night
         session = try await LedgerSession.connect(ledger)
-        keeping = CaseKeeping(night: night)
     }
 
     /// A page at a time: whoever calls waits for one before handing over the next.
+    ///
+    /// - Returns: the cases whose transaction another session has locked.
     func keep(_ page: [CaseFacts]) async -> Result<[AssessedCase], LedgerError> {
+        let cases = given.assess(page)
         do {
-            var keeping = keeping
-            let locked = try await keeping.keep(page, in: session)
-            self.keeping = keeping
-            return .success(locked)
+            return .success(try await session.store(cases, of: night))
         } catch {
             return .failure(error)
         }
@@ -47,10 +30,12 @@ actor CaseKeeper {
 extension LedgerSession {
     /// Stores cases; gives those whose transaction another session has locked.
     func store(_ cases: [AssessedCase], of night: Night) async throws(LedgerError) -> [AssessedCase] {
+        checkpoint(.casesAssessed)
         let locked = try await retryingConflicts(for: min(10, night.settings.patience)) {
             () async throws(LedgerError) in
             try await store(cases, runID: night.runID, now: night.now)
         }
+        checkpoint(.casesStored)
         guard !locked.isEmpty else { return [] }
         let ids = Set(locked)
         return cases.filter { ids.contains($0.key.id) }
@@ -59,11 +44,15 @@ extension LedgerSession {
 
 /// The orders that were matched to a transaction in this sweep: one order is never given to two. The oldest purchase
 /// comes first, and so to the order that fits it best.
-private struct GivenOrders {
+struct GivenOrders {
     /// Hashes in place of ids, so that millions need little memory; two orders with one hash cost a match, no money.
     private var hashes: Set<Int> = []
 
-    mutating func assess(_ facts: CaseFacts) -> AssessedCase {
+    mutating func assess(_ page: [CaseFacts]) -> [AssessedCase] {
+        page.map { assess($0) }
+    }
+
+    private mutating func assess(_ facts: CaseFacts) -> AssessedCase {
         let bundleID = facts.key.bundleID
         let assessment = Assessment(of: facts) { hashes.contains(Self.hash($0, bundleID)) }
         if assessment.reasons.contains(.orderMatched), let order = assessment.orderIDs.first {
