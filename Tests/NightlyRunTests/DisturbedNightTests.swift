@@ -35,7 +35,13 @@ import Testing
             try await admin.execute("BEGIN")
             try await admin.execute("LOCK TABLE iap.sightings IN EXCLUSIVE MODE")
             async let run = stage.run()
-            while try await admin.query("SELECT FROM pg_locks WHERE NOT granted AND database IS NOT NULL").isEmpty {
+            // In this database: others of the cluster belong to other tests, and wait for locks of their own.
+            while try await admin.query(
+                """
+                SELECT FROM pg_locks
+                WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                """
+            ).isEmpty {
                 try await Task.sleep(for: .milliseconds(5))
             }
             try await Self.endSessions(admin)

@@ -55,11 +55,16 @@ public final class LedgerSession {
             do {
                 return try await open(settings)
             } catch {
-                let isPassing = [.cannotConnectNow, .tooManyConnections].contains(error.sqlState)
+                let isPassing = error.sqlState.map(Self.passing.contains) ?? false
                 guard isPassing, await backoff.mayTryAgain() else { throw LedgerError(translating: error) }
             }
         }
     }
+
+    /// A server that is just starting, stops, has no connection free, or ended the session before it was set up.
+    private static let passing: Set<SQLState> = [
+        .cannotConnectNow, .tooManyConnections, .adminShutdown, .crashShutdown,
+    ]
 
     static func open(_ settings: LedgerSettings) async throws(PostgreSQLError) -> LedgerSession {
         LedgerSession(
