@@ -12,9 +12,9 @@ package let mostReconnects = 3
 /// - Parameters:
 ///   - patience: seconds for which another session's lock is waited for; none to try but once.
 ///   - regain: takes the session back that was lost, for the reason given.
-package func retrying<Value>(
-    patience: TimeInterval, regain: (String) async throws -> Void, _ step: () async throws -> Value
-) async throws -> Value {
+package func retrying<Value, Failure: Error>(
+    patience: TimeInterval, regain: (String) async throws(Failure) -> Void, _ step: () async throws(Failure) -> Value
+) async throws(Failure) -> Value {
     var backoff = DatabaseBackoff(within: patience, pause: 0.1...0.5)
     var losses = 0
     var lost: String?
@@ -23,8 +23,8 @@ package func retrying<Value>(
             if let why = lost { try await regain(why) }
             lost = nil
             return try await step()
-        } catch let error as LedgerError {
-            switch error {
+        } catch {
+            switch error as? LedgerError {
             case .conflict:
                 guard await backoff.mayTryAgain() else { throw error }
             case .connectionLost(let why) where patience > 0 && losses < mostReconnects && lost == nil:

@@ -2,25 +2,28 @@ import Job
 import Ledger
 import Reconciliation
 
-/// Judges the pages of a sweep, in their order, and stores what they come to: over a connection of its own, beside whoever
-/// reads the next page.
+/// Judges the pages of a sweep, in their order, and stores what they come to: beside whoever reads the next page.
 actor CaseKeeper {
     private let night: Night
-    private let session: LedgerSession
+    private let beside: Beside
     private var given = GivenOrders()
 
-    init(night: Night, ledger: LedgerSettings) async throws(LedgerError) {
+    init(night: Night, beside: Beside) {
         self.night = night
-        session = try await LedgerSession.connect(ledger)
+        self.beside = beside
     }
 
     /// A page at a time: whoever calls waits for one before handing over the next.
     ///
     /// - Returns: the cases whose transaction another session has locked.
     func keep(_ page: [CaseFacts]) async -> Result<[AssessedCase], LedgerError> {
+        let night = night
         let cases = given.assess(page)
+        @Sendable func store(_ session: LedgerSession) async throws(LedgerError) -> [AssessedCase] {
+            try await session.store(cases, of: night)
+        }
         do {
-            return .success(try await session.store(cases, of: night))
+            return .success(try await beside.run(store) ?? cases)
         } catch {
             return .failure(error)
         }

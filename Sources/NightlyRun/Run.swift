@@ -87,8 +87,8 @@ struct Run {
     }
 
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
-        let noting = Noting(
-            apps: job.settings.apps, ledger: ledger, patience: job.settings.patience, now: night.now)
+        let night = night
+        let beside = night.isDryRun ? nil : Beside(ledger: ledger, patience: job.settings.patience)
         try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due) {
             try await step { try await session.dueReceipts(at: night.now) }
         }
@@ -106,12 +106,13 @@ struct Run {
         }
         let swept = try await night.stopwatch.time(.sweep, items: \.cases) { () async throws -> Sweeper.Swept in
             try await step { try await session.analyzeGrown() }
-            return try await step { try await Sweeper(night: night, session: session, ledger: ledger).sweep() }
+            return try await step { try await Sweeper(night: night, session: session, beside: beside).sweep() }
         }
         leftOut.transactions.formUnion(swept.locked)
         if !leftOut.isEmpty {
             leftOut.holders += try await step { try await session.holdersOfTransactions() }
         }
+        async let figuresBeside = beside?.run(night.caseFigures)
         let totals = try await night.stopwatch.time(.books) { () async throws -> ControlTotals in
             let totals = try await step { try await session.closeBooks(of: night.runID) }
             try await step {
@@ -120,31 +121,29 @@ struct Run {
             return totals
         }
         checkpoint(.booksClosed)
-        let notesNothing = night.isDryRun
-        async let noted = notesNothing ? true : noting.note()
+        let beheld = try await figuresBeside
+        let figures = if let beheld { beheld } else { try await step { try await night.caseFigures(session) } }
+        async let noted: Void? = beside?.run(night.noteEntered)
         let purged = await purge()
         var head = RunReport(
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
             timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut, untried, sources, hearings),
             receipts: receipts,
             totals: totals,
-            cases: try await step { try await session.caseCounts(runID: night.runID) }, pending: swept.pending,
+            cases: figures.counts, pending: swept.pending,
             stages: night.stopwatch.stages)
         head.purged = purged
         head.leftOut = leftOut
         head.unjudged = swept.unjudged
-        head.toMend = try await step { try await session.settingsToMend(job.settings.apps.map(\.app.bundleID)) }
+        head.toMend = figures.toMend
         head.sources = sources
         head.heard = heard
         head.asked = asked
         head.redeliveries = try await step { try await session.redeliveryFigures(runID: night.runID) }
         head.hearings = hearings
-        head.take(try await step { try await session.patternFacts(now: night.now) })
-        head.unpriced = try await step { try await session.unpricedProducts(isOwedOnly: true) }
+        head.take(figures.patterns)
+        head.unpriced = figures.unpriced
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
-        if try await !noted {
-            for app in noting.apps { try await step { try await noting.note(app, in: session) } }
-        }
         try await step {
             try await session.keep(cases: head.cases, pending: swept.pending, stages: head.stages, of: night.runID)
         }
@@ -154,6 +153,8 @@ struct Run {
         head.history = try await step { try await session.history(upTo: night.runID) }
         head.sales = try await step { try await session.salesFigures(of: .upTo(night.now)) }
         head.watched = try await step { try await job.watchedFigures(session, hearings, at: night.now) }
+        // What was noted is told of, too.
+        if try await noted == nil, !night.isDryRun { try await step { try await night.noteEntered(session) } }
         try await hand(head, to: &findings)
         head.stages.append(
             StageTime(

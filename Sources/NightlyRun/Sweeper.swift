@@ -8,8 +8,8 @@ import Verification
 struct Sweeper {
     let night: Night
     let session: LedgerSession
-    /// How a second connection reaches the database.
-    let ledger: LedgerSettings
+    /// For what can be stored beside; none in a dry run, whose shadows no other connection sees.
+    let beside: Beside?
 
     struct Swept {
         /// How many transactions are cases, and how many are still within their grace.
@@ -29,9 +29,9 @@ struct Sweeper {
         try await session.coverEntitled(runID: night.runID, now: night.now)
         let told = try await toldUpTo()
         var swept = Swept()
-        let locked = try await keepCases { keep async throws(LedgerError) in
+        let locked = try await keepCases { isBeside, keep async throws(LedgerError) in
             try await session.forEachPageOfFacts(
-                of: apps, expecting: deliveries, toldUpTo: told, now: night.now
+                of: apps, expecting: deliveries, toldUpTo: told, now: night.now, isKeptAside: !isBeside
             ) { page async throws(LedgerError) in
                 swept.cases += page.count
                 try await keep(page)
@@ -62,25 +62,28 @@ struct Sweeper {
         return min(night.now, try await session.toldUpTo(sources) ?? .distantPast)
     }
 
-    /// Judges and stores what the body hands over, page by page: over a connection of its own, while the body reads the
-    /// facts of the next page. A dry run has but one connection that sees its shadows, and so has a run for which the
-    /// server has no further one.
+    /// Judges and stores what the body hands over, page by page: beside the body, which reads the facts of the next page,
+    /// where there is a connection for that.
     ///
+    /// - Parameter body: is told whether pages are stored beside it.
     /// - Returns: the cases whose transaction another session has locked.
     private func keepCases(
-        _ body: (_ keep: ([CaseFacts]) async throws(LedgerError) -> Void) async throws(LedgerError) -> Void
+        _ body: (
+            _ isBeside: Bool, _ keep: ([CaseFacts]) async throws(LedgerError) -> Void
+        ) async throws(LedgerError) -> Void
     ) async throws(LedgerError) -> [AssessedCase] {
         var locked: [AssessedCase] = []
-        guard !night.isDryRun, let keeper = try? await CaseKeeper(night: night, ledger: ledger) else {
+        guard let beside, await beside.isOpen else {
             var given = GivenOrders()
-            try await body { page async throws(LedgerError) in
+            try await body(false) { page async throws(LedgerError) in
                 locked += try await session.store(given.assess(page), of: night)
             }
             return locked
         }
+        let keeper = CaseKeeper(night: night, beside: beside)
         var underWay: Task<Result<[AssessedCase], LedgerError>, Never>?
         do {
-            try await body { page async throws(LedgerError) in
+            try await body(true) { page async throws(LedgerError) in
                 if let before = underWay { locked += try await before.value.get() }
                 underWay = Task { await keeper.keep(page) }
             }

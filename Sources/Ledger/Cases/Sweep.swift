@@ -19,36 +19,31 @@ public struct AssessedCase: Sendable {
 extension LedgerSession {
     /// Hands over the facts of the apps' white transactions past their grace of which a delivery is expected, in pages,
     /// the oldest purchase first; of a subscription those of its first period without access. All pages are of one
-    /// snapshot, which the server keeps aside: the body may write, and nothing is locked.
+    /// snapshot, and nothing is locked.
     ///
-    /// - Parameter told: up to when it is known what was delivered; what was in its grace then is no case yet.
+    /// - Parameters:
+    ///   - told: up to when it is known what was delivered; what was in its grace then is no case yet.
+    ///   - isKeptAside: whether the server keeps everything aside before the first page, so that the body may write over
+    ///     this session, too; else the first page comes sooner, and the session only reads meanwhile.
     public func forEachPageOfFacts(
-        of apps: [App], expecting deliveries: [ExpectedDelivery], toldUpTo told: Date, now: Date,
+        of apps: [App], expecting deliveries: [ExpectedDelivery], toldUpTo told: Date, now: Date, isKeptAside: Bool,
+        _ body: ([CaseFacts]) async throws(LedgerError) -> Void
+    ) async throws(LedgerError) {
+        guard !isKeptAside else {
+            return try await sweep(apps, deliveries, told: told, now: now, until: "WITH HOLD", body)
+        }
+        try await reading {
+            try await sweep(apps, deliveries, told: told, now: now, until: "WITHOUT HOLD", body)
+        }
+    }
+
+    private func sweep(
+        _ apps: [App], _ deliveries: [ExpectedDelivery], told: Date, now: Date, until end: SQL,
         _ body: ([CaseFacts]) async throws(LedgerError) -> Void
     ) async throws(LedgerError) {
         try await translating {
             _ = try await connection.execute(
-                """
-                DECLARE swept NO SCROLL CURSOR WITH HOLD FOR
-                SELECT
-                    white.transaction_id, white.bundle_id, white.environment, white.product_id,
-                    coalesce(white.product_type, products.type) AS product_type,
-                    products.product_id IS NOT NULL
-                        OR NOT EXISTS (
-                            SELECT FROM products AS any_product WHERE any_product.bundle_id = white.bundle_id)
-                        AS is_product_known,
-                    white.quantity, white.purchased_at, white.nights_confirmed, white.admitted_user_id,
-                    white.app_account_token, white.storefront, white.original_transaction_id,
-                    expected.mode = 'entitlement' AS is_subscription, expected.judged_from, expected.grace,
-                    \(SightingColumns.select)
-                FROM white
-                LEFT JOIN products USING (bundle_id, product_id)
-                \(Self.expected(deliveries))
-                \(SightingColumns.join)
-                WHERE white.purchased_at <= \(told) - expected.grace * interval '1 second'
-                    AND \(Self.isJudged) AND NOT (expected.mode = 'entitlement' AND \(Self.hasEarlierPeriod))
-                ORDER BY white.purchased_at, white.transaction_id, white.bundle_id, white.environment
-                """)
+                "DECLARE swept NO SCROLL CURSOR \(end) FOR \(Self.facts(expecting: deliveries, toldUpTo: told))")
         }
         do {
             let settings = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
@@ -66,6 +61,32 @@ extension LedgerSession {
             throw error
         }
         try await translating { _ = try await connection.execute("CLOSE swept") }
+    }
+
+    /// Sorted before their sightings are looked up: those come page by page.
+    private static func facts(expecting deliveries: [ExpectedDelivery], toldUpTo told: Date) -> SQL {
+        """
+        SELECT white.*, \(SightingColumns.select)
+        FROM (
+            SELECT
+                white.transaction_id, white.bundle_id, white.environment, white.product_id,
+                coalesce(white.product_type, products.type) AS product_type,
+                products.product_id IS NOT NULL
+                    OR NOT EXISTS (SELECT FROM products AS any_product WHERE any_product.bundle_id = white.bundle_id)
+                    AS is_product_known,
+                white.quantity, white.purchased_at, white.nights_confirmed, white.admitted_user_id,
+                white.app_account_token, white.storefront, white.original_transaction_id,
+                expected.mode = 'entitlement' AS is_subscription, expected.judged_from, expected.grace
+            FROM white
+            LEFT JOIN products USING (bundle_id, product_id)
+            \(expected(deliveries))
+            WHERE white.purchased_at <= \(told) - expected.grace * interval '1 second'
+                AND \(isJudged) AND NOT (expected.mode = 'entitlement' AND \(hasEarlierPeriod))
+            ORDER BY purchased_at, transaction_id, bundle_id, environment
+        ) AS white
+        \(SightingColumns.join)
+        ORDER BY purchased_at, transaction_id, bundle_id, environment
+        """
     }
 
     private func nextPage(

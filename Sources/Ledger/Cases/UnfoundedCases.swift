@@ -18,7 +18,8 @@ extension LedgerSession {
                     LEFT JOIN products
                         ON products.bundle_id = white.bundle_id AND products.product_id = white.product_id
                     \(Self.expected(deliveries))
-                    WHERE cases.state = 'open'
+                    -- What this sweep has stored it has just judged.
+                    WHERE cases.state = 'open' AND cases.assessed_run_id <> \(runID)
                         AND (
                             (\(Self.isJudged)) IS NOT TRUE
                             OR (expected.mode = 'entitlement' AND \(Self.hasEarlierPeriod)))

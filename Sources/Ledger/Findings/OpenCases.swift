@@ -5,8 +5,44 @@ import Reconciliation
 /// The query for every open case, with what its customer's cases come to together.
 enum OpenCases {
     /// One user's cases of one app are a customer's. A case that several users may own, or nobody is known to, stands by
-    /// itself. Windows need no join with the customers, which a planner without statistics would do row against row.
+    /// itself. Customers are put in their order by what tells of it alone; the rest of a case is looked up as it comes, so
+    /// that the first of a hundred thousand comes soon, and no list of them is sorted.
     static let query: SQL = """
+        SELECT
+            customers.*, cases.likelihood, cases.reasons, cases.action, cases.owner_user_ids,
+            cases.candidates::text AS candidates, cases.order_ids AS matched_order_ids, cases.opened_at,
+            cases.opened_run_id, cases.reopened_run_id, white.original_transaction_id, white.product_id,
+            coalesce(white.product_type, listed_type) AS product_type, white.quantity, white.source::text AS source,
+            white.first_seen_at, white.last_confirmed_at,
+            iap.case_mark(
+                cases.opened_run_id, cases.opened_at, white.move_id, white.product_id, white.quantity,
+                cases.owner_user_ids, cases.periods) AS standing,
+            cases.periods, nullif(entitlements.entitled_until, 'infinity') AS entitled_until,
+            \(SightingColumns.select)
+        FROM (\(customers)) AS customers
+        CROSS JOIN LATERAL (
+            SELECT * FROM cases AS found
+            WHERE found.transaction_id = customers.transaction_id AND found.bundle_id = customers.bundle_id
+                AND found.environment = customers.environment
+            OFFSET 0
+        ) AS cases
+        CROSS JOIN LATERAL (
+            SELECT * FROM transactions AS found
+            WHERE found.transaction_id = customers.transaction_id AND found.bundle_id = customers.bundle_id
+                AND found.environment = customers.environment
+            OFFSET 0
+        ) AS white
+        LEFT JOIN LATERAL (
+            SELECT entitled_until FROM entitlements AS found
+            WHERE found.original_transaction_id = white.original_transaction_id AND found.bundle_id = white.bundle_id
+            OFFSET 0
+        ) AS entitlements ON true
+        \(SightingColumns.join)
+        ORDER BY \(order)
+        """
+
+    /// Windows need no join with the customers, which a planner without statistics would do row against row.
+    private static let customers: SQL = """
         SELECT
             priced.*,
             count(*) OVER customer AS customer_cases,
@@ -24,22 +60,20 @@ enum OpenCases {
             WINDOW money AS (PARTITION BY bundle_id, user_id, standing_alone, currency)
         ) AS priced
         WINDOW customer AS (PARTITION BY bundle_id, user_id, standing_alone)
-        ORDER BY
-            customer_rank, customer_oldest, bundle_id, user_id, standing_alone, likelihood_rank, purchased_at,
-            transaction_id, environment
+        ORDER BY \(order)
+        """
+
+    private static let order: SQL = """
+        customer_rank, customer_oldest, bundle_id, user_id, standing_alone, likelihood_rank, purchased_at, transaction_id,
+        environment
         """
 
     private static let found: SQL = """
         SELECT
-            cases.likelihood, array_position(ARRAY['high', 'medium', 'low'], cases.likelihood) AS likelihood_rank,
-            cases.reasons, cases.action, cases.owner_user_ids, owner.user_id,
-            CASE WHEN owner.user_id IS NULL THEN cases.transaction_id END AS standing_alone,
-            cases.candidates::text AS candidates, cases.order_ids AS matched_order_ids, cases.opened_at,
-            cases.opened_run_id, cases.reopened_run_id,
-            white.transaction_id, white.bundle_id, white.environment, white.original_transaction_id,
-            white.product_id, coalesce(white.product_type, products.type) AS product_type,
-            products.name AS product_name, white.quantity, white.purchased_at, white.source::text AS source,
-            white.first_seen_at, white.last_confirmed_at,
+            cases.transaction_id, cases.bundle_id, cases.environment,
+            array_position(ARRAY['high', 'medium', 'low'], cases.likelihood) AS likelihood_rank, owner.user_id,
+            CASE WHEN owner.user_id IS NULL THEN cases.transaction_id END AS standing_alone, white.purchased_at,
+            products.type AS listed_type, products.name AS product_name,
             (\(milliunits))::bigint AS milliunits,
             CASE
                 WHEN subscription.milliunits IS NOT NULL THEN white.booked_currency
@@ -47,20 +81,9 @@ enum OpenCases {
                 ELSE products.currency
             END AS currency,
             coalesce(subscription.milliunits, white.price_milliunits) IS NULL AS is_list_price,
-            iap.case_mark(
-                cases.opened_run_id, cases.opened_at, latest.move_id, white.product_id, white.quantity,
-                cases.owner_user_ids, cases.periods) AS standing,
-            cases.periods, subscription.paid_until,
-            nullif(entitlements.entitled_until, 'infinity') AS entitled_until,
-            \(SightingColumns.select)
+            subscription.paid_until
         FROM cases
         JOIN white USING (transaction_id, bundle_id, environment)
-        CROSS JOIN LATERAL (
-            SELECT move_id
-            FROM transactions
-            WHERE transaction_id = cases.transaction_id AND bundle_id = cases.bundle_id
-                AND environment = cases.environment
-        ) AS latest
         CROSS JOIN LATERAL (
             -- Sorted by bytes, which takes a third of the time.
             SELECT
@@ -68,10 +91,6 @@ enum OpenCases {
         ) AS owner
         LEFT JOIN products USING (bundle_id, product_id)
         \(subscription)
-        LEFT JOIN entitlements
-            ON entitlements.original_transaction_id = white.original_transaction_id
-            AND entitlements.bundle_id = white.bundle_id
-        \(SightingColumns.join)
         WHERE cases.state = 'open'
         """
 
