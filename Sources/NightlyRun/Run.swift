@@ -112,7 +112,8 @@ struct Run {
         if !leftOut.isEmpty {
             leftOut.holders += try await step { try await session.holdersOfTransactions() }
         }
-        async let figuresBeside = beside?.run(night.caseFigures)
+        let reading = CaseFiguresReading(night: night, swept: swept)
+        async let figuresBeside = beside?.run(reading.read)
         let totals = try await night.stopwatch.time(.books) { () async throws -> ControlTotals in
             let totals = try await step { try await session.closeBooks(of: night.runID) }
             try await step {
@@ -121,8 +122,8 @@ struct Run {
             return totals
         }
         checkpoint(.booksClosed)
-        let beheld = try await figuresBeside
-        let figures = if let beheld { beheld } else { try await step { try await night.caseFigures(session) } }
+        let read = try await figuresBeside
+        let figures = if let read { read } else { try await step { try await reading.read(session) } }
         async let noted: Void? = beside?.run(night.noteEntered)
         let purged = await purge()
         var head = RunReport(
@@ -130,11 +131,11 @@ struct Run {
             timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut, untried, sources, hearings),
             receipts: receipts,
             totals: totals,
-            cases: figures.counts, pending: swept.pending,
+            cases: figures.counts, pending: figures.pending,
             stages: night.stopwatch.stages)
         head.purged = purged
         head.leftOut = leftOut
-        head.unjudged = swept.unjudged
+        head.unjudged = figures.unjudged
         head.toMend = figures.toMend
         head.sources = sources
         head.heard = heard
@@ -145,7 +146,7 @@ struct Run {
         head.unpriced = figures.unpriced
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
         try await step {
-            try await session.keep(cases: head.cases, pending: swept.pending, stages: head.stages, of: night.runID)
+            try await session.keep(cases: head.cases, pending: figures.pending, stages: head.stages, of: night.runID)
         }
         checkpoint(.headKept)
         let before = ContinuousClock.now

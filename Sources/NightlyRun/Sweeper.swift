@@ -12,13 +12,13 @@ struct Sweeper {
     let beside: Beside?
 
     struct Swept {
-        /// How many transactions are cases, and how many are still within their grace.
+        /// How many transactions are cases.
         var cases = 0
-        var pending = 0
         /// Those that another session has locked: their cases stay as they are.
         var locked: [TransactionID] = []
-        /// What is paid and not looked at.
-        var unjudged: [Unjudged] = []
+        /// Of what a delivery was expected, and up to when it was known what was delivered.
+        let expected: [ExpectedDelivery]
+        let told: Date
     }
 
     /// Sweeps all apps.
@@ -28,7 +28,7 @@ struct Sweeper {
         let deliveries = try await session.expectedDeliveries(of: apps)
         try await session.coverEntitled(runID: night.runID, now: night.now)
         let told = try await toldUpTo()
-        var swept = Swept()
+        var swept = Swept(expected: deliveries, told: told)
         let locked = try await keepCases { isBeside, keep async throws(LedgerError) in
             try await session.forEachPageOfFacts(
                 of: apps, expecting: deliveries, toldUpTo: told, now: night.now, isKeptAside: !isBeside
@@ -42,8 +42,6 @@ struct Sweeper {
         checkpoint(.casesClosed)
         _ = try await orderRedeliveries(of: apps)
         swept.locked = left.map(\.key.id)
-        swept.pending = try await session.pendingCount(deliveries, toldUpTo: told)
-        swept.unjudged = try await session.unjudged(deliveries)
         return swept
     }
 

@@ -307,16 +307,111 @@ $$;
 
 COMMENT ON FUNCTION audit.broken_links() IS 'The runs whose link in the chain does not fit what it covers any more, or the link before.';
 
-CREATE FUNCTION audit.digest(told record) RETURNS bytea
-    LANGUAGE plpgsql STABLE
+CREATE SEQUENCE iap.trail
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+COMMENT ON SEQUENCE iap.trail IS 'The running number of entries, moves and events.';
+
+CREATE TABLE iap.events (
+    event_id bigint DEFAULT nextval('iap.trail'::regclass) NOT NULL,
+    happened_at timestamp with time zone DEFAULT now() NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    run_id bigint,
+    transaction_id text COLLATE pg_catalog."C",
+    bundle_id text COLLATE pg_catalog."C",
+    environment text,
+    details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    seal bigint
+);
+
+COMMENT ON TABLE iap.events IS 'The audit trail beside iap.moves: rows are added, and never changed or taken away.';
+
+COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
+
+COMMENT ON COLUMN iap.events.seal IS 'Of the whole row: see audit.seal.';
+
+CREATE FUNCTION audit.digest(e iap.events) RETURNS bytea
+    LANGUAGE sql STABLE
     AS $$
-BEGIN
-    told.seal := NULL;
-    RETURN sha256(convert_to(told::text, 'UTF8'));
-END
+    SELECT sha256(convert_to(
+        ROW(
+            e.event_id, e.happened_at, e.kind, e.actor, e.run_id, e.transaction_id, e.bundle_id, e.environment,
+            e.details)::text,
+        'UTF8'))
 $$;
 
-COMMENT ON FUNCTION audit.digest(told record) IS 'The SHA-256 of all that a move or an event says.';
+COMMENT ON FUNCTION audit.digest(e iap.events) IS 'The SHA-256 of all that an event says.';
+
+CREATE TABLE iap.moves (
+    move_id bigint NOT NULL,
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    kind text NOT NULL,
+    actor text NOT NULL,
+    run_id bigint,
+    moved_at timestamp with time zone NOT NULL,
+    from_place text NOT NULL,
+    to_place text NOT NULL,
+    from_detail text,
+    to_detail text,
+    from_day date NOT NULL,
+    to_day date NOT NULL,
+    from_refund_day date,
+    to_refund_day date,
+    from_product_id text NOT NULL COLLATE pg_catalog."C",
+    to_product_id text NOT NULL COLLATE pg_catalog."C",
+    from_units integer NOT NULL,
+    to_units integer NOT NULL,
+    from_milliunits bigint,
+    to_milliunits bigint,
+    from_currency text,
+    to_currency text,
+    from_booked_as text NOT NULL,
+    to_booked_as text NOT NULL,
+    details jsonb NOT NULL,
+    seal bigint,
+    CONSTRAINT moves_kind_check CHECK ((kind = ANY (ARRAY['claimed'::text, 'resolved'::text, 'imported'::text, 'withdrawn'::text, 'refunded'::text, 'refund_reversed'::text, 'released'::text, 'reopened'::text, 'corrected'::text, 'entitled'::text, 'revoked'::text])))
+);
+
+COMMENT ON TABLE iap.moves IS 'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
+
+COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
+
+COMMENT ON COLUMN iap.moves.kind IS 'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
+
+COMMENT ON COLUMN iap.moves.actor IS 'The person, the database login or the job that did it.';
+
+COMMENT ON COLUMN iap.moves.from_place IS 'Where it was; in from_… what finance booked it as there.';
+
+COMMENT ON COLUMN iap.moves.to_place IS 'Where it went; in to_… what finance books it as there.';
+
+COMMENT ON COLUMN iap.moves.to_detail IS 'black: delivered by what; excluded: the reason.';
+
+COMMENT ON COLUMN iap.moves.to_day IS 'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
+
+COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …, and of a refund in part the share that went back before and after: from_refund_percentage, to_refund_percentage, in thousandths of a percent.';
+
+COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
+
+CREATE FUNCTION audit.digest(m iap.moves) RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT sha256(convert_to(
+        ROW(
+            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at, m.from_place,
+            m.to_place, m.from_detail, m.to_detail, m.from_day, m.to_day, m.from_refund_day, m.to_refund_day,
+            m.from_product_id, m.to_product_id, m.from_units, m.to_units, m.from_milliunits, m.to_milliunits,
+            m.from_currency, m.to_currency, m.from_booked_as, m.to_booked_as, m.details)::text,
+        'UTF8'))
+$$;
+
+COMMENT ON FUNCTION audit.digest(m iap.moves) IS 'The SHA-256 of all that a move says.';
 
 CREATE FUNCTION audit.first_link() RETURNS bytea
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -4924,58 +5019,6 @@ COMMENT ON COLUMN audit.links.entries IS 'How many entries, moves and events it 
 
 COMMENT ON COLUMN audit.links.link IS 'The SHA-256 of the link before and of the digests of what it covers.';
 
-CREATE TABLE iap.moves (
-    move_id bigint NOT NULL,
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL,
-    kind text NOT NULL,
-    actor text NOT NULL,
-    run_id bigint,
-    moved_at timestamp with time zone NOT NULL,
-    from_place text NOT NULL,
-    to_place text NOT NULL,
-    from_detail text,
-    to_detail text,
-    from_day date NOT NULL,
-    to_day date NOT NULL,
-    from_refund_day date,
-    to_refund_day date,
-    from_product_id text NOT NULL COLLATE pg_catalog."C",
-    to_product_id text NOT NULL COLLATE pg_catalog."C",
-    from_units integer NOT NULL,
-    to_units integer NOT NULL,
-    from_milliunits bigint,
-    to_milliunits bigint,
-    from_currency text,
-    to_currency text,
-    from_booked_as text NOT NULL,
-    to_booked_as text NOT NULL,
-    details jsonb NOT NULL,
-    seal bigint,
-    CONSTRAINT moves_kind_check CHECK ((kind = ANY (ARRAY['claimed'::text, 'resolved'::text, 'imported'::text, 'withdrawn'::text, 'refunded'::text, 'refund_reversed'::text, 'released'::text, 'reopened'::text, 'corrected'::text, 'entitled'::text, 'revoked'::text])))
-);
-
-COMMENT ON TABLE iap.moves IS 'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
-
-COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';
-
-COMMENT ON COLUMN iap.moves.kind IS 'claimed: by the app''s server; entitled: covered by what it granted; revoked: what it granted was taken back; resolved: by the support desk; imported; withdrawn: not owed after all; refunded, refund_reversed: by Apple; released: a setting was mended; reopened: a resolve was taken back; corrected: Apple knows better.';
-
-COMMENT ON COLUMN iap.moves.actor IS 'The person, the database login or the job that did it.';
-
-COMMENT ON COLUMN iap.moves.from_place IS 'Where it was; in from_… what finance booked it as there.';
-
-COMMENT ON COLUMN iap.moves.to_place IS 'Where it went; in to_… what finance books it as there.';
-
-COMMENT ON COLUMN iap.moves.to_detail IS 'black: delivered by what; excluded: the reason.';
-
-COMMENT ON COLUMN iap.moves.to_day IS 'white: of the purchase; black: of the delivery; excluded: of the exclusion or the refund. In UTC.';
-
-COMMENT ON COLUMN iap.moves.details IS 'What else there is to say: user_id, order_id, note …, and of a refund in part the share that went back before and after: from_refund_percentage, to_refund_percentage, in thousandths of a percent.';
-
-COMMENT ON COLUMN iap.moves.seal IS 'Of the whole row: see audit.seal.';
-
 CREATE VIEW iap.entries AS
  SELECT t.entry_id AS number,
     t.transaction_id,
@@ -5096,34 +5139,6 @@ UNION ALL
   WHERE (t.move_id IS NOT NULL);
 
 COMMENT ON VIEW iap.entries IS 'How each transaction entered the ledger: as it is, or as its first move found it.';
-
-CREATE SEQUENCE iap.trail
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-COMMENT ON SEQUENCE iap.trail IS 'The running number of entries, moves and events.';
-
-CREATE TABLE iap.events (
-    event_id bigint DEFAULT nextval('iap.trail'::regclass) NOT NULL,
-    happened_at timestamp with time zone DEFAULT now() NOT NULL,
-    kind text NOT NULL,
-    actor text NOT NULL,
-    run_id bigint,
-    transaction_id text COLLATE pg_catalog."C",
-    bundle_id text COLLATE pg_catalog."C",
-    environment text,
-    details jsonb DEFAULT '{}'::jsonb NOT NULL,
-    seal bigint
-);
-
-COMMENT ON TABLE iap.events IS 'The audit trail beside iap.moves: rows are added, and never changed or taken away.';
-
-COMMENT ON COLUMN iap.events.actor IS 'The person, the database login or the job that did it.';
-
-COMMENT ON COLUMN iap.events.seal IS 'Of the whole row: see audit.seal.';
 
 CREATE VIEW audit.trail AS
  SELECT entries.number,
@@ -7239,7 +7254,9 @@ REVOKE ALL ON FUNCTION audit.block(after bigint, upto bigint, late bigint[], wit
 
 REVOKE ALL ON FUNCTION audit.broken_links() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION audit.digest(told record) FROM PUBLIC;
+REVOKE ALL ON FUNCTION audit.digest(e iap.events) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION audit.digest(m iap.moves) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION audit.first_link() FROM PUBLIC;
 

@@ -142,7 +142,7 @@ extension LedgerSession {
         return try await translating {
             let owners = cases.map { ArrayLiteral($0.assessment.owner.candidates).text }
             let reasons = cases.map { ArrayLiteral($0.assessment.reasons.map(\.rawValue)).text }
-            let candidates = try cases.map { try String(json: $0.assessment.candidates) }
+            let candidates = try Self.candidates(of: cases)
             let orders = cases.map { ArrayLiteral($0.assessment.orderIDs).text }
             let periods = cases.map { ArrayLiteral($0.periods.map(\.text)).text }
             let rows = try await connection.query(
@@ -237,6 +237,20 @@ extension LedgerSession {
                 WHERE held.place IS NULL AND found.place = 'white'
                 """)
             return try rows.map { try $0.id("transaction_id") }
+        }
+    }
+}
+
+extension LedgerSession {
+    /// As JSON, which purchases of one customer have in common.
+    private static func candidates(of cases: [AssessedCase]) throws -> [String] {
+        var known: [[OwnerCandidate]: String] = [:]
+        return try cases.map { found in
+            let candidates = found.assessment.candidates
+            if let text = known[candidates] { return text }
+            let text = try String(json: candidates)
+            known[candidates] = text
+            return text
         }
     }
 }

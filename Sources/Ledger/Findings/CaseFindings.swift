@@ -9,10 +9,11 @@ extension LedgerSession {
     public func forEachCase(runID: Int64, now: Date, _ body: (ReportedCase) throws -> Void) async throws(LedgerError) {
         try await translating {
             try await connection.execute("DECLARE open_cases NO SCROLL CURSOR FOR \(OpenCases.query)")
+            var candidates = KeptCandidates()
             while true {
                 let rows = try await connection.query("FETCH 500 FROM open_cases")
                 if rows.isEmpty { break }
-                var page = try rows.map { try ReportedCase($0, runID: runID) }
+                var page = try rows.map { try ReportedCase($0, runID: runID, &candidates) }
                 try await addDevices(to: &page)
                 try await addDeadlines(to: &page)
                 try await addDeskWords(to: &page, at: now)
@@ -141,14 +142,14 @@ extension CaseCounts {
 }
 
 extension ReportedCase {
-    fileprivate init(_ row: Row, runID: Int64) throws {
+    fileprivate init(_ row: Row, runID: Int64, _ candidates: inout KeptCandidates) throws {
         let periods = try row.decode("periods", as: [String].self).compactMap(TransactionID.init)
         let price = try row.money("milliunits", "currency")
         let sightings = try SightingColumns.sightings(row)
         let claims = try SightingColumns.claims(row)
         self.init(
             key: try TransactionKey(row),
-            assessment: try Assessment(row),
+            assessment: try Assessment(row, &candidates),
             originalID: try row.id("original_transaction_id"),
             productID: try row.id("product_id"),
             productName: try row.decode("product_name", as: String?.self),
@@ -181,6 +182,11 @@ extension ReportedCase {
 extension Assessment {
     /// An assessment as `cases` keeps it.
     init(_ row: Row) throws {
+        var candidates = KeptCandidates()
+        try self.init(row, &candidates)
+    }
+
+    fileprivate init(_ row: Row, _ candidates: inout KeptCandidates) throws {
         let owners = try row.decode("owner_user_ids", as: [String].self)
         guard let likelihood = Likelihood(rawValue: try row.decode("likelihood")),
             let action = SuggestedAction(rawValue: try row.decode("action"))
@@ -194,16 +200,24 @@ extension Assessment {
         self.init(
             likelihood: likelihood,
             reasons: try row.decode("reasons", as: [String].self).compactMap(Reason.init),
-            owner: owner, candidates: try Self.candidates(try row.decode("candidates")),
+            owner: owner, candidates: try candidates.read(try row.decode("candidates")),
             orderIDs: try row.decode("matched_order_ids", as: [String].self), action: action)
     }
+}
 
-    private static func candidates(_ json: String) throws -> [OwnerCandidate] {
+/// The candidates of cases as `cases` keeps them, in JSON. Those of the case before are at hand: a customer's cases come
+/// together, and have the same.
+private struct KeptCandidates {
+    private var last: (json: String, candidates: [OwnerCandidate]) = ("[]", [])
+
+    mutating func read(_ json: String) throws -> [OwnerCandidate] {
+        if json == last.json { return last.candidates }
         do {
-            return try JSONDecoder.snakeCase().decode([OwnerCandidate].self, from: Data(json.utf8))
+            last = (json, try JSONDecoder.snakeCase().decode([OwnerCandidate].self, from: Data(json.utf8)))
         } catch {
             throw LedgerError.failed("a case holds evidence that this program does not know")
         }
+        return last.candidates
     }
 }
 

@@ -21,7 +21,8 @@ extension ReportPart {
 
 /// What a report tells of, one by one.
 enum Finding: Sendable {
-    case lostOrder(ReportedCase)
+    /// Held once, for all forms that wait to write it.
+    indirect case lostOrder(ReportedCase)
     case unusable(ReceiptNotice)
     case unverified(ReceiptNotice)
     case suspicion(Suspicion)

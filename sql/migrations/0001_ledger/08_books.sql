@@ -239,14 +239,27 @@ COMMENT ON FUNCTION iap.white_totals IS
 --
 -- A digest is of a row's text, which hangs on the settings of dates: whoever takes one does so under UTC and ISO.
 
-CREATE FUNCTION audit.digest(told record) RETURNS bytea
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    told.seal := NULL;
-    RETURN sha256(convert_to(told::text, 'UTF8'));
-END
+CREATE FUNCTION audit.digest(m iap.moves) RETURNS bytea
+LANGUAGE sql STABLE AS $$
+    SELECT sha256(convert_to(
+        ROW(
+            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at, m.from_place,
+            m.to_place, m.from_detail, m.to_detail, m.from_day, m.to_day, m.from_refund_day, m.to_refund_day,
+            m.from_product_id, m.to_product_id, m.from_units, m.to_units, m.from_milliunits, m.to_milliunits,
+            m.from_currency, m.to_currency, m.from_booked_as, m.to_booked_as, m.details)::text,
+        'UTF8'))
 $$;
-COMMENT ON FUNCTION audit.digest IS 'The SHA-256 of all that a move or an event says.';
+COMMENT ON FUNCTION audit.digest(iap.moves) IS 'The SHA-256 of all that a move says.';
+
+CREATE FUNCTION audit.digest(e iap.events) RETURNS bytea
+LANGUAGE sql STABLE AS $$
+    SELECT sha256(convert_to(
+        ROW(
+            e.event_id, e.happened_at, e.kind, e.actor, e.run_id, e.transaction_id, e.bundle_id, e.environment,
+            e.details)::text,
+        'UTF8'))
+$$;
+COMMENT ON FUNCTION audit.digest(iap.events) IS 'The SHA-256 of all that an event says.';
 
 CREATE VIEW audit.trail AS
 SELECT
