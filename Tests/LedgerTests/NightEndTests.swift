@@ -25,7 +25,9 @@ import Testing
             var cases: [AssessedCase] = []
             let apps = [try LedgerBench.app()]
             let expected = apps.flatMap { $0.expectedDeliveries(Connections()) }
-            try await session.forEachPageOfFacts(of: apps, expecting: expected, toldUpTo: began, now: began, isKeptAside: true) { page in
+            try await session.forEachPageOfFacts(
+                of: apps, expecting: expected, toldUpTo: began, now: began, isKeptAside: true
+            ) { page in
                 cases += page.map { AssessedCase(key: $0.key, assessment: Assessment(of: $0) { _ in false }) }
             }
             try await body(ledger, session, run, cases)
