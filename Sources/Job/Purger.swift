@@ -65,7 +65,7 @@ package struct Purger {
 
     private func purgeReceipts(most: Int) async throws(LedgerError) -> Purged {
         var purged = Purged()
-        for bucket in LedgerSession.buckets {
+        for bucket in try await session.purgeableBuckets(retention, now: now) {
             var last = Purged(payloads: Self.batch)
             while max(last.payloads, last.devices) >= Self.batch, !stop.isRequested {
                 let room = min(Self.batch, most - max(purged.payloads, purged.devices))

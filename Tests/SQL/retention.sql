@@ -44,10 +44,25 @@ SELECT test.admit('1', receipt_id => (SELECT id FROM test.receipt WHERE name = '
 SELECT is(
     test.run_as('iap_job', $$SELECT payloads || ' ' || devices
     FROM iap.count_purgeable(now() - interval '90 days', now() - interval '3 days')$$), '2 3', 'what would go');
+-- Where the job's role looks for them: devices of three days ago are not looked at, if none of them may go.
+CREATE FUNCTION test.purgeable(devices interval) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_job', format(
+        'SELECT iap.purgeable_buckets(now() - interval %L, now() - %L::interval)', '90 days', devices))
+$$;
+CREATE FUNCTION test.buckets(VARIADIC names text[]) RETURNS text
+LANGUAGE sql AS $$
+    SELECT array_agg(DISTINCT bucket ORDER BY bucket)::text
+    FROM iap.receipts JOIN test.receipt ON id = receipt_id WHERE name = ANY (names)
+$$;
+SELECT is(test.purgeable(NULL), test.buckets('settled', 'unusable', 'open'), 'the buckets of what is old');
+SELECT is(
+    test.purgeable('3 days'), test.buckets('settled', 'unusable', 'open', 'young'), 'and those of devices');
 SELECT is(test.purge('payloads', 90, 0), 0::bigint, 'none, if none may');
 SELECT is(test.purge('payloads', 90), 2::bigint, 'the old ones go');
 SELECT is(test.purge('payloads', 90), 0::bigint, 'once');
 SELECT is(test.purge('devices', 3), 3::bigint, 'devices have a time of their own');
+SELECT is(test.purgeable('3 days'), test.buckets('open'), 'then no bucket but that of what is open');
 SELECT results_eq(
     $$SELECT name, payload IS NULL, device IS NULL FROM iap.receipts JOIN test.receipt ON id = receipt_id ORDER BY 1$$,
     $$VALUES
@@ -218,7 +233,10 @@ SELECT is(test.claim('c3', 'carl'), 'wrong_user', 'the user has no claim any mor
 SELECT is(test.purge('payloads', 1000), 0::bigint, 'a payload stays while it is open');
 SELECT is(test.resolve('c3', 'dismissed'), 'dismissed', 'support may end it');
 SELECT test.tried(id, 'settled', 0) FROM test.carls WHERE name = 'watched';
+SELECT isnt(
+    test.run_as('iap_job', $$SELECT iap.purgeable_buckets(NULL, NULL)$$), '{}', 'it is looked for, whatever is kept for ever');
 SELECT is(test.purge('payloads', 1000), 1::bigint, 'then it goes');
+SELECT is(test.run_as('iap_job', $$SELECT iap.purgeable_buckets(NULL, NULL)$$), '{}', 'and not any more');
 SELECT is(test.reopen('c2'), 'reopened', 'and a resolve can still be taken back');
 SELECT is(
     (SELECT admitted_user_id FROM iap.white WHERE transaction_id = 'c2'), (SELECT answer ->> 'pseudonym' FROM test.answer),

@@ -159,7 +159,8 @@ SELECT results_eq(
         ('iap_job', 'note_entered'), ('iap_job', 'note_hearing'), ('iap_job', 'note_prices'),
         ('iap_job', 'order_redeliveries'), ('iap_job', 'owed_again'), ('iap_job', 'owners_by_token'),
         ('iap_job', 'owners_of'), ('iap_job', 'position_of'), ('iap_job', 'purge_devices'),
-        ('iap_job', 'purge_orders'), ('iap_job', 'purge_payloads'), ('iap_job', 'record'),
+        ('iap_job', 'purge_orders'), ('iap_job', 'purge_payloads'), ('iap_job', 'purgeable_buckets'),
+        ('iap_job', 'record'),
         ('iap_job', 'redeliverable_to'), ('iap_job', 'refund_reversed'), ('iap_job', 'refund_shares'),
         ('iap_job', 'refunded'), ('iap_job', 'settle_redeliveries'), ('iap_job', 'share_of'),
         ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'submit_notification'),
@@ -281,7 +282,7 @@ SELECT set_eq(
     ARRAY[
         'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim',
         'entitle', 'revoke_entitlement', 'owed', 'status', 'take_redeliveries', 'redeliver', 'resolve', 'reopen',
-        'decide', 'adopt', 'take', 'note', 'close_books', 'purge_payloads',
+        'decide', 'adopt', 'take', 'note', 'close_books', 'purge_payloads', 'purgeable_buckets',
         'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user', 'analyze_grown'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text

@@ -3418,6 +3418,45 @@ $$;
 
 COMMENT ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) IS 'Takes away the payloads of receipts of a bucket that were last tried before a moment and on which nothing is open, the oldest first, and so many at most; those of erased users whenever they were tried. Gives how many. The hash stays, by which the same upload is known again.';
 
+CREATE FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) RETURNS smallint[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    wanted  smallint;
+    old     bigint;
+    buckets smallint[] := '{}';
+BEGIN
+    -- One after the other: on a cluster each question goes to one shard.
+    FOR wanted IN 0 .. 63 LOOP
+        SELECT receipt_id INTO old
+        FROM iap.receipts
+        WHERE bucket = wanted AND next_attempt_at IS NULL AND payload_purged_at IS NULL
+            AND last_attempt_at < payloads_before
+        LIMIT 1;
+        IF old IS NULL THEN
+            SELECT receipt_id INTO old
+            FROM iap.receipts
+            WHERE bucket = wanted AND next_attempt_at IS NULL AND device IS NOT NULL AND last_attempt_at < devices_before
+            LIMIT 1;
+        END IF;
+        IF old IS NULL THEN
+            SELECT receipt_id INTO old
+            FROM iap.receipts
+            WHERE bucket = wanted AND next_attempt_at IS NULL AND payload_purged_at IS NULL AND is_erased
+            LIMIT 1;
+        END IF;
+        IF old IS NOT NULL THEN
+            buckets := buckets || wanted;
+        END IF;
+    END LOOP;
+    RETURN buckets;
+END
+$$;
+
+COMMENT ON FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) IS 'The buckets with receipts that are old enough for a purge, or whose user is erased: on most nights there are none.';
+
 CREATE FUNCTION iap.receipts_for(order_id text) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
@@ -7445,6 +7484,8 @@ REVOKE ALL ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with 
 REVOKE ALL ON FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.receipts_for(order_id text) FROM PUBLIC;
 

@@ -3,8 +3,15 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// How many buckets the inbox has.
-    public static let buckets = 0..<64
+    /// The buckets with receipts of which a purge may take something away.
+    public func purgeableBuckets(_ retention: Retention, now: Date) async throws(LedgerError) -> [Int] {
+        try await translating {
+            let before = retention.moments(before: now)
+            let row = try await connection.only(
+                "SELECT purgeable_buckets(\(before.payloads), \(before.devices)) AS buckets")
+            return try row.decode("buckets", as: [Int16].self).map(Int.init)
+        }
+    }
 
     /// Takes away what is older than it need be kept from receipts of one bucket on which nothing is open, so many
     /// payloads and so many devices at most. Each of the two is a transaction of its own.

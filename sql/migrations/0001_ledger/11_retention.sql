@@ -140,6 +140,43 @@ $$;
 COMMENT ON FUNCTION iap.purge_devices IS
     'The same for what clients said of their devices, which is then not taken again.';
 
+CREATE FUNCTION iap.purgeable_buckets(payloads_before timestamptz, devices_before timestamptz) RETURNS smallint[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    wanted  smallint;
+    old     bigint;
+    buckets smallint[] := '{}';
+BEGIN
+    -- One after the other: on a cluster each question goes to one shard.
+    FOR wanted IN 0 .. 63 LOOP
+        SELECT receipt_id INTO old
+        FROM iap.receipts
+        WHERE bucket = wanted AND next_attempt_at IS NULL AND payload_purged_at IS NULL
+            AND last_attempt_at < payloads_before
+        LIMIT 1;
+        IF old IS NULL THEN
+            SELECT receipt_id INTO old
+            FROM iap.receipts
+            WHERE bucket = wanted AND next_attempt_at IS NULL AND device IS NOT NULL AND last_attempt_at < devices_before
+            LIMIT 1;
+        END IF;
+        IF old IS NULL THEN
+            SELECT receipt_id INTO old
+            FROM iap.receipts
+            WHERE bucket = wanted AND next_attempt_at IS NULL AND payload_purged_at IS NULL AND is_erased
+            LIMIT 1;
+        END IF;
+        IF old IS NOT NULL THEN
+            buckets := buckets || wanted;
+        END IF;
+    END LOOP;
+    RETURN buckets;
+END
+$$;
+COMMENT ON FUNCTION iap.purgeable_buckets IS
+    'The buckets with receipts that are old enough for a purge, or whose user is erased: on most nights there are none.';
+
 CREATE FUNCTION iap.count_purgeable(
     payloads_before timestamptz, devices_before timestamptz, OUT payloads bigint, OUT devices bigint
 ) LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
