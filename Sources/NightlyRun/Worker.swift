@@ -30,6 +30,7 @@ struct Worker {
                 ahead.append(verifying(batch))
             }
             guard let oldest = ahead.first else { return }
+            try await session.prepareToRecord()
             let verified = await oldest.task.value
             ahead.removeFirst()
             source.learn(from: verified)

@@ -78,7 +78,7 @@ extension LedgerSession {
         _ batch: AnswerBatch, of bundleID: BundleID, in environment: Environment
     ) async throws(LedgerError) -> AskingTotals {
         try await translating {
-            try await prepareStaging()
+            try await prepare(.notices)
             return try await connection.transaction {
                 var totals = AskingTotals(asked: batch.count)
                 if !batch.purchases.isEmpty { totals += try await take(batch) }

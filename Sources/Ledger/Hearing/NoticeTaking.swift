@@ -33,7 +33,7 @@ extension LedgerSession {
         _ batch: NoticeBatch, of bundleID: BundleID, in environment: Environment
     ) async throws(LedgerError) -> NoticeTotals {
         try await translating {
-            try await prepareStaging()
+            try await prepare(.notices)
             return try await connection.transaction {
                 var totals = NoticeTotals()
                 var through = batch.heardThrough

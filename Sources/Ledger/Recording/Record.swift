@@ -11,7 +11,7 @@ extension LedgerSession {
     ///   recorded again; `LedgerError.unbalanced` when the batch's totals don't balance.
     public func record(_ record: BatchRecord) async throws(LedgerError) -> BatchTotals {
         try await translating {
-            try await prepareStaging()
+            try await prepare(.batches)
             return try await connection.transaction {
                 try await stage(record)
                 checkpoint(.transactionsStaged)

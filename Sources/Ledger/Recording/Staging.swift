@@ -1,14 +1,19 @@
 import PostgreSQL
 import Reconciliation
 
-/// The session's own tables in which a batch lies until `record` takes it, as the types of the schema have them. They
-/// are empty again when the transaction ends.
+/// The session's own tables in which batches of receipts, or of notices, lie until they are taken, as the types of the
+/// schema have them. They are empty again when the transaction ends.
 enum Staging {
-    static let definition = """
-        CREATE TEMPORARY TABLE IF NOT EXISTS heard OF iap.verified ON COMMIT DELETE ROWS;
-        CREATE TEMPORARY TABLE IF NOT EXISTS seen OF iap.sighted ON COMMIT DELETE ROWS;
-        CREATE TEMPORARY TABLE IF NOT EXISTS told OF iap.notice ON COMMIT DELETE ROWS;
-        """
+    case batches, notices
+
+    /// A transaction that is rolled back would take them away: they are made outside of any.
+    var definition: String {
+        let heard = "CREATE TEMPORARY TABLE IF NOT EXISTS heard OF iap.verified ON COMMIT DELETE ROWS;"
+        return switch self {
+        case .batches: heard + "CREATE TEMPORARY TABLE IF NOT EXISTS seen OF iap.sighted ON COMMIT DELETE ROWS;"
+        case .notices: heard + "CREATE TEMPORARY TABLE IF NOT EXISTS told OF iap.notice ON COMMIT DELETE ROWS;"
+        }
+    }
 
     /// What is said of each transaction.
     static let heard = CopyTarget(
@@ -28,11 +33,16 @@ enum Staging {
 }
 
 extension LedgerSession {
-    /// Makes the session's staging tables, outside of any transaction: one that is rolled back would take them away.
-    func prepareStaging() async throws {
-        guard !isStaging else { return }
-        try await connection.executeScript(unsafe: Staging.definition)
-        isStaging = true
+    /// Makes ready what `record` needs of the session: while nothing can be recorded yet, that is for free.
+    public func prepareToRecord() async throws(LedgerError) {
+        try await translating { try await prepare(.batches) }
+    }
+
+    /// Makes the session's staging tables, unless it has them.
+    func prepare(_ staging: Staging) async throws {
+        guard !stagings.contains(staging) else { return }
+        try await connection.executeScript(unsafe: staging.definition)
+        stagings.insert(staging)
     }
 
     /// Copies the batch into the session's staging tables.

@@ -25,8 +25,8 @@ public final class LedgerSession {
     let connection: Connection
     /// Whether a dry run's shadows stand in front of the ledger's tables.
     var isShadowed = false
-    /// Whether the connection has the tables in which batches are staged.
-    var isStaging = false
+    /// For what the connection has staging tables.
+    var stagings: Set<Staging> = []
     /// Whether the inbox lies on the servers of a cluster, once that was asked.
     var hasDistributedInbox: Bool?
     /// The space of the ledger's advisory locks, once it was read.
@@ -91,7 +91,7 @@ public final class LedgerSession {
         self.lost = lost
         try await translating {
             try await connection.reconnect()
-            isStaging = false
+            stagings = []
             try await end(lost.processID, lostAt: lost.at)
             try await reachInbox()
         }
