@@ -9,11 +9,13 @@ extension LedgerSession {
     public func forEachCase(runID: Int64, now: Date, _ body: (ReportedCase) throws -> Void) async throws(LedgerError) {
         try await translating {
             try await connection.execute("DECLARE open_cases NO SCROLL CURSOR FOR \(OpenCases.query)")
-            var candidates = KeptCandidates()
-            while true {
-                let rows = try await connection.query("FETCH 500 FROM open_cases")
-                if rows.isEmpty { break }
-                var page = try rows.map { try ReportedCase($0, runID: runID, &candidates) }
+            var next = try await nextCases()
+            while !next.isEmpty {
+                let rows = next
+                // Read while the server gets the next.
+                async let read = Self.cases(of: rows, runID: runID)
+                next = try await nextCases()
+                var page = try await read
                 try await addDevices(to: &page)
                 try await addDeadlines(to: &page)
                 try await addDeskWords(to: &page, at: now)
@@ -21,6 +23,16 @@ extension LedgerSession {
             }
             try await connection.execute("CLOSE open_cases")
         }
+    }
+
+    private func nextCases() async throws -> [Row] {
+        try await connection.query("FETCH 500 FROM open_cases")
+    }
+
+    @concurrent
+    private static func cases(of rows: [Row], runID: Int64) async throws -> [ReportedCase] {
+        var candidates = KeptCandidates()
+        return try rows.map { try ReportedCase($0, runID: runID, &candidates) }
     }
 
     /// Runs the body on one snapshot of the ledger, which it only reads.
