@@ -89,71 +89,34 @@ struct Run {
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
         let night = night
         let beside = night.isDryRun ? nil : Beside(ledger: ledger, patience: job.settings.patience)
-        try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due) {
-            try await step { try await session.dueReceipts(at: night.now) }
-        }
-        checkpoint(.inboxDone)
-        var leftOut = try await step { try await self.leftOut() }
-        let untried = try await step { try await self.untried() }
-        let receipts = try await step { try await session.receiptCounts(of: night.runID) }
-        let sources = try await step { try await job.pulls(session) }
-        let hearings = try await step {
-            try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
-        }
-        leftOut.transactions.formUnion((heard?.locked ?? []) + asked.locked)
-        if night.verifier.isAppleDown {
-            try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
-        }
+        var taken = try await takeInbox()
         let swept = try await night.stopwatch.time(.sweep, items: \.cases) { () async throws -> Sweeper.Swept in
             try await step { try await session.analyzeGrown() }
             return try await step { try await Sweeper(night: night, session: session, beside: beside).sweep() }
         }
-        leftOut.transactions.formUnion(swept.locked)
-        if !leftOut.isEmpty {
-            leftOut.holders += try await step { try await session.holdersOfTransactions() }
+        taken.leftOut.transactions.formUnion(swept.locked)
+        if !taken.leftOut.isEmpty {
+            taken.leftOut.holders += try await step { try await session.holdersOfTransactions() }
         }
         let reading = CaseFiguresReading(night: night, swept: swept)
         async let figuresBeside = beside?.run(reading.read)
-        let totals = try await night.stopwatch.time(.books) { () async throws -> ControlTotals in
-            let totals = try await step { try await session.closeBooks(of: night.runID) }
-            try await step {
-                try await session.checkNight()
-            }
-            return totals
-        }
-        checkpoint(.booksClosed)
+        let totals = try await closeBooks()
         let read = try await figuresBeside
         let figures = if let read { read } else { try await step { try await reading.read(session) } }
         async let noted: Void? = beside?.run(night.noteEntered)
-        let purged = await purge()
-        var head = RunReport(
-            runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
-            timeZone: job.settings.timeZone, outcome: outcome(receipts, leftOut, untried, sources, hearings),
-            receipts: receipts,
-            totals: totals,
-            cases: figures.counts, pending: figures.pending,
-            stages: night.stopwatch.stages)
-        head.purged = purged
-        head.leftOut = leftOut
-        head.unjudged = figures.unjudged
-        head.toMend = figures.toMend
-        head.sources = sources
-        head.heard = heard
-        head.asked = asked
+        var head = head(of: taken, totals, figures, purged: await purge())
         head.redeliveries = try await step { try await session.redeliveryFigures(runID: night.runID) }
-        head.hearings = hearings
-        head.take(figures.patterns)
-        head.unpriced = figures.unpriced
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
+        let kept = head
         try await step {
-            try await session.keep(cases: head.cases, pending: figures.pending, stages: head.stages, of: night.runID)
+            try await session.keep(cases: kept.cases, pending: kept.pending, stages: kept.stages, of: night.runID)
         }
         checkpoint(.headKept)
         let before = ContinuousClock.now
         try await step { try await session.analyzeGrown() }
         head.history = try await step { try await session.history(upTo: night.runID) }
         head.sales = try await step { try await session.salesFigures(of: .upTo(night.now)) }
-        head.watched = try await step { try await job.watchedFigures(session, hearings, at: night.now) }
+        head.watched = try await step { try await job.watchedFigures(session, taken.hearings, at: night.now) }
         // What was noted is told of, too.
         if try await noted == nil, !night.isDryRun { try await step { try await night.noteEntered(session) } }
         try await hand(head, to: &findings)
@@ -161,6 +124,57 @@ struct Run {
             StageTime(
                 name: Stopwatch.Stage.report.rawValue, seconds: (ContinuousClock.now - before) / .seconds(1),
                 items: head.cases.total))
+        return head
+    }
+
+    private func takeInbox() async throws -> Taken {
+        try await WorkerPool(night: night, ledger: ledger).work(session, buckets: due) {
+            try await step { try await session.dueReceipts(at: night.now) }
+        }
+        checkpoint(.inboxDone)
+        var taken = Taken(
+            leftOut: try await step { try await self.leftOut() },
+            untried: try await step { try await self.untried() },
+            receipts: try await step { try await session.receiptCounts(of: night.runID) },
+            sources: try await step { try await job.pulls(session) },
+            hearings: try await step {
+                try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
+            })
+        taken.leftOut.transactions.formUnion((heard?.locked ?? []) + asked.locked)
+        if night.verifier.isAppleDown {
+            try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
+        }
+        return taken
+    }
+
+    private func closeBooks() async throws -> ControlTotals {
+        let totals = try await night.stopwatch.time(.books) { () async throws -> ControlTotals in
+            let totals = try await step { try await session.closeBooks(of: night.runID) }
+            try await step { try await session.checkNight() }
+            return totals
+        }
+        checkpoint(.booksClosed)
+        return totals
+    }
+
+    /// What the report begins with, as far as the run has it.
+    private func head(
+        of taken: Taken, _ totals: ControlTotals, _ figures: CaseFigures, purged: Purged
+    ) -> RunReport {
+        var head = RunReport(
+            runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
+            timeZone: job.settings.timeZone, outcome: outcome(of: taken), receipts: taken.receipts, totals: totals,
+            cases: figures.counts, pending: figures.pending, stages: night.stopwatch.stages)
+        head.purged = purged
+        head.leftOut = taken.leftOut
+        head.unjudged = figures.unjudged
+        head.toMend = figures.toMend
+        head.sources = taken.sources
+        head.heard = heard
+        head.asked = asked
+        head.hearings = taken.hearings
+        head.take(figures.patterns)
+        head.unpriced = figures.unpriced
         return head
     }
 
@@ -222,33 +236,6 @@ struct Run {
                 "\(JobError(error).description.sentence) What was not recorded yet waits for the next night.")
         default: return nil
         }
-    }
-
-    private func outcome(
-        _ receipts: ReceiptCounts, _ leftOut: LeftOut, _ untried: Int, _ sources: [SourcePull],
-        _ hearings: [HearingFigures]
-    ) -> RunOutcome {
-        if let reason = night.stop.reason { return .endedEarly(reason) }
-        if night.verifier.isAppleDown {
-            return .endedEarly("Apple went down; \(receipts.left) receipts wait for the next night")
-        }
-        let tried = receipts.verified + receipts.tryAgain + receipts.unusable
-        if tried > 0, Double(receipts.tryAgain) > job.settings.tryAgainShare * Double(tried) {
-            let why = night.greatestTrouble.map { "; \($0)" } ?? ""
-            return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again\(why)")
-        }
-        if let why = night.unverifiable { return .endedEarly(why) }
-        if let why = leftOut.text { return .endedEarly(why) }
-        // Not in a dry run, whose receipts stay due.
-        if untried > 0, !night.isDryRun { return .endedEarly("\(untried) receipts were not tried and stay due") }
-        if let source = sources.first(where: { $0.problem != nil }), let problem = source.problem {
-            return .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")
-        }
-        if let hearing = hearings.first(where: { $0.problem != nil }), let problem = hearing.problem {
-            return .endedEarly(
-                "Apple's notifications of \(hearing.bundleID) could not be read to their end: \(problem)")
-        }
-        return .complete
     }
 
     /// Apple was down from the start: not one receipt was judged.

@@ -1,0 +1,42 @@
+import Job
+import Ledger
+import Reconciliation
+
+extension Run {
+    /// What became of the inbox, and of what was pulled and heard before it.
+    struct Taken {
+        var leftOut: LeftOut
+        let untried: Int
+        let receipts: ReceiptCounts
+        let sources: [SourcePull]
+        let hearings: [HearingFigures]
+    }
+
+    /// How the night ends by that.
+    func outcome(of taken: Taken) -> RunOutcome {
+        let receipts = taken.receipts
+        if let reason = night.stop.reason { return .endedEarly(reason) }
+        if night.verifier.isAppleDown {
+            return .endedEarly("Apple went down; \(receipts.left) receipts wait for the next night")
+        }
+        let tried = receipts.verified + receipts.tryAgain + receipts.unusable
+        if tried > 0, Double(receipts.tryAgain) > job.settings.tryAgainShare * Double(tried) {
+            let why = night.greatestTrouble.map { "; \($0)" } ?? ""
+            return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again\(why)")
+        }
+        if let why = night.unverifiable { return .endedEarly(why) }
+        if let why = taken.leftOut.text { return .endedEarly(why) }
+        // Not in a dry run, whose receipts stay due.
+        if taken.untried > 0, !night.isDryRun {
+            return .endedEarly("\(taken.untried) receipts were not tried and stay due")
+        }
+        if let source = taken.sources.first(where: { $0.problem != nil }), let problem = source.problem {
+            return .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")
+        }
+        if let hearing = taken.hearings.first(where: { $0.problem != nil }), let problem = hearing.problem {
+            return .endedEarly(
+                "Apple's notifications of \(hearing.bundleID) could not be read to their end: \(problem)")
+        }
+        return .complete
+    }
+}
