@@ -3657,7 +3657,7 @@ $$;
 COMMENT ON FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time zone) IS 'A transaction whose refund Apple took back.';
 
 CREATE FUNCTION iap.refund_shares(was iap.transactions, became iap.transactions) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE sql STABLE
     AS $$
     SELECT jsonb_strip_nulls(jsonb_build_object(
         'from_refund_percentage', (was).revocation_percentage,
