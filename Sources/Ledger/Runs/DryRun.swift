@@ -14,11 +14,11 @@ extension LedgerSession {
                 try await pullReceipts("error_code IS NOT NULL")
             }
             for view in ["white", "black", "excluded", "entries"] { try await shadow(view) }
-            // The copied rows keep their numbers: those to come count on from there.
+            // The copied rows keep their numbers, and no run has that of this one, however it ended.
             _ = try await connection.query(
                 """
                 SELECT setval(
-                    pg_get_serial_sequence('runs', 'run_id'), (SELECT coalesce(max(run_id), 0) + 1 FROM runs))
+                    pg_get_serial_sequence('runs', 'run_id'), (SELECT coalesce(max(run_id), 0) + 1 FROM iap.runs))
                 """)
             isShadowed = true
         }

@@ -56,7 +56,7 @@ extension LedgerSession {
                 return runID
             }
         }
-        // A dry run's number is its own affair: the next real run will have it too.
+        // A dry run's number is its own affair: a real run may have it later.
         if isShadowed { return runID }
         guard try await tryLock(.run(runID)) else {
             throw .failed("run \(runID) has just begun, and yet another session holds its lock")

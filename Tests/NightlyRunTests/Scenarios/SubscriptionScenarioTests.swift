@@ -329,4 +329,34 @@ import Testing
             #expect(try await play.count("iap.black") == 1)
         }
     }
+
+    /// A dry run's number is nobody's: not that of one of the runs that were killed since, after it had
+    /// judged the cases.
+    @Test func aDryRunSeesTheCasesOfAKilledRunGo() async throws {
+        try await withPlay { play in
+            let lost = play.buy("1000000000000904", hoursAgo: 90)
+            try await play.upload(play.receipt([lost]), for: lost)
+            #expect(try await play.night().findings.caseIDs == [lost.id])
+            let admin = try await play.database.connect()
+            defer { admin.close() }
+            _ = try await admin.execute(
+                """
+                WITH killed AS (
+                    INSERT INTO iap.runs (
+                        as_of, started_at, finished_at, host, process_id, program_version, state, reason)
+                    SELECT as_of, started_at, started_at, host, process_id, program_version, 'abandoned', 'killed'
+                    FROM iap.runs
+                    CROSS JOIN generate_series(1, 2)
+                    RETURNING run_id
+                )
+                UPDATE iap.cases SET assessed_run_id = (SELECT max(run_id) FROM killed)
+                """)
+            let ignored = kept(play, [.consumable: .ignore, .nonConsumable: .ignore])
+            var findings = Collector()
+            let job = NightlyJob(settings: ignored.settings, programVersion: "test", log: { _ in }, progress: { _ in })
+            _ = try await job.run(
+                RunOptions(isDryRun: true, now: play.began + 90_000), stop: StopSignal(), findings: &findings)
+            #expect(findings.cases.isEmpty)
+        }
+    }
 }
