@@ -107,9 +107,8 @@ struct Run {
         var head = head(of: taken, totals, figures, purged: await purge())
         head.redeliveries = try await step { try await session.redeliveryFigures(runID: night.runID) }
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
-        let kept = head
         try await step {
-            try await session.keep(cases: kept.cases, pending: kept.pending, stages: kept.stages, of: night.runID)
+            try await session.keep(cases: head.cases, pending: head.pending, stages: head.stages, of: night.runID)
         }
         checkpoint(.headKept)
         let before = ContinuousClock.now

@@ -30,20 +30,20 @@ extension LedgerSession {
         _ body: ([CaseFacts]) async throws(LedgerError) -> Void
     ) async throws(LedgerError) {
         guard !isKeptAside else {
-            return try await sweep(apps, deliveries, told: told, now: now, until: "WITH HOLD", body)
+            return try await sweep(apps, deliveries, told: told, now: now, "WITH HOLD", body)
         }
         try await reading {
-            try await sweep(apps, deliveries, told: told, now: now, until: "WITHOUT HOLD", body)
+            try await sweep(apps, deliveries, told: told, now: now, "WITHOUT HOLD", body)
         }
     }
 
     private func sweep(
-        _ apps: [App], _ deliveries: [ExpectedDelivery], told: Date, now: Date, until end: SQL,
+        _ apps: [App], _ deliveries: [ExpectedDelivery], told: Date, now: Date, _ hold: SQL,
         _ body: ([CaseFacts]) async throws(LedgerError) -> Void
     ) async throws(LedgerError) {
         try await translating {
             _ = try await connection.execute(
-                "DECLARE swept NO SCROLL CURSOR \(end) FOR \(Self.facts(expecting: deliveries, toldUpTo: told))")
+                "DECLARE swept NO SCROLL CURSOR \(hold) FOR \(Self.facts(expecting: deliveries, toldUpTo: told))")
         }
         do {
             let settings = Dictionary(apps.map { ($0.bundleID, $0) }, uniquingKeysWith: { first, _ in first })
@@ -82,12 +82,15 @@ extension LedgerSession {
             \(expected(deliveries))
             WHERE white.purchased_at <= \(told) - expected.grace * interval '1 second'
                 AND \(isJudged) AND NOT (expected.mode = 'entitlement' AND \(hasEarlierPeriod))
-            ORDER BY purchased_at, transaction_id, bundle_id, environment
+            ORDER BY \(order)
         ) AS white
         \(SightingColumns.join)
-        ORDER BY purchased_at, transaction_id, bundle_id, environment
+        ORDER BY \(order)
         """
     }
+
+    /// Of both, so that nothing is sorted again once its sightings are there.
+    private static let order: SQL = "purchased_at, transaction_id, bundle_id, environment"
 
     private func nextPage(
         apps: [BundleID: App], context: inout CaseContext, told: Date, now: Date
@@ -239,9 +242,7 @@ extension LedgerSession {
             return try rows.map { try $0.id("transaction_id") }
         }
     }
-}
 
-extension LedgerSession {
     /// As JSON, which purchases of one customer have in common.
     private static func candidates(of cases: [AssessedCase]) throws -> [String] {
         var known: [[OwnerCandidate]: String] = [:]
