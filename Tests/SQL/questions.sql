@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(34);
+SELECT plan(37);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -137,6 +137,25 @@ SELECT test.closed('2026-03-24Z');
 SELECT set_eq(
     $$SELECT customer_id FROM iap.customers WHERE last_seen_at = '2026-03-24Z'$$, $$VALUES ('F'), ('g6')$$,
     'an account stands for what Apple said is its own');
+
+-- A transaction that failed, or has not ended, keeps its number: nobody waits for it, and what comes late is noted late.
+SELECT nextval('iap.trail') AS lost \gset
+SELECT nextval('iap.trail') AS late \gset
+SELECT test.bought('i1', 'I1', at => '2026-03-24Z');
+SELECT test.closed('2026-03-24 01:00Z');
+SELECT set_eq(
+    $$SELECT customer_id FROM iap.customers WHERE customer_id LIKE 'I%'$$, $$VALUES ('I1')$$,
+    'behind a number that nobody has seen, customers are noted on the same night');
+SELECT test.bought('i2', 'I2', at => '2026-03-24Z');
+UPDATE iap.transactions SET entry_id = :late WHERE transaction_id = 'i2';
+DELETE FROM iap.customers WHERE customer_id = 'I1';
+SELECT test.closed('2026-03-24 02:00Z');
+SELECT set_eq(
+    $$SELECT customer_id FROM iap.customers WHERE customer_id LIKE 'I%'$$, $$VALUES ('I2')$$,
+    'what is seen late is noted then, and the others not again');
+SELECT is(
+    (SELECT noted_gaps @> :lost::bigint AND NOT noted_gaps @> :late::bigint FROM iap.hearings), true,
+    'what was not seen is still waited for');
 
 -- Two subscriptions and gems in one receipt: neither subscription waits for the other to expire.
 SELECT test.bought(id, expires => expires, at => '2026-03-25Z'), test.seen(id, 320, '2026-03-25Z')

@@ -2771,31 +2771,67 @@ $$;
 
 COMMENT ON FUNCTION iap.note_checks(bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamp with time zone) IS 'Notes what Apple answered for these deliveries; a finding that is NULL is that Apple knows the purchase, with its appAccountToken.';
 
-CREATE FUNCTION iap.note_customers(bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamp with time zone) RETURNS void
+CREATE TABLE audit.frontier (
+    is_only boolean DEFAULT true NOT NULL,
+    upto bigint NOT NULL,
+    gaps int8multirange NOT NULL,
+    closed_at timestamp with time zone NOT NULL,
+    horizon xid8 NOT NULL,
+    CONSTRAINT frontier_is_only_check CHECK (is_only)
+);
+
+COMMENT ON TABLE audit.frontier IS 'How far the books are closed: one row.';
+
+CREATE TABLE iap.hearings (
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    heard_through timestamp with time zone,
+    last_signed_at timestamp with time zone,
+    heard_at timestamp with time zone,
+    problem text,
+    noted_upto bigint DEFAULT 0 NOT NULL,
+    noted_gaps int8multirange DEFAULT '{}'::int8multirange NOT NULL,
+    CONSTRAINT hearings_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text])))
+);
+
+COMMENT ON TABLE iap.hearings IS 'How far Apple''s history of notifications was read, for each app with a key.';
+
+COMMENT ON COLUMN iap.hearings.last_signed_at IS 'When the latest notification that came in any way was signed.';
+
+COMMENT ON COLUMN iap.hearings.problem IS 'Why it could not be read to its end last; NULL where it was.';
+
+COMMENT ON COLUMN iap.hearings.noted_upto IS 'Customers and prices are noted of all that entered the ledger up to this number, but for noted_gaps.';
+
+COMMENT ON COLUMN iap.hearings.noted_gaps IS 'The numbers before it that the books had not seen: of transactions that had not ended, or failed.';
+
+CREATE FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET work_mem TO '64MB'
     AS $$
 #variable_conflict use_column
+DECLARE
+    floor bigint := coalesce(lower(app.noted_gaps) - 1, app.noted_upto);
 BEGIN
     WITH bought AS (
         SELECT transaction_id, original_transaction_id, app_transaction_id, purchased_at AS seen_at, expires_at
         FROM transactions
-        WHERE entry_id > after AND entry_id <= upto AND bundle_id = note_customers.bundle_id
-            AND environment = note_customers.environment AND place <> 'excluded'
+        WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+            AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
+            AND bundle_id = app.bundle_id AND environment = app.environment AND place <> 'excluded'
         UNION ALL
         -- Who uploads what is known long since uses the app again.
         SELECT t.transaction_id, t.original_transaction_id, t.app_transaction_id, seen.uploaded_at, t.expires_at
         FROM sightings AS seen
         JOIN transactions AS t USING (transaction_id, bundle_id, environment)
         WHERE seen.uploaded_at > note_customers.at - interval '2 days'
-            AND seen.bundle_id = note_customers.bundle_id AND seen.environment = note_customers.environment
-            AND t.entry_id <= after AND t.place <> 'excluded'
+            AND seen.bundle_id = app.bundle_id AND seen.environment = app.environment
+            AND NOT iap.is_beyond(t.entry_id, app.noted_upto, app.noted_gaps) AND t.place <> 'excluded'
     ), latest AS (
         SELECT bought.*, max(held.receipt_id) AS receipt_id
         FROM bought
         LEFT JOIN sightings AS held
-            ON held.transaction_id = bought.transaction_id AND held.bundle_id = note_customers.bundle_id
-                AND held.environment = note_customers.environment
+            ON held.transaction_id = bought.transaction_id AND held.bundle_id = app.bundle_id
+                AND held.environment = app.environment
                 AND bought.app_transaction_id IS NULL AND bought.expires_at IS NULL
         GROUP BY bought.transaction_id, original_transaction_id, app_transaction_id, seen_at, expires_at
     ), named AS (
@@ -2814,7 +2850,7 @@ BEGIN
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
     SELECT
-        customer_id, note_customers.bundle_id, note_customers.environment, max(transaction_id), max(seen_at),
+        customer_id, app.bundle_id, app.environment, max(transaction_id), max(seen_at),
         max(expires_at), least(max(seen_at) + every, iap.asked_after_expiry(max(expires_at), at))
     FROM named
     GROUP BY customer_id
@@ -2826,32 +2862,32 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.note_customers(bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamp with time zone) IS 'Notes whose purchases entered the ledger with these numbers, or were uploaded again: they are asked about in so long, and subscribers an hour after their period expires.';
+COMMENT ON FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, at timestamp with time zone) IS 'Notes whose purchases entered the ledger and were closed in the books since the app was noted last, or were uploaded again: they are asked about in so long, and subscribers an hour after their period expires.';
 
 CREATE FUNCTION iap.note_entered(bundle_id text, environment text, every interval, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
 DECLARE
-    after bigint;
-    upto  bigint;
+    app    iap.hearings;
+    closed audit.frontier;
 BEGIN
     INSERT INTO hearings (bundle_id, environment)
     VALUES (note_entered.bundle_id, note_entered.environment)
     ON CONFLICT (bundle_id, environment) DO NOTHING;
-    SELECT noted_upto INTO STRICT after
+    SELECT * INTO STRICT app
     FROM hearings
     WHERE bundle_id = note_entered.bundle_id AND environment = note_entered.environment
     FOR UPDATE;
-    -- All of them were committed when the books were closed.
-    SELECT coalesce(lower(frontier.gaps) - 1, frontier.upto) INTO STRICT upto FROM audit.frontier;
-    IF upto > after THEN
-        PERFORM iap.note_prices(note_entered.bundle_id, after, upto, at);
+    -- What the books had not seen, a later night notes; a number that is lost for ever keeps nothing waiting.
+    SELECT * INTO STRICT closed FROM audit.frontier;
+    IF (closed.upto, closed.gaps) IS DISTINCT FROM (app.noted_upto, app.noted_gaps) THEN
+        PERFORM iap.note_prices(app, closed, at);
         IF every IS NOT NULL THEN
-            PERFORM iap.note_customers(note_entered.bundle_id, note_entered.environment, after, upto, every, at);
+            PERFORM iap.note_customers(app, closed, every, at);
         END IF;
         UPDATE hearings
-        SET noted_upto = upto
+        SET noted_upto = closed.upto, noted_gaps = closed.gaps
         WHERE bundle_id = note_entered.bundle_id AND environment = note_entered.environment;
     END IF;
 END
@@ -2875,15 +2911,18 @@ $$;
 
 COMMENT ON FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) IS 'Notes how far Apple''s history of notifications was read.';
 
-CREATE FUNCTION iap.note_prices(bundle_id text, after bigint, upto bigint, at timestamp with time zone) RETURNS void
+CREATE FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
+DECLARE
+    floor bigint := coalesce(lower(app.noted_gaps) - 1, app.noted_upto);
 BEGIN
     INSERT INTO paid_prices AS known
-    SELECT note_prices.bundle_id, product_id, storefront, month, currency, milliunits, count(*)
+    SELECT app.bundle_id, product_id, storefront, month, currency, milliunits, count(*)
     FROM priced
-    WHERE entry_id > after AND entry_id <= upto AND bundle_id = note_prices.bundle_id
+    WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+        AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND bundle_id = app.bundle_id
     GROUP BY product_id, storefront, month, currency, milliunits
     ON CONFLICT (bundle_id, product_id, storefront, month, currency, milliunits) DO UPDATE
     SET purchases = known.purchases + EXCLUDED.purchases;
@@ -2891,7 +2930,7 @@ BEGIN
     WITH recent AS (
         SELECT product_id, storefront, currency, milliunits, sum(purchases) AS purchases
         FROM paid_prices
-        WHERE bundle_id = note_prices.bundle_id AND month >= (at - interval '92 days')::date
+        WHERE bundle_id = app.bundle_id AND month >= (at - interval '92 days')::date
         GROUP BY product_id, storefront, currency, milliunits
     ), usual_currency AS (
         SELECT DISTINCT ON (product_id, storefront) product_id, storefront, currency, sum(purchases) AS all_purchases
@@ -2916,13 +2955,14 @@ BEGIN
     SELECT transaction_id, bundle_id, environment, at, usual.milliunits, usual.currency
     FROM priced
     JOIN usual USING (product_id, storefront)
-    WHERE entry_id > after AND entry_id <= upto AND bundle_id = note_prices.bundle_id
+    WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+        AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND bundle_id = app.bundle_id
         AND (priced.currency <> usual.currency OR priced.milliunits * 2 < usual.milliunits)
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
 END
 $$;
 
-COMMENT ON FUNCTION iap.note_prices(bundle_id text, after bigint, upto bigint, at timestamp with time zone) IS 'Counts what was paid for what entered the ledger with these numbers, and notes what was paid in another currency than is usual for product and storefront, or at less than half of the median of three months.';
+COMMENT ON FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, at timestamp with time zone) IS 'Counts what was paid for what entered the ledger and was closed in the books since the app was noted last, and notes what was paid in another currency than is usual for product and storefront, or at less than half of the median of three months.';
 
 CREATE FUNCTION iap.open_for(bundle_id text, user_id text) RETURNS SETOF iap.transactions
     LANGUAGE sql STABLE
@@ -4798,17 +4838,6 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) IS 'Has the receipts in which a transaction was seen, unless they were purged, asked again each night, so that Apple''s refund would be noticed.';
-
-CREATE TABLE audit.frontier (
-    is_only boolean DEFAULT true NOT NULL,
-    upto bigint NOT NULL,
-    gaps int8multirange NOT NULL,
-    closed_at timestamp with time zone NOT NULL,
-    horizon xid8 NOT NULL,
-    CONSTRAINT frontier_is_only_check CHECK (is_only)
-);
-
-COMMENT ON TABLE audit.frontier IS 'How far the books are closed: one row.';
 
 CREATE FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) RETURNS iap.white_totals
     LANGUAGE plpgsql STABLE
@@ -6846,25 +6875,6 @@ CREATE TABLE iap.handed_notices (
 
 COMMENT ON TABLE iap.handed_notices IS 'Notifications that the apps'' servers handed on, until the night takes them; what is not Apple''s stays here.';
 
-CREATE TABLE iap.hearings (
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL,
-    heard_through timestamp with time zone,
-    last_signed_at timestamp with time zone,
-    heard_at timestamp with time zone,
-    problem text,
-    noted_upto bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT hearings_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text])))
-);
-
-COMMENT ON TABLE iap.hearings IS 'How far Apple''s history of notifications was read, for each app with a key.';
-
-COMMENT ON COLUMN iap.hearings.last_signed_at IS 'When the latest notification that came in any way was signed.';
-
-COMMENT ON COLUMN iap.hearings.problem IS 'Why it could not be read to its end last; NULL where it was.';
-
-COMMENT ON COLUMN iap.hearings.noted_upto IS 'Customers and prices are noted of all that entered the ledger up to this number.';
-
 CREATE TABLE iap.lock_space (
     is_only boolean DEFAULT true NOT NULL,
     space integer NOT NULL,
@@ -7449,13 +7459,13 @@ REVOKE ALL ON FUNCTION iap.note_answers(bundle_id text, environment text, custom
 
 REVOKE ALL ON FUNCTION iap.note_checks(bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.note_customers(bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note_entered(bundle_id text, environment text, every interval, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.note_prices(bundle_id text, after bigint, upto bigint, at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.open_for(bundle_id text, user_id text) FROM PUBLIC;
 

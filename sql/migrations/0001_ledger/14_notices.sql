@@ -46,13 +46,16 @@ CREATE TABLE iap.hearings (
     heard_at       timestamptz,
     problem        text,
     noted_upto     bigint NOT NULL DEFAULT 0,
+    noted_gaps     int8multirange NOT NULL DEFAULT '{}',
     PRIMARY KEY (bundle_id, environment)
 );
 COMMENT ON TABLE iap.hearings IS 'How far Apple''s history of notifications was read, for each app with a key.';
 COMMENT ON COLUMN iap.hearings.last_signed_at IS 'When the latest notification that came in any way was signed.';
 COMMENT ON COLUMN iap.hearings.problem IS 'Why it could not be read to its end last; NULL where it was.';
 COMMENT ON COLUMN iap.hearings.noted_upto IS
-    'Customers and prices are noted of all that entered the ledger up to this number.';
+    'Customers and prices are noted of all that entered the ledger up to this number, but for noted_gaps.';
+COMMENT ON COLUMN iap.hearings.noted_gaps IS
+    'The numbers before it that the books had not seen: of transactions that had not ended, or failed.';
 
 CREATE TABLE iap.handed_notices (
     payload_sha256 bytea NOT NULL CHECK (octet_length(payload_sha256) = 32),

@@ -32,32 +32,34 @@ COMMENT ON COLUMN iap.customers.next_at IS 'When they are due to be asked about.
 
 -- Where Apple told of no appTransactionId, the purchases of one receipt are one customer's: who has bought ten times is
 -- asked about once, and not ten times. A subscription stands for itself, so that it is asked about when it expires.
-CREATE FUNCTION iap.note_customers(
-    bundle_id text, environment text, after bigint, upto bigint, every interval, at timestamptz
-) RETURNS void
+CREATE FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, at timestamptz)
+RETURNS void
 -- In memory, once a night.
 LANGUAGE plpgsql SET work_mem = '64MB' AS $$
 #variable_conflict use_column
+DECLARE
+    floor bigint := coalesce(lower(app.noted_gaps) - 1, app.noted_upto);
 BEGIN
     WITH bought AS (
         SELECT transaction_id, original_transaction_id, app_transaction_id, purchased_at AS seen_at, expires_at
         FROM transactions
-        WHERE entry_id > after AND entry_id <= upto AND bundle_id = note_customers.bundle_id
-            AND environment = note_customers.environment AND place <> 'excluded'
+        WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+            AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
+            AND bundle_id = app.bundle_id AND environment = app.environment AND place <> 'excluded'
         UNION ALL
         -- Who uploads what is known long since uses the app again.
         SELECT t.transaction_id, t.original_transaction_id, t.app_transaction_id, seen.uploaded_at, t.expires_at
         FROM sightings AS seen
         JOIN transactions AS t USING (transaction_id, bundle_id, environment)
         WHERE seen.uploaded_at > note_customers.at - interval '2 days'
-            AND seen.bundle_id = note_customers.bundle_id AND seen.environment = note_customers.environment
-            AND t.entry_id <= after AND t.place <> 'excluded'
+            AND seen.bundle_id = app.bundle_id AND seen.environment = app.environment
+            AND NOT iap.is_beyond(t.entry_id, app.noted_upto, app.noted_gaps) AND t.place <> 'excluded'
     ), latest AS (
         SELECT bought.*, max(held.receipt_id) AS receipt_id
         FROM bought
         LEFT JOIN sightings AS held
-            ON held.transaction_id = bought.transaction_id AND held.bundle_id = note_customers.bundle_id
-                AND held.environment = note_customers.environment
+            ON held.transaction_id = bought.transaction_id AND held.bundle_id = app.bundle_id
+                AND held.environment = app.environment
                 AND bought.app_transaction_id IS NULL AND bought.expires_at IS NULL
         GROUP BY bought.transaction_id, original_transaction_id, app_transaction_id, seen_at, expires_at
     ), named AS (
@@ -76,7 +78,7 @@ BEGIN
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, next_at)
     SELECT
-        customer_id, note_customers.bundle_id, note_customers.environment, max(transaction_id), max(seen_at),
+        customer_id, app.bundle_id, app.environment, max(transaction_id), max(seen_at),
         max(expires_at), least(max(seen_at) + every, iap.asked_after_expiry(max(expires_at), at))
     FROM named
     GROUP BY customer_id
@@ -88,8 +90,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.note_customers IS
-    'Notes whose purchases entered the ledger with these numbers, or were uploaded again: they are asked about in so '
-    'long, and subscribers an hour after their period expires.';
+    'Notes whose purchases entered the ledger and were closed in the books since the app was noted last, or were '
+    'uploaded again: they are asked about in so long, and subscribers an hour after their period expires.';
 
 CREATE FUNCTION iap.asked_after_expiry(expires_at timestamptz, at timestamptz) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE
@@ -304,14 +306,17 @@ WHERE product_type IN ('consumable', 'non_consumable', 'non_renewing') AND envir
     AND price_milliunits > 0 AND storefront IS NOT NULL AND quantity > 0 AND place <> 'excluded';
 COMMENT ON VIEW iap.priced IS 'What was paid for one unit, of purchases whose price should be the usual one.';
 
-CREATE FUNCTION iap.note_prices(bundle_id text, after bigint, upto bigint, at timestamptz) RETURNS void
+CREATE FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
+DECLARE
+    floor bigint := coalesce(lower(app.noted_gaps) - 1, app.noted_upto);
 BEGIN
     INSERT INTO paid_prices AS known
-    SELECT note_prices.bundle_id, product_id, storefront, month, currency, milliunits, count(*)
+    SELECT app.bundle_id, product_id, storefront, month, currency, milliunits, count(*)
     FROM priced
-    WHERE entry_id > after AND entry_id <= upto AND bundle_id = note_prices.bundle_id
+    WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+        AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND bundle_id = app.bundle_id
     GROUP BY product_id, storefront, month, currency, milliunits
     ON CONFLICT (bundle_id, product_id, storefront, month, currency, milliunits) DO UPDATE
     SET purchases = known.purchases + EXCLUDED.purchases;
@@ -319,7 +324,7 @@ BEGIN
     WITH recent AS (
         SELECT product_id, storefront, currency, milliunits, sum(purchases) AS purchases
         FROM paid_prices
-        WHERE bundle_id = note_prices.bundle_id AND month >= (at - interval '92 days')::date
+        WHERE bundle_id = app.bundle_id AND month >= (at - interval '92 days')::date
         GROUP BY product_id, storefront, currency, milliunits
     ), usual_currency AS (
         SELECT DISTINCT ON (product_id, storefront) product_id, storefront, currency, sum(purchases) AS all_purchases
@@ -344,38 +349,40 @@ BEGIN
     SELECT transaction_id, bundle_id, environment, at, usual.milliunits, usual.currency
     FROM priced
     JOIN usual USING (product_id, storefront)
-    WHERE entry_id > after AND entry_id <= upto AND bundle_id = note_prices.bundle_id
+    WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+        AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND bundle_id = app.bundle_id
         AND (priced.currency <> usual.currency OR priced.milliunits * 2 < usual.milliunits)
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
 END
 $$;
 COMMENT ON FUNCTION iap.note_prices IS
-    'Counts what was paid for what entered the ledger with these numbers, and notes what was paid in another currency '
-    'than is usual for product and storefront, or at less than half of the median of three months.';
+    'Counts what was paid for what entered the ledger and was closed in the books since the app was noted last, and '
+    'notes what was paid in another currency than is usual for product and storefront, or at less than half of the '
+    'median of three months.';
 
 CREATE FUNCTION iap.note_entered(bundle_id text, environment text, every interval, at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    after bigint;
-    upto  bigint;
+    app    iap.hearings;
+    closed audit.frontier;
 BEGIN
     INSERT INTO hearings (bundle_id, environment)
     VALUES (note_entered.bundle_id, note_entered.environment)
     ON CONFLICT (bundle_id, environment) DO NOTHING;
-    SELECT noted_upto INTO STRICT after
+    SELECT * INTO STRICT app
     FROM hearings
     WHERE bundle_id = note_entered.bundle_id AND environment = note_entered.environment
     FOR UPDATE;
-    -- All of them were committed when the books were closed.
-    SELECT coalesce(lower(frontier.gaps) - 1, frontier.upto) INTO STRICT upto FROM audit.frontier;
-    IF upto > after THEN
-        PERFORM iap.note_prices(note_entered.bundle_id, after, upto, at);
+    -- What the books had not seen, a later night notes; a number that is lost for ever keeps nothing waiting.
+    SELECT * INTO STRICT closed FROM audit.frontier;
+    IF (closed.upto, closed.gaps) IS DISTINCT FROM (app.noted_upto, app.noted_gaps) THEN
+        PERFORM iap.note_prices(app, closed, at);
         IF every IS NOT NULL THEN
-            PERFORM iap.note_customers(note_entered.bundle_id, note_entered.environment, after, upto, every, at);
+            PERFORM iap.note_customers(app, closed, every, at);
         END IF;
         UPDATE hearings
-        SET noted_upto = upto
+        SET noted_upto = closed.upto, noted_gaps = closed.gaps
         WHERE bundle_id = note_entered.bundle_id AND environment = note_entered.environment;
     END IF;
 END
