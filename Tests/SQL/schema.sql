@@ -1187,21 +1187,19 @@ DECLARE
     now_gaps    int8multirange;
     now_late    bigint[];
     now_horizon xid8;
-    floor       bigint;
     totals      iap.white_totals;
     closed      date := (SELECT max(closed_through) FROM iap.runs);
 BEGIN
     -- One run at a time.
     SELECT * INTO before FROM audit.frontier FOR UPDATE;
-    floor := coalesce(lower(before.gaps) - 1, before.upto);
     WITH seen AS MATERIALIZED (
         SELECT number
         FROM (
-            SELECT entry_id AS number FROM iap.transactions WHERE entry_id > floor
+            SELECT entry_id AS number FROM iap.transactions
             UNION ALL
-            SELECT move_id FROM iap.moves WHERE move_id > floor
+            SELECT move_id FROM iap.moves
             UNION ALL
-            SELECT event_id FROM iap.events WHERE event_id > floor
+            SELECT event_id FROM iap.events
         ) AS numbered
         WHERE iap.is_beyond(number, before.upto, before.gaps)
     ), gap AS (
@@ -1246,7 +1244,7 @@ BEGIN
             product_id, currency, booked_as, sum(transactions) AS transactions, sum(units) AS units,
             sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
         FROM iap.positions
-        WHERE number > floor AND iap.is_beyond(number, before.upto, before.gaps)
+        WHERE iap.is_beyond(number, before.upto, before.gaps)
             AND NOT iap.is_beyond(number, now_upto, now_gaps)
         GROUP BY 1, place, detail, day, refund_day, bundle_id, product_id, currency, booked_as
     ) AS position
@@ -1318,14 +1316,12 @@ BEGIN
         SELECT transaction_id, bundle_id, environment, moved_at AS at
         FROM moves
         CROSS JOIN audit.frontier
-        WHERE kind IN ('claimed', 'imported') AND move_id > coalesce(lower(gaps) - 1, upto)
-            AND iap.is_beyond(move_id, upto, gaps)
+        WHERE kind IN ('claimed', 'imported') AND iap.is_beyond(move_id, upto, gaps)
         UNION ALL
         SELECT transaction_id, bundle_id, environment, first_seen_at
         FROM transactions
         CROSS JOIN audit.frontier
-        WHERE delivered_by = 'import' AND entry_id > coalesce(lower(gaps) - 1, upto)
-            AND iap.is_beyond(entry_id, upto, gaps)
+        WHERE delivered_by = 'import' AND iap.is_beyond(entry_id, upto, gaps)
     ) AS delivery
     JOIN transactions AS t USING (transaction_id, bundle_id, environment)
     LEFT JOIN products ON products.bundle_id = t.bundle_id AND products.product_id = t.product_id
@@ -2346,7 +2342,7 @@ COMMENT ON FUNCTION iap.is_another_night(confirmed_at timestamp with time zone, 
 
 CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) RETURNS boolean
     LANGUAGE sql IMMUTABLE
-    RETURN ((number > upto) OR (number <@ gaps));
+    RETURN ((number > LEAST(upto, (lower(gaps) - 1))) AND ((number > upto) OR (number <@ gaps)));
 
 COMMENT ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) IS 'Whether an entry, a move or an event lies beyond a frontier.';
 
@@ -2809,13 +2805,11 @@ CREATE FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, ever
     SET work_mem TO '64MB'
     AS $$
 #variable_conflict use_column
-DECLARE
-    floor bigint := coalesce(lower(app.noted_gaps) - 1, app.noted_upto);
 BEGIN
     WITH bought AS (
         SELECT transaction_id, original_transaction_id, app_transaction_id, purchased_at AS seen_at, expires_at
         FROM transactions
-        WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+        WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
             AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
             AND bundle_id = app.bundle_id AND environment = app.environment AND place <> 'excluded'
         UNION ALL
@@ -2915,13 +2909,11 @@ CREATE FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, at time
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
-DECLARE
-    floor bigint := coalesce(lower(app.noted_gaps) - 1, app.noted_upto);
 BEGIN
     INSERT INTO paid_prices AS known
     SELECT app.bundle_id, product_id, storefront, month, currency, milliunits, count(*)
     FROM priced
-    WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+    WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
         AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND bundle_id = app.bundle_id
     GROUP BY product_id, storefront, month, currency, milliunits
     ON CONFLICT (bundle_id, product_id, storefront, month, currency, milliunits) DO UPDATE
@@ -2955,7 +2947,7 @@ BEGIN
     SELECT transaction_id, bundle_id, environment, at, usual.milliunits, usual.currency
     FROM priced
     JOIN usual USING (product_id, storefront)
-    WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+    WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
         AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND bundle_id = app.bundle_id
         AND (priced.currency <> usual.currency OR priced.milliunits * 2 < usual.milliunits)
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
@@ -4846,8 +4838,6 @@ CREATE FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8mu
 DECLARE
     totals  iap.white_totals;
     nothing bigint[] := '{0,0,0}';
-    -- Below it, all is within both frontiers: for the indexes.
-    floor   bigint := least(before.upto, lower(before.gaps) - 1, lower(gaps) - 1);
 BEGIN
     SELECT
         coalesce(max(total) FILTER (WHERE kind = 'new'), nothing),
@@ -4860,7 +4850,7 @@ BEGIN
         FROM (
             SELECT 'new' AS kind, 1 AS transactions, units, hashtextextended(transaction_id, 0) AS hash, number
             FROM entries
-            WHERE place = 'white' AND number > floor
+            WHERE place = 'white'
             UNION ALL
             SELECT
                 CASE
@@ -4877,7 +4867,7 @@ BEGIN
                 CASE WHEN from_place = to_place THEN 0 ELSE hashtextextended(transaction_id, 0) END,
                 move_id
             FROM moves
-            WHERE (from_place = 'white' OR to_place = 'white') AND move_id > floor
+            WHERE from_place = 'white' OR to_place = 'white'
         ) AS moved
         WHERE iap.is_beyond(number, before.upto, before.gaps) AND NOT iap.is_beyond(number, upto, gaps)
         GROUP BY kind
@@ -4894,12 +4884,12 @@ BEGIN
         UNION ALL
         SELECT -1, units, hashtextextended(transaction_id, 0)
         FROM entries
-        WHERE place = 'white' AND number > floor AND iap.is_beyond(number, upto, gaps)
+        WHERE place = 'white' AND iap.is_beyond(number, upto, gaps)
         UNION ALL
         SELECT sign, units, hashtextextended(transaction_id, 0)
         FROM moves
         CROSS JOIN LATERAL (VALUES (1, from_place, from_units), (-1, to_place, to_units)) AS side (sign, place, units)
-        WHERE place = 'white' AND move_id > floor AND iap.is_beyond(move_id, upto, gaps)
+        WHERE place = 'white' AND iap.is_beyond(move_id, upto, gaps)
     ) AS white;
     RETURN totals;
 END

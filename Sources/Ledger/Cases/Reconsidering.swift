@@ -28,8 +28,7 @@ extension LedgerSession {
                 FROM \(stored: .moves)
                 CROSS JOIN audit.frontier
                 JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
-                WHERE moves.kind = 'revoked' AND move_id > coalesce(lower(gaps) - 1, upto)
-                    AND iap.is_beyond(move_id, upto, gaps)
+                WHERE moves.kind = 'revoked' AND iap.is_beyond(move_id, upto, gaps)
                 ORDER BY sightings.bucket, sightings.receipt_id
                 """)
             return held.isEmpty ? 0 : try await watchAgain(held, at: now)

@@ -36,7 +36,7 @@ extension LedgerSession {
         INSERT INTO moves
         SELECT moves.* FROM iap.moves
         CROSS JOIN audit.frontier
-        WHERE moves.move_id > coalesce(lower(gaps) - 1, upto) AND iap.is_beyond(moves.move_id, upto, gaps);
+        WHERE iap.is_beyond(moves.move_id, upto, gaps);
         INSERT INTO transactions SELECT * FROM iap.transactions WHERE place = 'white';
         INSERT INTO transactions
         SELECT transactions.* FROM iap.transactions

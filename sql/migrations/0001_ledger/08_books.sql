@@ -161,7 +161,8 @@ COMMENT ON TABLE iap.books IS
 
 CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) RETURNS boolean
 LANGUAGE sql IMMUTABLE
-RETURN $1 > $2 OR $1 <@ $3;
+-- The first half says no more than the second, and it is what an index can answer.
+RETURN $1 > least($2, lower($3) - 1) AND ($1 > $2 OR $1 <@ $3);
 COMMENT ON FUNCTION iap.is_beyond IS 'Whether an entry, a move or an event lies beyond a frontier.';
 
 CREATE TYPE iap.white_totals AS (
@@ -174,8 +175,6 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     totals  iap.white_totals;
     nothing bigint[] := '{0,0,0}';
-    -- Below it, all is within both frontiers: for the indexes.
-    floor   bigint := least(before.upto, lower(before.gaps) - 1, lower(gaps) - 1);
 BEGIN
     SELECT
         coalesce(max(total) FILTER (WHERE kind = 'new'), nothing),
@@ -188,7 +187,7 @@ BEGIN
         FROM (
             SELECT 'new' AS kind, 1 AS transactions, units, hashtextextended(transaction_id, 0) AS hash, number
             FROM entries
-            WHERE place = 'white' AND number > floor
+            WHERE place = 'white'
             UNION ALL
             SELECT
                 CASE
@@ -205,7 +204,7 @@ BEGIN
                 CASE WHEN from_place = to_place THEN 0 ELSE hashtextextended(transaction_id, 0) END,
                 move_id
             FROM moves
-            WHERE (from_place = 'white' OR to_place = 'white') AND move_id > floor
+            WHERE from_place = 'white' OR to_place = 'white'
         ) AS moved
         WHERE iap.is_beyond(number, before.upto, before.gaps) AND NOT iap.is_beyond(number, upto, gaps)
         GROUP BY kind
@@ -222,12 +221,12 @@ BEGIN
         UNION ALL
         SELECT -1, units, hashtextextended(transaction_id, 0)
         FROM entries
-        WHERE place = 'white' AND number > floor AND iap.is_beyond(number, upto, gaps)
+        WHERE place = 'white' AND iap.is_beyond(number, upto, gaps)
         UNION ALL
         SELECT sign, units, hashtextextended(transaction_id, 0)
         FROM moves
         CROSS JOIN LATERAL (VALUES (1, from_place, from_units), (-1, to_place, to_units)) AS side (sign, place, units)
-        WHERE place = 'white' AND move_id > floor AND iap.is_beyond(move_id, upto, gaps)
+        WHERE place = 'white' AND iap.is_beyond(move_id, upto, gaps)
     ) AS white;
     RETURN totals;
 END
@@ -354,21 +353,19 @@ DECLARE
     now_gaps    int8multirange;
     now_late    bigint[];
     now_horizon xid8;
-    floor       bigint;
     totals      iap.white_totals;
     closed      date := (SELECT max(closed_through) FROM iap.runs);
 BEGIN
     -- One run at a time.
     SELECT * INTO before FROM audit.frontier FOR UPDATE;
-    floor := coalesce(lower(before.gaps) - 1, before.upto);
     WITH seen AS MATERIALIZED (
         SELECT number
         FROM (
-            SELECT entry_id AS number FROM iap.transactions WHERE entry_id > floor
+            SELECT entry_id AS number FROM iap.transactions
             UNION ALL
-            SELECT move_id FROM iap.moves WHERE move_id > floor
+            SELECT move_id FROM iap.moves
             UNION ALL
-            SELECT event_id FROM iap.events WHERE event_id > floor
+            SELECT event_id FROM iap.events
         ) AS numbered
         WHERE iap.is_beyond(number, before.upto, before.gaps)
     ), gap AS (
@@ -413,7 +410,7 @@ BEGIN
             product_id, currency, booked_as, sum(transactions) AS transactions, sum(units) AS units,
             sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
         FROM iap.positions
-        WHERE number > floor AND iap.is_beyond(number, before.upto, before.gaps)
+        WHERE iap.is_beyond(number, before.upto, before.gaps)
             AND NOT iap.is_beyond(number, now_upto, now_gaps)
         GROUP BY 1, place, detail, day, refund_day, bundle_id, product_id, currency, booked_as
     ) AS position

@@ -127,14 +127,12 @@ BEGIN
         SELECT transaction_id, bundle_id, environment, moved_at AS at
         FROM moves
         CROSS JOIN audit.frontier
-        WHERE kind IN ('claimed', 'imported') AND move_id > coalesce(lower(gaps) - 1, upto)
-            AND iap.is_beyond(move_id, upto, gaps)
+        WHERE kind IN ('claimed', 'imported') AND iap.is_beyond(move_id, upto, gaps)
         UNION ALL
         SELECT transaction_id, bundle_id, environment, first_seen_at
         FROM transactions
         CROSS JOIN audit.frontier
-        WHERE delivered_by = 'import' AND entry_id > coalesce(lower(gaps) - 1, upto)
-            AND iap.is_beyond(entry_id, upto, gaps)
+        WHERE delivered_by = 'import' AND iap.is_beyond(entry_id, upto, gaps)
     ) AS delivery
     JOIN transactions AS t USING (transaction_id, bundle_id, environment)
     LEFT JOIN products ON products.bundle_id = t.bundle_id AND products.product_id = t.product_id

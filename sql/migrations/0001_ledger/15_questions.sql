@@ -37,13 +37,11 @@ RETURNS void
 -- In memory, once a night.
 LANGUAGE plpgsql SET work_mem = '64MB' AS $$
 #variable_conflict use_column
-DECLARE
-    floor bigint := coalesce(lower(app.noted_gaps) - 1, app.noted_upto);
 BEGIN
     WITH bought AS (
         SELECT transaction_id, original_transaction_id, app_transaction_id, purchased_at AS seen_at, expires_at
         FROM transactions
-        WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+        WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
             AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
             AND bundle_id = app.bundle_id AND environment = app.environment AND place <> 'excluded'
         UNION ALL
@@ -309,13 +307,11 @@ COMMENT ON VIEW iap.priced IS 'What was paid for one unit, of purchases whose pr
 CREATE FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
-DECLARE
-    floor bigint := coalesce(lower(app.noted_gaps) - 1, app.noted_upto);
 BEGIN
     INSERT INTO paid_prices AS known
     SELECT app.bundle_id, product_id, storefront, month, currency, milliunits, count(*)
     FROM priced
-    WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+    WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
         AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND bundle_id = app.bundle_id
     GROUP BY product_id, storefront, month, currency, milliunits
     ON CONFLICT (bundle_id, product_id, storefront, month, currency, milliunits) DO UPDATE
@@ -349,7 +345,7 @@ BEGIN
     SELECT transaction_id, bundle_id, environment, at, usual.milliunits, usual.currency
     FROM priced
     JOIN usual USING (product_id, storefront)
-    WHERE entry_id > floor AND iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
+    WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
         AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND bundle_id = app.bundle_id
         AND (priced.currency <> usual.currency OR priced.milliunits * 2 < usual.milliunits)
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
