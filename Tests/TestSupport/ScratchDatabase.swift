@@ -56,11 +56,7 @@ extension ScratchDatabase {
         let copy = ScratchDatabase(name: name + "_copy", cluster: cluster, logins: logins)
         let admin = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
         defer { admin.close() }
-        // A backend goes a moment after its connection was closed.
-        try await admin.execute(
-            """
-            SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = \(name)
-            """)
+        try await endSessions(by: admin)
         try await admin.execute("CREATE DATABASE \(identifier: copy.name) TEMPLATE \(identifier: name)")
         do {
             let value = try await body(copy)
@@ -77,7 +73,17 @@ extension ScratchDatabase {
         try await Task {
             let admin = try await Connection.connect(ConnectionSettings(cluster.superuserConninfo()))
             defer { admin.close() }
+            try await endSessions(by: admin)
             try await admin.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
         }.value
+    }
+
+    /// A backend goes a moment after its connection was closed; on a busy machine that is longer than the five seconds
+    /// for which `WITH (FORCE)` waits.
+    private func endSessions(by admin: Connection) async throws {
+        try await admin.execute(
+            """
+            SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = \(name)
+            """)
     }
 }
