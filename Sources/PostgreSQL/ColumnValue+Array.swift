@@ -1,5 +1,6 @@
 extension Array: ColumnValue where Element: ColumnValue & ArrayElement {
     /// Reads a one-dimensional array (PostgreSQL's array_send).
+    @inlinable
     public init(field: Field?) throws(FieldProblem) {
         guard let field else { throw .null }
         guard field.type == Element.arrayType || field.type.isUserDefined || field.type.isTextArray else { throw .type }
@@ -15,7 +16,8 @@ extension Array: ColumnValue where Element: ColumnValue & ArrayElement {
         }
     }
 
-    private static func element(
+    @inlinable
+    static func element(
         of field: Field, type: DatabaseType, at offset: inout Int
     ) throws(FieldProblem) -> Element {
         let length = Int(try field.integer(Int32.self, at: offset))
@@ -30,5 +32,5 @@ extension Array: ColumnValue where Element: ColumnValue & ArrayElement {
 
 extension DatabaseType {
     /// character varying[] and name[], whose elements travel as text[] does.
-    var isTextArray: Bool { oid == 1015 || oid == 1003 }
+    @usableFromInline var isTextArray: Bool { oid == 1015 || oid == 1003 }
 }

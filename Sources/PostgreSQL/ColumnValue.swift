@@ -8,10 +8,16 @@ public protocol ColumnValue {
 
 /// A field of a row in PostgreSQL's binary form, valid only during the call it is handed to.
 public struct Field {
-    let type: DatabaseType
-    let bytes: UnsafeRawBufferPointer
+    @usableFromInline let type: DatabaseType
+    @usableFromInline let bytes: UnsafeRawBufferPointer
+
+    @inlinable
+    init(type: DatabaseType, bytes: UnsafeRawBufferPointer) {
+        (self.type, self.bytes) = (type, bytes)
+    }
 
     /// Reads a big-endian integer at an offset.
+    @inlinable
     func integer<Number: FixedWidthInteger>(
         _ type: Number.Type = Number.self, at offset: Int = 0
     ) throws(FieldProblem) -> Number {
@@ -31,6 +37,7 @@ public enum FieldProblem: Error {
 }
 
 extension Optional: ColumnValue where Wrapped: ColumnValue {
+    @inlinable
     public init(field: Field?) throws(FieldProblem) {
         self = if let field { try Wrapped(field: field) } else { nil }
     }
@@ -140,6 +147,7 @@ extension Date: ColumnValue {
 
 /// An enum of texts or numbers is read as its raw value, which must be one of its cases.
 extension ColumnValue where Self: RawRepresentable, RawValue: ColumnValue {
+    @inlinable
     public init(field: Field?) throws(FieldProblem) {
         guard let value = Self(rawValue: try RawValue(field: field)) else { throw .value }
         self = value

@@ -2,6 +2,9 @@
 public struct DatabaseType: Hashable, Sendable {
     let oid: UInt32
 
+    @usableFromInline
+    init(oid: UInt32) { self.oid = oid }
+
     static let bool = DatabaseType(oid: 16)
     static let bytea = DatabaseType(oid: 17)
     static let name = DatabaseType(oid: 19)
@@ -33,7 +36,7 @@ public struct DatabaseType: Hashable, Sendable {
     static let jsonb = DatabaseType(oid: 3802)
 
     /// Types made by CREATE TYPE or an extension; of these the enums and citext travel as text.
-    var isUserDefined: Bool { oid >= 16384 }
+    @usableFromInline var isUserDefined: Bool { oid >= 16384 }
 }
 
 extension DatabaseType: CustomStringConvertible {

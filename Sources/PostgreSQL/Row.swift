@@ -1,14 +1,22 @@
 /// One row of a result, copied out of libpq: it may be kept and handed to other tasks.
+///
+/// How a field is read can be inlined where it is read: a report reads millions, and to look up a generic type at each
+/// costs more than to read it.
 public struct Row: Sendable {
-    let columns: Columns
+    @usableFromInline let columns: Columns
     /// The field's bytes one after the other.
-    let bytes: [UInt8]
+    @usableFromInline let bytes: [UInt8]
     /// Where each field ends in `bytes`; a NULL is marked by the complement of that.
-    let ends: [Int32]
+    @usableFromInline let ends: [Int32]
+
+    init(columns: Columns, bytes: [UInt8], ends: [Int32]) {
+        (self.columns, self.bytes, self.ends) = (columns, bytes, ends)
+    }
 
     /// The value of a column, by its name in the result.
     /// - Throws: a `.decoding` error that names the column and both types: a wrong type, an unexpected NULL, or no
     ///   such column.
+    @inlinable
     public func decode<Value: ColumnValue>(
         _ column: String, as type: Value.Type = Value.self
     ) throws(PostgreSQLError) -> Value {
@@ -17,6 +25,7 @@ public struct Row: Sendable {
     }
 
     /// Short for `decode`: `try row("user_id", as: String.self)`.
+    @inlinable
     public func callAsFunction<Value: ColumnValue>(
         _ column: String, as type: Value.Type = Value.self
     ) throws(PostgreSQLError) -> Value {
@@ -26,7 +35,8 @@ public struct Row: Sendable {
     /// The names of the columns, in their order.
     public var columnNames: [String] { columns.names }
 
-    private func decode<Value: ColumnValue>(at index: Int) throws(PostgreSQLError) -> Value {
+    @inlinable
+    func decode<Value: ColumnValue>(at index: Int) throws(PostgreSQLError) -> Value {
         do throws(FieldProblem) {
             return try field(at: index)
         } catch {
@@ -34,7 +44,8 @@ public struct Row: Sendable {
         }
     }
 
-    private func field<Value: ColumnValue>(at index: Int) throws(FieldProblem) -> Value {
+    @inlinable
+    func field<Value: ColumnValue>(at index: Int) throws(FieldProblem) -> Value {
         let end = ends[index]
         guard end >= 0 else { return try Value(field: nil) }
         let start = index == 0 ? 0 : ends[index - 1]
@@ -48,10 +59,11 @@ public struct Row: Sendable {
 }
 
 /// The columns of a result, found once for all its rows.
+@usableFromInline
 final class Columns: Sendable {
-    let names: [String]
-    let types: [DatabaseType]
-    let indexes: [String: Int]
+    @usableFromInline let names: [String]
+    @usableFromInline let types: [DatabaseType]
+    @usableFromInline let indexes: [String: Int]
 
     init(names: [String], types: [DatabaseType]) {
         self.names = names
@@ -61,12 +73,14 @@ final class Columns: Sendable {
 }
 
 extension PostgreSQLError {
+    @usableFromInline
     static func missing(_ column: String, among names: [String]) -> PostgreSQLError {
         PostgreSQLError(
             .decoding, "There is no column \"\(column)\" in the result; it has \(names.joined(separator: ", ")).",
             column: column)
     }
 
+    @usableFromInline
     static func undecodable<Value>(
         _ column: String, _ type: DatabaseType, as wanted: Value.Type, _ problem: FieldProblem
     ) -> PostgreSQLError {

@@ -60,6 +60,8 @@ extension LedgerSession {
 }
 
 extension FailingRedelivery {
+    // Inlined into the coroutine above, it crashes the optimizer of Swift 6.3.
+    @inline(never)
     fileprivate init(_ row: Row) throws {
         self.init(
             key: try TransactionKey(row), userID: try row.decode("user_id"),
