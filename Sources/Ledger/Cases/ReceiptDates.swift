@@ -36,11 +36,12 @@ extension LedgerSession {
         let made = try await connection.query(
             """
             SELECT receipt_id, made_at
-            FROM \(table)
-            WHERE bucket = ANY (\(receiptIDs.distinctBuckets))
-                AND receipt_id = ANY (\(receiptIDs.sorted())) AND made_at IS NOT NULL
+            FROM \(receipts: receiptIDs.sorted(), of: table)
             """)
-        for row in made { dates.made[try row.decode("receipt_id")] = try row.decode("made_at", as: Date.self) }
+        for row in made {
+            guard let moment = try row.decode("made_at", as: Date?.self) else { continue }
+            dates.made[try row.decode("receipt_id")] = moment
+        }
         let latest = try await connection.query(
             """
             SELECT user_id, bundle_id, max(made_at) AS made_at

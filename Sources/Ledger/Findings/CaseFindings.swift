@@ -46,15 +46,13 @@ extension LedgerSession {
     private func addDevices(to page: inout [ReportedCase]) async throws {
         let receiptIDs = Set(page.flatMap { $0.sightings.map(\.receiptID) })
         guard !receiptIDs.isEmpty else { return }
-        let devices: [Int64: String] = try await connection.query(
+        let rows = try await connection.query(
             """
             SELECT receipt_id, device::text AS device
-            FROM \(stored: .receipts)
-            WHERE bucket = ANY (\(receiptIDs.distinctBuckets))
-                AND receipt_id = ANY (\(receiptIDs.sorted()))
-                AND device IS NOT NULL
-            """
-        ).values(of: "device", by: "receipt_id")
+            FROM \(receipts: receiptIDs.sorted(), of: "\(stored: .receipts)")
+            """)
+        let said: [Int64: String?] = try rows.values(of: "device", by: "receipt_id")
+        let devices = said.compactMapValues(\.self)
         for index in page.indices {
             let latest = page[index].sightings
                 .filter { devices[$0.receiptID] != nil }

@@ -171,6 +171,15 @@ extension SQL.StringInterpolation {
             appendInterpolation("\(table).bucket = ANY (\(buckets))" as SQL)
         }
     }
+
+    /// Some receipts of the inbox or of its shadow, each looked up by its key: by two lists, the planner would look for
+    /// each receipt in each bucket.
+    mutating func appendInterpolation(receipts ids: [Int64], of table: SQL) {
+        appendInterpolation(
+            """
+            unnest(\(ids.buckets), \(ids)) AS asked (bucket, receipt_id) JOIN \(table) USING (bucket, receipt_id)
+            """ as SQL)
+    }
 }
 
 extension Sequence<Int64> {
