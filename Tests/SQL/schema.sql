@@ -4450,7 +4450,8 @@ CREATE FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload text, t
     AS $$
 #variable_conflict use_column
 DECLARE
-    body   text     := coalesce(submit_receipt.payload, '');
+    -- What comes out of a table of the caller's is compressed as that table has it, and would stay so.
+    body   text     := coalesce(submit_receipt.payload, '') || '';
     bytes  integer  := octet_length(body);
     whose  text     := nullif(submit_receipt.user_id, '');
     bought text     := nullif(submit_receipt.transaction_id, '');

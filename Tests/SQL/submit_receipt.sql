@@ -56,6 +56,18 @@ SELECT is((SELECT user_id FROM iap.receipts WHERE payload = 'p'), E'tab\tand\nne
 SELECT ok(test.submit('q', transaction_id => 'not a number') > 0,
     'what a client claims to have bought is kept as said');
 
+-- However the caller's own table compresses it.
+CREATE TEMPORARY TABLE taken (payload text COMPRESSION pglz);
+INSERT INTO taken SELECT string_agg(md5(n::text), repeat('A', 32)) FROM generate_series(1, 400) AS n;
+SELECT is(pg_column_compression(payload), 'pglz', 'a payload that a table holds compressed its own way') FROM taken;
+SELECT iap.submit_receipt('com.example.a', 'from a table', payload) FROM taken;
+SELECT is(
+    pg_column_compression(receipts.payload), CASE attcompression WHEN 'l' THEN 'lz4' ELSE 'pglz' END,
+    'is kept as the inbox compresses')
+FROM iap.receipts
+CROSS JOIN pg_attribute
+WHERE user_id = 'from a table' AND attrelid = 'iap.receipts'::regclass AND attname = 'payload';
+
 -- What can't be stored is refused with a clear word.
 SELECT test.is_refused('iap_app', $$SELECT iap.submit_receipt(NULL, 'ann', 'p')$$,
     '22023', 'bundle_id is not an id%', 'a receipt of no app');

@@ -39,7 +39,8 @@ struct ReceiptsImport {
                 bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
                 submitted_at, next_attempt_at, seal)
             SELECT
-                bucket, receipt_id, bundle_id, receipt.user_id, incoming.payload, payload_sha256, receipt.order_id,
+                -- In its column's compression, not in that of the staged table.
+                bucket, receipt_id, bundle_id, receipt.user_id, incoming.payload || '', payload_sha256, receipt.order_id,
                 receipt.transaction_id, receipt.device, receipt.submitted_at, receipt.submitted_at,
                 audit.receipt_seal(
                     bucket, receipt_id, bundle_id, receipt.user_id, payload_sha256, receipt.order_id,

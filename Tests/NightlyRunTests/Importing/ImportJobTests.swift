@@ -63,6 +63,26 @@ import Testing
         .entitlements: ["iap.entitlements"], .products: ["iap.products"],
     ]
 
+    /// Staged, a payload is compressed as any table's: it is read each night, and by pglz that takes ten times as long.
+    @Test func aPayloadIsCompressedAsTheInboxIs() async throws {
+        let payload = String(repeating: "QUJDREVGR0hJSktMTU5PUFFSU1RVVldY", count: 200)
+        try await withScratchDatabase { database in
+            _ = try await take(#"{"bundle_id":"com.a","payload":"\#(payload)"}"#, .receipts, .jsonl, database)
+            let connection = try await database.connect()
+            let rows = try await connection.query(
+                """
+                SELECT
+                    pg_column_compression(payload) AS compressed,
+                    CASE attcompression WHEN 'l' THEN 'lz4' ELSE 'pglz' END AS wanted
+                FROM iap.receipts
+                CROSS JOIN pg_attribute
+                WHERE attrelid = 'iap.receipts'::regclass AND attname = 'payload'
+                """)
+            let row = try #require(rows.first)
+            #expect(try row("compressed", as: String.self) == row("wanted", as: String.self))
+        }
+    }
+
     @Test(arguments: ImportKind.allCases, ImportFormat.allCases)
     func everyKindIsTakenOnceHoweverOftenItComes(kind: ImportKind, format: ImportFormat) async throws {
         let lines = try #require(Self.samples[kind])

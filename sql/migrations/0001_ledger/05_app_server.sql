@@ -160,7 +160,8 @@ CREATE FUNCTION iap.submit_receipt(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    body   text     := coalesce(submit_receipt.payload, '');
+    -- What comes out of a table of the caller's is compressed as that table has it, and would stay so.
+    body   text     := coalesce(submit_receipt.payload, '') || '';
     bytes  integer  := octet_length(body);
     whose  text     := nullif(submit_receipt.user_id, '');
     bought text     := nullif(submit_receipt.transaction_id, '');
