@@ -62,6 +62,20 @@ import Testing
         #expect(Assessment(of: facts, isTaken: { _ in true }).reasons.contains(.ownerUncertain))
     }
 
+    /// The customer told Apple that nothing came: which of the phone's users that is, the account doesn't say.
+    @Test func whatIsCertainlyLostNamesNoOwnerWhoIsUncertain() throws {
+        var facts = try Sample.facts()
+        facts.accountUsers = ["anna"]
+        facts.notices.askedAt = facts.purchasedAt + 3600
+        let found = Assessment(of: facts)
+        #expect(found.likelihood == .high && found.reasons.contains(.ownerUncertain))
+        #expect(found.owner == .unknown && found.action == .contact)
+        #expect(found.candidates == [OwnerCandidate(userID: "anna", evidence: [.account])])
+        facts.orders = [Sample.order("o-1")]
+        let ordered = Assessment(of: facts)
+        #expect(ordered.likelihood == .high && ordered.owner == .user("anna") && ordered.action == .deliver)
+    }
+
     @Test func trustsTheOrderThatCameWithTheReceipt() throws {
         let assessment = try assess(
             [Sample.order("o-1"), Sample.order("o-2")], sightings: [Sample.sighting("anna", order: "o-2")])

@@ -9,10 +9,18 @@ extension Assessment {
         let orders = OrderMatch(of: facts, users: owner.candidates, isTaken: isTaken)
         let matter = CaseMatter(facts: facts, owner: owner, orders: orders)
         let reasons = ReasonRule.all.filter { $0.applies(matter) }.map(\.reason)
+        let likelihood = Self.likelihood(for: reasons)
         self.init(
-            likelihood: Self.likelihood(for: reasons), reasons: reasons, owner: owner, candidates: candidates,
+            likelihood: likelihood, reasons: reasons,
+            owner: Self.mayBeNamed(likelihood, reasons) ? owner : .unknown, candidates: candidates,
             orderIDs: orders.orderIDs,
             action: Self.action(for: reasons, owner: owner, isFirstNight: facts.nightsConfirmed <= 1))
+    }
+
+    /// What is certainly lost, for the customer told Apple so, names nobody who only may be that customer: whoever reads
+    /// it would deliver to them. They stay among the candidates.
+    private static func mayBeNamed(_ likelihood: Likelihood, _ reasons: [Reason]) -> Bool {
+        likelihood != .high || !reasons.contains(.ownerUncertain)
     }
 
     private static func likelihood(for reasons: [Reason]) -> Likelihood {
