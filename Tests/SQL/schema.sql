@@ -1179,6 +1179,7 @@ COMMENT ON FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere
 CREATE FUNCTION iap.close_books(run bigint) RETURNS iap.white_totals
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    SET work_mem TO '64MB'
     AS $$
 #variable_conflict use_variable
 DECLARE

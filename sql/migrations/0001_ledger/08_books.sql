@@ -345,7 +345,8 @@ COMMENT ON FUNCTION audit.broken_links IS
 -- Closing ------------------------------------------------------------------------------------------------------------
 
 CREATE FUNCTION iap.close_books(run bigint) RETURNS iap.white_totals
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+-- Once a night, of all that the night brought: room to sort it in.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET work_mem = '64MB' AS $$
 #variable_conflict use_variable
 DECLARE
     before      audit.frontier;
