@@ -65,12 +65,15 @@ play() {
 }
 # What is the ledger's, without the numbers that runs and receipts of nobody's are given in turn, and without what only the
 # App Store Server API tells of a delivery: Apple is asked about those that no receipt has proved by then. A night that is
-# done again finds delivered what it had entered the first time, and watches that receipt no longer: when Apple was asked of
-# a receipt last, and which later purchases it named in answer, is the night's and not the ledger's.
+# done again is one more night for that: it finds delivered what it had entered the first time, and watches that receipt no
+# longer; and it asks about the customers whom it had noted. So when Apple was asked of a receipt last, which later purchases
+# it named in answer, and what it answered to a question are the nights' and not the ledger's.
 ledger() {
     tables='receipts|uploads|white|black|excluded|cases|sightings|claims|orders|notices|entitlements|delivered_originals'
-    grep -E "^iap\.($tables) " "$kept/$1/rows" | sed -E '/^iap.sightings .*"in_receipt": false/d
-        s/"[a-z_]*run_id": [0-9a-z]+/RUN/g; s/asked in run [0-9]+/RUN/g
+    sed -n '/^iap.notices .*"heard_by": "question"/s/.*\("receipt_id": [0-9]*,\).*/\1/p' "$kept/$1/rows" >"$kept/$1/answers"
+    grep -E "^iap\.($tables) " "$kept/$1/rows" | grep -v -F -f "$kept/$1/answers" |
+        sed -E '/^iap.sightings .*"in_receipt": false/d
+        s/"[a-z_]*run_id": [0-9a-z]+/RUN/g
         s/"([a-z_]*receipt_id)": [0-9]+/"\1": N/g
         /^iap.receipts/ s/"(verified_at|last_attempt_at|next_attempt_at)": ("[^"]*"|null)/ASKED/g
         /^iap.black/ s/"(source|price_milliunits|currency|storefront|booked_as)": ("[^"]*"|[0-9a-z]+)/TERMS/g' | LC_ALL=C sort >"$kept/$1/ledger"
