@@ -53,6 +53,24 @@ import Testing
         #expect(html.text == "<bdi>&lt;b&gt;</bdi> wants ")
     }
 
+    /// Nobody is named as the owner of what is certainly lost and uncertain whose; whom to ask is said all the same.
+    @Test func whoeverMayHaveBoughtItIsAsked() throws {
+        let candidates = [OwnerCandidate(userID: "anna", evidence: [.account])]
+        let unnamed = Assessment(
+            likelihood: .high, reasons: [.askedApple, .ownerUncertain], owner: .unknown, candidates: candidates,
+            action: .contact)
+        #expect(English().action(unnamed, orderIDs: []) == "Ask who bought it before delivering: anna.")
+        let unknown = Assessment(likelihood: .high, reasons: [.askedApple], owner: .unknown, action: .contact)
+        #expect(!English().action(unknown, orderIDs: []).contains("anna"))
+        var data = CaseData()
+        var found = Sample.lostOrder(id: "1")
+        found.assessment = unnamed
+        found.sightings = []
+        let line = try JSONSerialization.jsonObject(with: Data(data.line(found).utf8)) as? [Any]
+        let row = Dictionary(uniqueKeysWithValues: zip(CaseData.fields, try #require(line)))
+        #expect(row["users"] as? [String] == ["anna"] && row["owners"] as? Int == 0 && row["asked"] as? Int == 1)
+    }
+
     @Test(arguments: [
         (Money(milliunits: 1_234_560, currency: CurrencyCode("USD")!), "US$1,234.56", "US$1,234.56"),
         (Money(milliunits: 12_000, currency: CurrencyCode("CNY")!), "CN¥12.00", "¥12.00"),

@@ -23,6 +23,11 @@ public struct Assessment: Hashable, Sendable {
     }
 }
 
+extension Assessment {
+    /// Who may have bought it, the likeliest first: also those who are not named as its owner, for that is too uncertain.
+    public var usersToAsk: [String] { owner.candidates.isEmpty ? candidates.map(\.userID) : owner.candidates }
+}
+
 /// How likely it is that a case is a lost order.
 public enum Likelihood: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
     case high, medium, low

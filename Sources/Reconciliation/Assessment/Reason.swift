@@ -29,7 +29,7 @@ public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     /// More than one user may be the owner.
     case ownerAmbiguous = "owner_ambiguous"
     /// The one who handed it in did so for another purchase and somebody finished it since, or they are known by the Apple
-    /// account alone.
+    /// account alone. A case of likelihood `high` names nobody as its owner then.
     case ownerUncertain = "owner_uncertain"
     /// Apple may still be trying to notify the app's server of it.
     case mayStillArrive = "may_still_arrive"

@@ -365,7 +365,7 @@
     const owners = row => get(row, "users").slice(0, get(row, "owners"));
     const advice = row => phrase(settings.advice[get(row, "advice")], {
         user: foreign(firstUser(row)), order: foreign(get(row, "orders")[0] ?? ""),
-        users: el("span", null, ...joined(owners(row).slice(0, 5).map(foreign))),
+        users: el("span", null, ...joined(get(row, "users").slice(0, Math.min(5, get(row, "asked"))).map(foreign))),
     });
     const cell = (label, ...children) => el("td", { role: "cell", "data-label": label }, ...children);
     const soft = (...children) => el("span", { class: "soft" }, ...children);

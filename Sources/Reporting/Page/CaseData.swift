@@ -6,8 +6,8 @@ import Reconciliation
 struct CaseData {
     static let fields = [
         "id", "original", "app", "environment", "product", "quantity", "purchased", "price", "currency", "listed",
-        "likelihood", "reasons", "advice", "users", "owners", "orders", "ownOrders", "device", "source", "opened",
-        "isNew", "verified", "confirmed", "answerBy", "taken", "comments", "sightings", "claims",
+        "likelihood", "reasons", "advice", "users", "owners", "asked", "orders", "ownOrders", "device", "source",
+        "opened", "isNew", "verified", "confirmed", "answerBy", "taken", "comments", "sightings", "claims",
         "subscription", "customer", "patterns",
     ]
     /// The sentences that `advice` counts through.
@@ -45,9 +45,10 @@ struct CaseData {
     mutating func line(_ found: ReportedCase) -> String {
         var users = Table<String>()
         var orders = Table<String>()
-        for user in found.assessment.owner.candidates { _ = users.place(of: Self.cut(user)) }
+        for user in found.assessment.usersToAsk { _ = users.place(of: Self.cut(user)) }
         for order in found.orderIDs { _ = orders.place(of: Self.cut(order)) }
-        let (owners, ownOrders) = (users.values.count, orders.values.count)
+        let (asked, ownOrders) = (users.values.count, orders.values.count)
+        let owners = found.assessment.owner == .unknown ? 0 : asked
         let sightings = found.sightings.prefix(Self.shownSightings).map { seen in
             Self.line(
                 seen.receiptID, seen.userID.map { users.place(of: Self.cut($0)) },
@@ -62,6 +63,7 @@ struct CaseData {
         Self.judge(found, &line)
         line.add(each: users.values) { $0.add($1) }
         line.add(owners)
+        line.add(asked)
         line.add(each: orders.values) { $0.add($1) }
         line.add(ownOrders)
         Self.provenance(found, &line)

@@ -79,10 +79,10 @@ struct Advice {
             (phrase, values) = (.deliverForOrder, ["user": user, "order": orderIDs[0]])
         case (.deliver, .user(let user)):
             (phrase, values) = (.deliver, ["user": user])
-        case (.deliver, _), (.contact, .unknown):
+        case (.contact, _) where !assessment.usersToAsk.isEmpty:
+            (phrase, values) = (.askUsers, ["users": assessment.usersToAsk.prefix(5).joined(separator: ", ")])
+        case (.deliver, _), (.contact, _):
             (phrase, values) = (.findBuyer, [:])
-        case (.contact, let owner):
-            (phrase, values) = (.askUsers, ["users": owner.candidates.prefix(5).joined(separator: ", ")])
         case (.lookOut, _):
             (phrase, values) = (.lookOut, [:])
         case (.wait, _):
