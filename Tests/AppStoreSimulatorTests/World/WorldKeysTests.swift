@@ -156,6 +156,21 @@ import Testing
         #expect(Set(world.events.forged.map(\.kind)) == Set(ForgedDelivery.Kind.allCases))
     }
 
+    /// Refunded between the night and what the app's server delivered after it, it is rightly called so.
+    @Test func whatWasRefundedBeforeItWasDeliveredIsNoFault() throws {
+        let world = try world()
+        let index = try #require(world.events.purchases.firstIndex { $0.deliveredAt != nil && $0.refundedAt == nil })
+        let id = world.events.purchases[index].transactionID
+        func faults(refundedAt offset: TimeInterval) -> [String] {
+            var events = world.events
+            events.purchases[index].refundedAt = events.purchases[index].deliveredAt?.addingTimeInterval(offset)
+            return ForgeryTally(World(settings: world.settings, events: events), unproved: forged(world).union([id]))
+                .faults
+        }
+        #expect(faults(refundedAt: -1) == [])
+        #expect(faults(refundedAt: 1) == ["called unproved, and genuine: \(id)"])
+    }
+
     /// Where nobody reads the history, a notification that the URL never took tells nothing.
     @Test func whatIsHandedOnIsHeardWhenItIsTaken() throws {
         var settings = try WorldSettings(seed: 7, customers: 2_000, nights: 12, keys: Self.keys)
