@@ -107,10 +107,12 @@ import Testing
         #expect(!Assessment(of: facts).reasons.contains(.finishedUndelivered))
     }
 
-    /// Apple's notification was taken at once, so that nothing more comes; but the other user of a shared phone may.
-    @Test func whatWasUploadedLateMayBeAnothersOnThePhone() throws {
+    /// Apple's notification was taken at once, or there is none, so that nothing more comes; but the other user of a
+    /// shared phone may.
+    @Test(arguments: [NoticeFacts(sending: .sent), NoticeFacts(isMissing: true)])
+    func whatWasUploadedLateMayBeAnothersOnThePhone(notices: NoticeFacts) throws {
         var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 30 * 3600)
-        facts.notices.sending = .sent
+        facts.notices = notices
         for (minutes, isUncertain) in [(1.0, false), (14, false), (16, true), (120, true)] {
             facts.purchasedAt = facts.sightings[0].uploadedAt - minutes * 60
             let assessment = Assessment(of: facts)

@@ -23,12 +23,12 @@ extension ReasonRule {
         facts.isMissingLater && facts.onlyCameWithOthers
     }
 
-    /// Apple told of it early, and nobody uploaded it for its own sake when it was paid: for some days another of the
-    /// phone's users may come for it.
+    /// Nothing more comes from Apple, and nobody uploaded it for its own sake when it was paid: for some days another of
+    /// the phone's users may come for it.
     private static func mayBeClaimedByAnother(_ facts: CaseFacts, than owner: String?) -> Bool {
-        guard facts.notices.sending != nil, facts.age < NoticeSending.retries, facts.mentions.isEmpty else {
-            return false
-        }
+        guard facts.notices.sending != nil || facts.notices.isMissing, facts.age < NoticeSending.retries,
+            facts.mentions.isEmpty
+        else { return false }
         guard let uploadedAt = facts.sightings.filter(\.isNamed).map(\.uploadedAt).min() else { return true }
         let ordered = Set(facts.namedOrderIDs)
         let isOrderTheirs = facts.orders.contains { ordered.contains($0.id) && $0.userID == owner }
