@@ -243,13 +243,15 @@ extension LedgerSession {
         }
     }
 
-    /// As JSON, which purchases of one customer have in common.
+    /// As JSON, which purchases of one customer have in common. Their coding keys are those of the column, and need no
+    /// strategy for each.
     private static func candidates(of cases: [AssessedCase]) throws -> [String] {
+        let encoder = JSONEncoder()
         var known: [[OwnerCandidate]: String] = [:]
         return try cases.map { found in
             let candidates = found.assessment.candidates
             if let text = known[candidates] { return text }
-            let text = try String(json: candidates)
+            let text = String(decoding: try encoder.encode(candidates), as: UTF8.self)
             known[candidates] = text
             return text
         }

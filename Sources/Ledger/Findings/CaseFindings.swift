@@ -219,11 +219,12 @@ extension Assessment {
 /// together, and have the same.
 private struct KeptCandidates {
     private var last: (json: String, candidates: [OwnerCandidate]) = ("[]", [])
+    private let decoder = JSONDecoder()
 
     mutating func read(_ json: String) throws -> [OwnerCandidate] {
         if json == last.json { return last.candidates }
         do {
-            last = (json, try JSONDecoder.snakeCase().decode([OwnerCandidate].self, from: Data(json.utf8)))
+            last = (json, try decoder.decode([OwnerCandidate].self, from: Data(json.utf8)))
         } catch {
             throw LedgerError.failed("a case holds evidence that this program does not know")
         }
