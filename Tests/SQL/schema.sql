@@ -2186,8 +2186,11 @@ BEGIN
     IF v.refunded_at IS NOT NULL THEN
         IF t.place <> 'white' AND (
             t.refunded_at IS NULL
-            -- What kind of refund it is may be told later.
-            OR (v.revocation_type IS NOT NULL AND v.verified_at >= was.verified_at AND was.refund_run_id IS NOT NULL
+            -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
+            OR (v.revocation_type IS NOT NULL AND was.refund_run_id IS NOT NULL
+                AND (
+                    v.verified_at >= was.verified_at
+                    OR (t.revocation_type IS NULL AND v.refunded_at = t.refunded_at))
                 AND (t.revocation_type, t.revocation_percentage)
                     IS DISTINCT FROM (v.revocation_type, v.revocation_percentage)))
         THEN
