@@ -620,6 +620,16 @@ class Screen(PageTestCase):
         self.assertEqual(self.one("#cases-table tr.case").value_of_css_property("display"), "block")
 
 
+    def test_a_long_product_id_fits_where_the_header_stays_in_sight(self):
+        self.browser.execute_script(
+            "for (const id of document.querySelectorAll('#cases-table tr.case td:nth-child(4) code'))"
+            " id.textContent = 'com.example.reader.premium.monthly.with.a.trial'")
+        for width in [1280, 1300, 1408]:
+            self.browser.set_window_size(width, 900)
+            wider = self.browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
+            self.assertLessEqual(wider, 0, width)
+
+
 class CustomersOnScreen(Screen):
     sample = "customers"
 
