@@ -8,7 +8,7 @@ extension Night {
     /// to compare with. An app that was noted is not noted again, where this is done once more.
     func noteEntered(_ session: LedgerSession) async throws(LedgerError) {
         for app in settings.apps {
-            try await session.noteEntered(of: app.app, askedEvery: app.reasking?.interval, at: now)
+            try await session.noteEntered(of: app.app, reasking: app.reasking, at: now)
         }
     }
 }

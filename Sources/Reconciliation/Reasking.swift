@@ -11,4 +11,7 @@ public struct Reasking: Hashable, Sendable {
         self.window = window
         self.interval = interval
     }
+
+    /// Who was not seen since then is not asked about at that moment.
+    public func windowStart(at now: Date) -> Date { now - window }
 }

@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(37);
+SELECT plan(39);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -43,7 +43,7 @@ BEGIN
     INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
     VALUES (at, at, 'h', 1, '1') RETURNING run_id INTO run;
     PERFORM iap.close_books(run);
-    PERFORM iap.note_entered('com.example.game', 'Production', '7 days', at);
+    PERFORM iap.note_entered('com.example.game', 'Production', '7 days', at - interval '90 days', at);
 END
 $$;
 INSERT INTO iap.runs (as_of, started_at, host, process_id, program_version)
@@ -57,7 +57,7 @@ SELECT test.bought('c3', at => '2026-03-03Z');
 SELECT test.bought('c4', 'B', expires => '2026-03-06Z', at => '2026-03-02Z');
 SELECT test.bought('c5', 'C', at => '2026-03-02Z', exclusion => 'family_shared');
 SELECT test.bought('c6', 'D', at => '2026-03-02Z', environment => 'Sandbox', exclusion => 'sandbox');
-SELECT iap.note_entered('com.example.game', 'Production', '7 days', '2026-03-03Z');
+SELECT iap.note_entered('com.example.game', 'Production', '7 days', '2025-12-03Z', '2026-03-03Z');
 SELECT is_empty('SELECT FROM iap.customers', 'nobody is noted before the books are closed');
 SELECT test.closed('2026-03-04Z');
 SELECT results_eq(
@@ -166,6 +166,24 @@ SELECT results_eq(
     $$VALUES
         ('h1' COLLATE "C", '2026-03-27 01:00Z'::timestamptz), ('h2', '2026-03-29 01:00Z'), ('h3', '2026-04-01Z')$$,
     'each subscription is asked about when it expires');
+
+-- An import of past years: whoever the next night would forget is not noted at all.
+SELECT test.bought('j1', 'J1', at => '2025-06-01Z'), test.bought('j2', 'J2', at => '2026-02-01Z');
+SELECT test.bought('j3', 'J3', expires => '2026-06-01Z', at => '2025-06-01Z');
+SELECT test.bought('j4', 'J4', expires => '2025-07-01Z', at => '2025-06-01Z');
+SELECT test.bought('j5', at => '2025-06-01Z'), test.seen('j5', 384, '2026-03-25 01:00Z');
+SELECT test.bought('j6', at => '2026-03-25 01:00Z'), test.seen('j6', 384, '2026-03-25 01:00Z');
+SELECT test.closed('2026-03-25 01:00Z');
+SELECT set_eq(
+    $$SELECT customer_id FROM iap.customers WHERE customer_id LIKE 'j%' OR customer_id LIKE 'J%'$$,
+    $$VALUES ('J2'), ('J3'), ('j5')$$,
+    'noted are those of the last months, with whatever they bought before, and whose subscription runs');
+-- What was bought long ago comes again, handed in by somebody who was forgotten.
+SELECT test.seen('j1', 448, '2026-03-26Z'), test.bought('j7', at => '2026-03-26Z');
+SELECT test.closed('2026-03-26Z');
+SELECT results_eq(
+    $$SELECT customer_id, last_seen_at FROM iap.customers WHERE customer_id = 'J1'$$,
+    $$VALUES ('J1' COLLATE "C", '2026-03-26Z'::timestamptz)$$, 'who uploads again is noted, however long ago it was bought');
 
 -- Deliveries ----------------------------------------------------------------------------------------------------------
 

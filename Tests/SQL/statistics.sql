@@ -1,6 +1,6 @@
 -- What the planner is let look at again.
 BEGIN;
-SELECT plan(6);
+SELECT plan(8);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.sighted(first integer, last integer) RETURNS void LANGUAGE sql AS $$
@@ -21,6 +21,20 @@ SELECT test.sighted(20001, 22000);
 SELECT is(iap.analyze_grown(), '{}', 'not for a tenth');
 SELECT test.sighted(22001, 30000);
 SELECT is(iap.analyze_grown(), '{sightings}', 'but for a half');
+
+-- As if years of deliveries lay there.
+UPDATE pg_class SET relpages = 1000000 WHERE oid = 'iap.transactions'::regclass;
+INSERT INTO iap.transactions (
+    transaction_id, bundle_id, environment, place, original_transaction_id, product_id, quantity, purchased_at, is_trial,
+    source, verified_at, booked_as, entry_id, first_seen_at, nights_confirmed)
+SELECT
+    number::text, 'com.example.game', 'Production', 'white', number::text, 'gems.100', 1,
+    '2026-03-01Z'::timestamptz + number * interval '1 second', false, 'app_server', '2026-03-01Z', 'unknown',
+    nextval('iap.trail'), '2026-03-01Z', 0
+FROM generate_series(1, 30000) AS number;
+SELECT is(iap.analyze_grown(), '{transactions}', 'what is white has grown, though the ledger has not by a fifth');
+UPDATE pg_class SET relpages = 1000000 WHERE oid = 'iap.transactions'::regclass;
+SELECT is(iap.analyze_grown(), '{}', 'once');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -77,16 +77,15 @@ extension LedgerSession {
 
     /// Notes customers and prices of what entered the ledger since the last time. A dry run notes nothing.
     ///
-    /// - Parameter interval: seconds until a customer is asked about again; `nil` where none is.
-    public func noteEntered(
-        of app: App, askedEvery interval: TimeInterval?, at now: Date
-    ) async throws(LedgerError) {
+    /// - Parameter reasking: how customers are asked about again; `nil` where none is.
+    public func noteEntered(of app: App, reasking: Reasking?, at now: Date) async throws(LedgerError) {
         guard !isShadowed else { return }
         try await translating {
             _ = try await connection.query(
                 """
                 SELECT iap.note_entered(
-                    \(app.bundleID.text), \(app.environment.rawValue), make_interval(secs => \(interval)), \(now))
+                    \(app.bundleID.text), \(app.environment.rawValue), make_interval(secs => \(reasking?.interval)),
+                    \(reasking?.windowStart(at: now)), \(now))
                 """)
         }
     }

@@ -38,9 +38,10 @@ struct Asking {
             of: app.app, before: now - Self.late, at: now, limit: settings.questionsANight)
         var due = unproved.map(Question.delivery)
         if let reasking = app.reasking {
-            try await session.forgetCustomers(of: app.app, notSeenSince: now - reasking.window, at: now)
+            try await session.forgetCustomers(of: app.app, notSeenSince: reasking.windowStart(at: now), at: now)
             due += try await session.dueCustomers(
-                of: app.app, seenSince: now - reasking.window, at: now, limit: settings.questionsANight - due.count
+                of: app.app, seenSince: reasking.windowStart(at: now), at: now,
+                limit: settings.questionsANight - due.count
             ).map(Question.customer)
         }
         return due.isEmpty ? AskingTotals() : try await ask(due, of: questions, app)
@@ -49,9 +50,9 @@ struct Asking {
     /// Where an app has no key, the newest receipt of a customer tells what was refunded.
     private func verifyAgain(_ app: AppSettings) async throws(LedgerError) -> AskingTotals {
         guard let reasking = app.reasking, app.verification != .local else { return AskingTotals() }
-        try await session.forgetCustomers(of: app.app, notSeenSince: now - reasking.window, at: now)
+        try await session.forgetCustomers(of: app.app, notSeenSince: reasking.windowStart(at: now), at: now)
         let due = try await session.dueCustomers(
-            of: app.app, seenSince: now - reasking.window, at: now, limit: settings.questionsANight)
+            of: app.app, seenSince: reasking.windowStart(at: now), at: now, limit: settings.questionsANight)
         guard !due.isEmpty else { return AskingTotals() }
         return AskingTotals(
             asked: try await session.verifyNewestReceipts(of: due, app.app, askedEvery: reasking.interval, at: now))

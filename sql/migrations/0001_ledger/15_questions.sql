@@ -32,34 +32,59 @@ COMMENT ON COLUMN iap.customers.next_at IS 'When they are due to be asked about.
 
 -- Where Apple told of no appTransactionId, the purchases of one receipt are one customer's: who has bought ten times is
 -- asked about once, and not ten times. A subscription stands for itself, so that it is asked about when it expires.
-CREATE FUNCTION iap.note_customers(app iap.hearings, closed audit.frontier, every interval, at timestamptz)
-RETURNS void
+CREATE FUNCTION iap.note_customers(
+    app iap.hearings, closed audit.frontier, every interval, since timestamptz, at timestamptz
+) RETURNS void
 -- In memory, once a night.
 LANGUAGE plpgsql SET work_mem = '64MB' AS $$
 #variable_conflict use_column
 BEGIN
-    WITH bought AS (
+    WITH entered AS (
         SELECT transaction_id, original_transaction_id, app_transaction_id, purchased_at AS seen_at, expires_at
         FROM transactions
         WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
             AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
             AND bundle_id = app.bundle_id AND environment = app.environment AND place <> 'excluded'
-        UNION ALL
-        -- Who uploads what is known long since uses the app again.
-        SELECT t.transaction_id, t.original_transaction_id, t.app_transaction_id, seen.uploaded_at, t.expires_at
-        FROM sightings AS seen
-        JOIN transactions AS t USING (transaction_id, bundle_id, environment)
-        WHERE seen.uploaded_at > note_customers.at - interval '2 days'
-            AND seen.bundle_id = app.bundle_id AND seen.environment = app.environment
-            AND NOT iap.is_beyond(t.entry_id, app.noted_upto, app.noted_gaps) AND t.place <> 'excluded'
+    ), uploaded AS (
+        SELECT transaction_id, max(receipt_id) AS receipt_id, max(uploaded_at) AS seen_at
+        FROM sightings
+        WHERE uploaded_at > note_customers.at - interval '2 days'
+            AND bundle_id = app.bundle_id AND environment = app.environment
+        GROUP BY transaction_id
+    ), bought AS (
+        SELECT
+            transaction_id, coalesce(entered.original_transaction_id, known.original_transaction_id)
+                AS original_transaction_id,
+            coalesce(entered.app_transaction_id, known.app_transaction_id) AS app_transaction_id,
+            coalesce(entered.expires_at, known.expires_at) AS expires_at,
+            coalesce(entered.seen_at, uploaded.seen_at) AS seen_at, receipt_id
+        FROM entered
+        FULL JOIN uploaded USING (transaction_id)
+        -- Who uploads what is known long since uses the app again. By the primary key: the planner would read the whole
+        -- ledger.
+        LEFT JOIN LATERAL (
+            SELECT entry_id, place, t.original_transaction_id, t.app_transaction_id, t.expires_at
+            FROM transactions AS t
+            WHERE entered.seen_at IS NULL AND t.transaction_id = uploaded.transaction_id
+                AND t.bundle_id = app.bundle_id AND t.environment = app.environment
+            OFFSET 0
+        ) AS known ON true
+        WHERE entered.seen_at IS NOT NULL
+            OR (NOT iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps) AND place <> 'excluded')
     ), latest AS (
-        SELECT bought.*, max(held.receipt_id) AS receipt_id
+        SELECT
+            transaction_id, original_transaction_id, app_transaction_id, expires_at, seen_at,
+            CASE
+                WHEN app_transaction_id IS NULL AND expires_at IS NULL
+                THEN coalesce(receipt_id, (
+                    SELECT max(held.receipt_id)
+                    FROM sightings AS held
+                    WHERE held.transaction_id = bought.transaction_id AND held.bundle_id = app.bundle_id
+                        AND held.environment = app.environment))
+            END AS receipt_id
         FROM bought
-        LEFT JOIN sightings AS held
-            ON held.transaction_id = bought.transaction_id AND held.bundle_id = app.bundle_id
-                AND held.environment = app.environment
-                AND bought.app_transaction_id IS NULL AND bought.expires_at IS NULL
-        GROUP BY bought.transaction_id, original_transaction_id, app_transaction_id, seen_at, expires_at
+        -- Looked up once.
+        OFFSET 0
     ), named AS (
         SELECT
             coalesce(own_name, min(original_transaction_id)) AS customer_id, max(transaction_id) AS transaction_id,
@@ -80,6 +105,8 @@ BEGIN
         max(expires_at), least(max(seen_at) + every, iap.asked_after_expiry(max(expires_at), at))
     FROM named
     GROUP BY customer_id
+    -- The next night would forget the others: of an import of past years that is nearly all.
+    HAVING max(seen_at) >= since OR max(seen_at) + every > at OR max(expires_at) > at
     ON CONFLICT (customer_id, bundle_id, environment) DO UPDATE
     SET last_seen_at = greatest(known.last_seen_at, EXCLUDED.last_seen_at),
         expires_at = greatest(known.expires_at, EXCLUDED.expires_at),
@@ -89,7 +116,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.note_customers IS
     'Notes whose purchases entered the ledger and were closed in the books since the app was noted last, or were '
-    'uploaded again: they are asked about in so long, and subscribers an hour after their period expires.';
+    'uploaded again, but for who was not seen since a moment: they are asked about in so long, and subscribers an hour '
+    'after their period expires.';
 
 CREATE FUNCTION iap.asked_after_expiry(expires_at timestamptz, at timestamptz) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE
@@ -356,7 +384,9 @@ COMMENT ON FUNCTION iap.note_prices IS
     'notes what was paid in another currency than is usual for product and storefront, or at less than half of the '
     'median of three months.';
 
-CREATE FUNCTION iap.note_entered(bundle_id text, environment text, every interval, at timestamptz) RETURNS void
+CREATE FUNCTION iap.note_entered(
+    bundle_id text, environment text, every interval, since timestamptz, at timestamptz
+) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -375,7 +405,7 @@ BEGIN
     IF (closed.upto, closed.gaps) IS DISTINCT FROM (app.noted_upto, app.noted_gaps) THEN
         PERFORM iap.note_prices(app, closed, at);
         IF every IS NOT NULL THEN
-            PERFORM iap.note_customers(app, closed, every, at);
+            PERFORM iap.note_customers(app, closed, every, since, at);
         END IF;
         UPDATE hearings
         SET noted_upto = closed.upto, noted_gaps = closed.gaps
@@ -384,8 +414,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.note_entered IS
-    'Notes the prices, and where customers are asked about again the customers, of what entered the ledger and was '
-    'closed in the books since the last time: each once.';
+    'Notes the prices, and where customers are asked about again the customers that were seen since a moment, of what '
+    'entered the ledger and was closed in the books since the last time: each once.';
 
 -- Taking answers ------------------------------------------------------------------------------------------------------
 
