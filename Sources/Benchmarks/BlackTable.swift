@@ -1,6 +1,7 @@
 import Foundation
 import Ledger
 import PostgreSQL
+import Reconciliation
 
 /// What the job and the support desk do beside years of deliveries.
 enum BlackTable {
@@ -81,7 +82,8 @@ enum BlackTable {
         """
     }
 
-    /// What was delivered in the years before lies in closed books: a night closes those of its own day.
+    /// What was delivered in the years before lies in closed books, and its customers and prices are noted: a night does so
+    /// with those of its own day.
     private static func closeBooks(_ database: String) async throws {
         let session = try await LedgerSession.connect(LedgerSettings(database: database))
         defer { session.close() }
@@ -90,6 +92,10 @@ enum BlackTable {
             RunStart(
                 asOf: now, startedAt: now, host: "bench", processID: getpid(), programVersion: "bench"))
         _ = try await session.closeBooks(of: runID)
+        guard let bundleID = BundleID(Bench.bundleID) else { throw BenchmarkError("an id is none") }
+        let app = App(bundleID: bundleID, environment: .production, grace: Grace(3600), since: nil)
+        try await session.noteEntered(
+            of: app, reasking: Reasking(window: 90 * 86_400, interval: 30 * 86_400), at: now)
         try await session.end(runID, as: .complete, at: Date())
     }
 }

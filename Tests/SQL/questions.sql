@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(39);
+SELECT plan(40);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -178,6 +178,12 @@ SELECT set_eq(
     $$SELECT customer_id FROM iap.customers WHERE customer_id LIKE 'j%' OR customer_id LIKE 'J%'$$,
     $$VALUES ('J2'), ('J3'), ('j5')$$,
     'noted are those of the last months, with whatever they bought before, and whose subscription runs');
+SELECT test.bought('k1', at => '2025-06-01Z'), test.seen('k1', 512, '2026-03-25 01:30Z');
+SELECT test.closed('2026-03-25 02:00Z');
+SELECT results_eq(
+    $$SELECT customer_id, last_seen_at FROM iap.customers WHERE customer_id = 'k1'$$,
+    $$VALUES ('k1' COLLATE "C", '2026-03-25 01:30Z'::timestamptz)$$,
+    'who uploads for the first time what was bought long ago is noted');
 -- What was bought long ago comes again, handed in by somebody who was forgotten.
 SELECT test.seen('j1', 448, '2026-03-26Z'), test.bought('j7', at => '2026-03-26Z');
 SELECT test.closed('2026-03-26Z');

@@ -2821,6 +2821,8 @@ BEGIN
         WHERE iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps)
             AND NOT iap.is_beyond(entry_id, closed.upto, closed.gaps)
             AND bundle_id = app.bundle_id AND environment = app.environment AND place <> 'excluded'
+            -- The next night would forget the others: of an import of past years that is nearly all.
+            AND (purchased_at >= since OR purchased_at + every > at OR expires_at > at)
     ), uploaded AS (
         SELECT transaction_id, max(receipt_id) AS receipt_id, max(uploaded_at) AS seen_at
         FROM sightings
@@ -2836,7 +2838,7 @@ BEGIN
             coalesce(entered.seen_at, uploaded.seen_at) AS seen_at, receipt_id
         FROM entered
         FULL JOIN uploaded USING (transaction_id)
-        -- Who uploads what is known long since uses the app again. By the primary key: the planner would read the whole
+        -- Who uploads what was bought long ago uses the app again. By the primary key: the planner would read the whole
         -- ledger.
         LEFT JOIN LATERAL (
             SELECT entry_id, place, t.original_transaction_id, t.app_transaction_id, t.expires_at
@@ -2846,7 +2848,7 @@ BEGIN
             OFFSET 0
         ) AS known ON true
         WHERE entered.seen_at IS NOT NULL
-            OR (NOT iap.is_beyond(entry_id, app.noted_upto, app.noted_gaps) AND place <> 'excluded')
+            OR (NOT iap.is_beyond(entry_id, closed.upto, closed.gaps) AND place <> 'excluded')
     ), latest AS (
         SELECT
             transaction_id, original_transaction_id, app_transaction_id, expires_at, seen_at,
@@ -2881,8 +2883,6 @@ BEGIN
         max(expires_at), least(max(seen_at) + every, iap.asked_after_expiry(max(expires_at), at))
     FROM named
     GROUP BY customer_id
-    -- The next night would forget the others: of an import of past years that is nearly all.
-    HAVING max(seen_at) >= since OR max(seen_at) + every > at OR max(expires_at) > at
     ON CONFLICT (customer_id, bundle_id, environment) DO UPDATE
     SET last_seen_at = greatest(known.last_seen_at, EXCLUDED.last_seen_at),
         expires_at = greatest(known.expires_at, EXCLUDED.expires_at),
