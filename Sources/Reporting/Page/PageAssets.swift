@@ -5,7 +5,7 @@ enum PageAssets {
     static let script = String(decoding: PackageResources.report_js, as: UTF8.self)
 
     /// Of the files as they are, byte for byte; a test reckons them anew.
-    static let styleHash = "sha256-Sce+LuXMnK5QmxJDX8Sy53pbTk9N31EtVLoPQmngQNU="
+    static let styleHash = "sha256-to0zmDxyy8ld0HVtjBm+ZGszcGe6reoSM7g7OCexoKQ="
     static let scriptHash = "sha256-mg5zdrXOVdSXxctoOpF7fJSq+IRYnxYkjyIj6aBejFU="
 
     static let policy =
