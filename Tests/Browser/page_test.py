@@ -619,7 +619,6 @@ class Screen(PageTestCase):
         self.assertLessEqual(wider, 0)
         self.assertEqual(self.one("#cases-table tr.case").value_of_css_property("display"), "block")
 
-
     def test_a_long_product_id_fits_where_the_header_stays_in_sight(self):
         self.browser.execute_script(
             "for (const id of document.querySelectorAll('#cases-table tr.case td:nth-child(4) code'))"
