@@ -7,7 +7,12 @@ SELECT format(
     class.oid::regclass,
     ARRAY[
         'seal', 'move_id', 'entry_id', 'event_id', 'claim_id', 'started_at', 'finished_at', 'process_id', 'stages', 'digest',
-        'registered_at', 'made_at', 'definition'] || CASE relname WHEN 'events' THEN ARRAY['happened_at'] ELSE '{}' END)
+        'registered_at', 'made_at', 'definition'] || CASE
+            WHEN relname = 'events' THEN ARRAY['happened_at']
+            WHEN relname = 'hearings' THEN ARRAY['noted_upto', 'noted_gaps']
+            WHEN relname IN ('entries', 'positions', 'journal_lines') THEN ARRAY['number']
+            ELSE '{}'
+        END)
 FROM pg_class AS class
 WHERE relnamespace IN ('iap'::regnamespace, 'finance'::regnamespace) AND relkind IN ('r', 'v')
     AND relname NOT IN ('lock_space', 'migrations', 'handed_notices')

@@ -71,54 +71,6 @@ import Testing
         }
     }
 
-    /// A dry run judges the ledger as it is, also what its server has done with it since the last night.
-    @Test func aDryRunHoldsOnALedgerThatWasClaimedFrom() async throws {
-        try await withPlay { play in
-            let early = play.buy("2000000000000001", hoursAgo: 90)
-            let late = play.buy("2000000000000002", hoursAgo: 80)
-            try await play.upload(play.receipt([early, late]), for: late)
-            _ = try await play.night()
-            #expect(try await play.claim(early) == "delivered")
-            let next = play.buy("2000000000000003", hoursAgo: 2)
-            try await play.admit(next)
-            #expect(try await play.claim(next) == "delivered")
-            var findings = Collector()
-            let report = try await NightlyJob(
-                settings: play.settings, programVersion: "test", log: { _ in }, progress: { _ in }
-            ).run(
-                RunOptions(isDryRun: true, now: play.began + 90_000), stop: StopSignal(), findings: &findings)
-            #expect(findings.cases.map(\.key.id.text) == [late.id])
-            #expect(report.totals.imbalances == [])
-            #expect(report.totals.claimed.transactions == 2)
-        }
-    }
-
-    @Test func leavesNoTraceOfADryRunThatReportsTheSame() async throws {
-        try await withStage { stage in
-            // A dry run goes by what was pulled from the sources before.
-            _ = try await stage.run(RunOptions(limit: 0, now: Stage.now))
-            let tables = [
-                "iap.receipts", "iap.transactions", "iap.moves", "iap.sightings", "iap.cases", "iap.runs", "iap.events",
-                "iap.books", "audit.links", "audit.frontier",
-            ]
-            var before: [String: [String]] = [:]
-            for table in tables { before[table] = try await stage.rows(of: table) }
-            let dry = try await stage.run(RunOptions(isDryRun: true, now: Stage.now))
-            for table in tables {
-                let after = try await stage.rows(of: table)
-                #expect(after == before[table], "\(table) changed")
-            }
-            #expect(dry.report.isDryRun)
-            // Two workers may hold up each other, and then try a receipt again, whose transactions count again.
-            var alone = stage
-            alone.settings.connections = 1
-            let real = try await alone.run()
-            #expect(dry.findings.cases.map(\.key) == real.findings.cases.map(\.key))
-            #expect(dry.findings.unusable.map(\.receiptID) == real.findings.unusable.map(\.receiptID))
-            #expect(dry.report.totals == real.report.totals)
-        }
-    }
-
     @Test func triesNoMorePayloadsThanTheLimitHasReceipts() async throws {
         try await withStage { stage in
             let (report, _) = try await stage.run(RunOptions(limit: 20, now: Stage.now))

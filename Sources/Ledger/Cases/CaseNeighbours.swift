@@ -41,7 +41,7 @@ struct CaseNeighbours {
             """
             SELECT
                 receipt_id, delivered.user_id, bool_or(is_named) AS is_named, count(*) AS transactions
-            FROM sightings
+            FROM \(session.whole(.sightings)) AS sightings
             LEFT JOIN LATERAL (
                 SELECT user_id
                 FROM \(stored: .black)

@@ -24,10 +24,9 @@ extension LedgerSession {
                         AND transactions.product_type = 'auto_renewable'
                 )
                 SELECT receipt_id, payload, subscriptions.receipt_id IS NOT NULL AS is_there
-                FROM iap.receipts
+                FROM \(receipts: latest, of: "iap.receipts")
                 LEFT JOIN subscriptions USING (receipt_id)
-                WHERE receipts.bucket = ANY (\(latest.distinctBuckets)) AND receipt_id = ANY (\(latest))
-                    AND payload IS NOT NULL
+                WHERE payload IS NOT NULL
                 ORDER BY is_there DESC, receipt_id DESC
                 LIMIT 1
                 """)

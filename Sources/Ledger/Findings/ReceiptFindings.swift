@@ -30,9 +30,8 @@ extension LedgerSession {
                     SELECT receipt_id
                     FROM named
                     WHERE NOT EXISTS (
-                        SELECT FROM transactions
-                        WHERE transactions.transaction_id = named.transaction_id
-                            AND transactions.bundle_id = named.bundle_id)
+                        SELECT FROM \(whole(.transactions)) AS held
+                        WHERE held.transaction_id = named.transaction_id AND held.bundle_id = named.bundle_id)
                 )
                 """, body)
     }

@@ -131,8 +131,8 @@ extension LedgerSession {
             SELECT
                 excluded.transaction_id, excluded.bundle_id, excluded.environment, excluded.product_id,
                 excluded.excluded_at AS first_seen_at, excluded.found_bundle_id, seen.user_ids
-            FROM excluded
-            \(Self.presenters(of: "excluded"))
+            FROM \(whole(.excluded)) AS excluded
+            \(presenters(of: "excluded"))
             WHERE excluded.reason = 'foreign_bundle' AND excluded.excluded_at >= \(since)
             ORDER BY excluded.excluded_at, excluded.transaction_id, excluded.bundle_id
             """
@@ -150,7 +150,7 @@ extension LedgerSession {
                 white.first_seen_at, seen.user_ids
             FROM cases
             JOIN white USING (transaction_id, bundle_id, environment)
-            \(Self.presenters(of: "white"))
+            \(presenters(of: "white"))
             WHERE cases.state = 'open' AND 'unknown_product' = ANY (cases.reasons)
             ORDER BY white.first_seen_at, white.transaction_id, white.bundle_id
             """
@@ -169,7 +169,7 @@ extension LedgerSession {
             FROM (
                 -- Nearly all are one user's, of which neither the users nor their number need be made.
                 SELECT transaction_id, bundle_id, environment
-                FROM sightings
+                FROM \(whole(.sightings)) AS sightings
                 WHERE uploaded_at >= \(since) AND user_id IS NOT NULL
                 GROUP BY transaction_id, bundle_id, environment
                 HAVING min(user_id) <> max(user_id)
@@ -178,7 +178,7 @@ extension LedgerSession {
                 SELECT
                     several.*, min(uploaded_at) AS first_seen_at, (array_agg(DISTINCT user_id))[:100] AS user_ids,
                     count(DISTINCT user_id) AS users
-                FROM sightings
+                FROM \(whole(.sightings)) AS sightings
                 WHERE sightings.transaction_id = several.transaction_id AND sightings.bundle_id = several.bundle_id
                     AND sightings.environment = several.environment AND uploaded_at >= \(since)
                     AND user_id IS NOT NULL
@@ -186,7 +186,7 @@ extension LedgerSession {
             -- One by one: few are shared, and a join might read the whole of the ledger.
             CROSS JOIN LATERAL (
                 SELECT product_id
-                FROM transactions AS held
+                FROM \(whole(.transactions)) AS held
                 WHERE held.transaction_id = shared.transaction_id AND held.bundle_id = shared.bundle_id
                     AND held.environment = shared.environment
                 LIMIT 1
@@ -201,13 +201,13 @@ extension LedgerSession {
     }
 
     /// The users who presented a transaction of the table, the first first.
-    private static func presenters(of table: String) -> SQL {
+    private func presenters(of table: String) -> SQL {
         """
         LEFT JOIN LATERAL (
             SELECT array_agg(user_id ORDER BY first_upload, user_id) AS user_ids
             FROM (
                 SELECT user_id, min(uploaded_at) AS first_upload
-                FROM sightings
+                FROM \(whole(.sightings)) AS sightings
                 WHERE sightings.transaction_id = \(identifier: table).transaction_id
                     AND sightings.bundle_id = \(identifier: table).bundle_id
                     AND sightings.environment = \(identifier: table).environment

@@ -9,7 +9,7 @@ extension LedgerSession {
     public func watchedFigures(
         of apps: [App], hearings: [HearingFigures], now: Date
     ) async throws(LedgerError) -> [WatchedFigure] {
-        let watching = Watching(apps: apps, connection: connection, now: now)
+        let watching = Watching(apps: apps, session: self, now: now)
         let figures = try await translating { try await watching.figures() }
         return apps.flatMap { app in
             WatchedFigure.all(
@@ -22,7 +22,7 @@ extension LedgerSession {
 /// The queries for what is watched: one for all apps each.
 private struct Watching {
     let apps: [App]
-    let connection: Connection
+    let session: LedgerSession
     let now: Date
 
     func figures() async throws -> [BundleID: AppFigures] {
@@ -46,7 +46,7 @@ private struct Watching {
     private func watches(_ isSet: (Thresholds) -> Bool) -> Bool { apps.contains { isSet($0.thresholds) } }
 
     private func forEach(_ query: SQL, _ body: (BundleID, Row) throws -> Void) async throws {
-        for row in try await connection.query(query) { try body(try row.id("bundle_id"), row) }
+        for row in try await session.connection.query(query) { try body(try row.id("bundle_id"), row) }
     }
 
     private static func addCases(_ row: Row, to figures: inout AppFigures?) throws {
@@ -78,10 +78,10 @@ private struct Watching {
         """
         SELECT bundle_id, count(*) AS purchases
         FROM unnest(\(apps.map(\.bundleID.text)), \(apps.map(\.environment.rawValue))) AS app (bundle_id, environment)
-        JOIN transactions USING (bundle_id, environment)
-        WHERE transactions.place <> 'excluded'
-            AND transactions.purchased_at > \(now) - interval '30 days' AND transactions.purchased_at <= \(now)
-            AND (transactions.purchased_at AT TIME ZONE 'America/Los_Angeles')::date
+        JOIN \(session.whole(.transactions)) AS bought USING (bundle_id, environment)
+        WHERE bought.place <> 'excluded'
+            AND bought.purchased_at > \(now) - interval '30 days' AND bought.purchased_at <= \(now)
+            AND (bought.purchased_at AT TIME ZONE 'America/Los_Angeles')::date
                 >= (\(now) AT TIME ZONE 'America/Los_Angeles')::date - 31
         GROUP BY bundle_id
         """

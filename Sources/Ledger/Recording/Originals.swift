@@ -39,12 +39,12 @@ extension LedgerSession {
             let rows = try await connection.query(
                 """
                 SELECT transaction_id, original_transaction_id, bundle_id, environment, place
-                FROM transactions
+                FROM \(whole(.transactions)) AS held
                 WHERE transaction_id = ANY (\(ids)) AND original_transaction_id = transaction_id
                     AND place IN ('black', 'white')
                 UNION ALL
                 SELECT transaction_id, original_transaction_id, bundle_id, environment, place
-                FROM transactions
+                FROM \(whole(.transactions)) AS held
                 WHERE original_transaction_id = ANY (\(ids)) AND original_transaction_id <> transaction_id
                     AND place IN ('black', 'white')
                 """)

@@ -110,9 +110,8 @@ extension LedgerSession {
                 \(missing.map(\.0)), \(missing.map(\.1)), \(missing.map(\.2))
             ) AS named (receipt_id, bundle_id, transaction_id)
             WHERE NOT EXISTS (
-                SELECT FROM transactions
-                WHERE transactions.transaction_id = named.transaction_id
-                    AND transactions.bundle_id = named.bundle_id)
+                SELECT FROM \(whole(.transactions)) AS held
+                WHERE held.transaction_id = named.transaction_id AND held.bundle_id = named.bundle_id)
             GROUP BY named.receipt_id
             """
         ).values(of: "transaction_id", by: "receipt_id")

@@ -11,7 +11,7 @@ extension LedgerSession {
             try await connection.executeScript(unsafe: Self.shadows)
             try await connection.transaction(.repeatableRead) {
                 try await connection.executeScript(unsafe: Self.shadowRows)
-                try await pullReceipts("error_code IS NOT NULL")
+                try await pullReceipts("iap.receipts WHERE error_code IS NOT NULL")
             }
             for view in ["white", "black", "excluded", "entries"] { try await shadow(view) }
             // The copied rows keep their numbers, and no run has that of this one, however it ended.
@@ -47,6 +47,16 @@ extension LedgerSession {
         SELECT iap.transactions.* FROM iap.transactions
         JOIN moves USING (transaction_id, bundle_id, environment)
         ON CONFLICT DO NOTHING;
+        INSERT INTO transactions
+        SELECT kin.*
+        FROM (
+            SELECT DISTINCT original_transaction_id, bundle_id, environment FROM transactions WHERE place = 'white'
+        ) AS original
+        JOIN iap.transactions AS kin
+            ON iap.is_of_original(
+                kin.transaction_id, kin.original_transaction_id, original.original_transaction_id)
+            AND kin.bundle_id = original.bundle_id AND kin.environment = original.environment
+        ON CONFLICT DO NOTHING;
         INSERT INTO cases SELECT * FROM iap.cases WHERE state = 'open';
         INSERT INTO sightings
         SELECT iap.sightings.* FROM iap.sightings
@@ -77,8 +87,7 @@ extension LedgerSession {
         try await pullHeardShadows()
         let ids = record.receipts.map(\.id)
         try await connection.execute("DELETE FROM receipts WHERE receipt_id = ANY (\(ids))")
-        try await pullReceipts(
-            "bucket = ANY (\(ids.distinctBuckets)) AND receipt_id = ANY (\(ids))")
+        try await pullReceipts("\(receipts: ids, of: "iap.receipts")")
     }
 
     /// Takes what is known of the transactions that are staged in `heard` into the shadows; nothing to do in a real run.
@@ -87,23 +96,37 @@ extension LedgerSession {
         try await connection.executeScript(
             unsafe: """
                 INSERT INTO transactions
-                SELECT iap.transactions.* FROM iap.transactions
-                JOIN heard USING (transaction_id, bundle_id, environment)
+                SELECT kin.*
+                FROM (SELECT DISTINCT transaction_id, original_transaction_id, bundle_id, environment FROM heard) AS heard
+                JOIN iap.transactions AS kin
+                    ON (
+                        kin.transaction_id = heard.transaction_id
+                        OR iap.is_of_original(
+                            kin.transaction_id, kin.original_transaction_id, heard.original_transaction_id))
+                    AND kin.bundle_id = heard.bundle_id AND kin.environment = heard.environment
                 ON CONFLICT DO NOTHING;
                 INSERT INTO sightings
                 SELECT iap.sightings.* FROM iap.sightings
                 JOIN heard USING (transaction_id, bundle_id, environment)
                 ON CONFLICT DO NOTHING;
+                INSERT INTO notices
+                SELECT iap.notices.* FROM iap.notices
+                JOIN heard USING (transaction_id, bundle_id, environment)
+                ON CONFLICT DO NOTHING;
+                INSERT INTO delivered_originals
+                SELECT iap.delivered_originals.* FROM iap.delivered_originals
+                JOIN heard USING (original_transaction_id, bundle_id, environment)
+                ON CONFLICT DO NOTHING;
                 """)
     }
 
     /// Copies receipts into the shadow, without their payloads.
-    private func pullReceipts(_ condition: SQL) async throws {
+    private func pullReceipts(_ receipts: SQL) async throws {
         let columns: SQL = """
             bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at,
             state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text
             """
         try await connection.execute(
-            "INSERT INTO receipts (payload, \(columns)) SELECT '', \(columns) FROM iap.receipts WHERE \(condition)")
+            "INSERT INTO receipts (payload, \(columns)) SELECT '', \(columns) FROM \(receipts)")
     }
 }

@@ -15,3 +15,33 @@ extension SQL.StringInterpolation {
         appendInterpolation(unsafe: "iap.\(table.rawValue)")
     }
 }
+
+/// A table or view of which a dry run's shadow holds a part, for statements that want the rest, too.
+enum WholeTable: String {
+    case transactions, excluded, sightings
+}
+
+extension LedgerSession {
+    /// All there is of a table, to be given a name: in a dry run the shadow's rows, and of what is stored those that the
+    /// shadow does not hold; else the table.
+    func whole(_ table: WholeTable) -> SQL {
+        guard isShadowed else { return "\(identifier: table.rawValue)" }
+        let shadow: (table: SQL, isTheSame: SQL) =
+            switch table {
+            case .transactions, .excluded: ("transactions", "true")
+            case .sightings:
+                ("sightings", "shadow.bucket = stored.bucket AND shadow.receipt_id = stored.receipt_id")
+            }
+        return """
+            (
+                SELECT * FROM \(identifier: table.rawValue)
+                UNION ALL
+                SELECT * FROM iap.\(identifier: table.rawValue) AS stored
+                WHERE NOT EXISTS (
+                    SELECT FROM \(shadow.table) AS shadow
+                    WHERE shadow.transaction_id = stored.transaction_id AND shadow.bundle_id = stored.bundle_id
+                        AND shadow.environment = stored.environment AND \(shadow.isTheSame))
+            )
+            """
+    }
+}

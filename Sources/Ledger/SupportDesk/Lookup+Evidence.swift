@@ -83,9 +83,8 @@ extension LedgerSession {
             UNION
             (
                 SELECT \(columns)
-                FROM receipts
-                WHERE bucket = ANY (\(receiptIDs.distinctBuckets))
-                    AND receipt_id = ANY (\(receiptIDs)) AND \(isInTrouble)
+                FROM \(receipts: receiptIDs, of: "receipts")
+                WHERE \(isInTrouble)
                 ORDER BY submitted_at DESC
                 LIMIT \(Int64(Lookup.longest))
             )

@@ -94,11 +94,12 @@ struct Play {
     }
 
     /// The n-th night after the play: the first is tonight.
-    func night(_ number: Int = 1) async throws -> (report: RunReport, findings: Collector) {
+    func night(_ number: Int = 1, isDryRun: Bool = false) async throws -> (report: RunReport, findings: Collector) {
         var findings = Collector()
         let job = NightlyJob(settings: settings, programVersion: "test", log: { _ in }, progress: { _ in })
         let now = began + 3600 + Double(number - 1) * 86_400
-        let report = try await job.run(RunOptions(now: now), stop: StopSignal(), findings: &findings)
+        let report = try await job.run(
+            RunOptions(isDryRun: isDryRun, now: now), stop: StopSignal(), findings: &findings)
         #expect(report.totals.imbalances == [])
         return (report, findings)
     }

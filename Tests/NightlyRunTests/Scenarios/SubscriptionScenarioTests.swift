@@ -319,11 +319,7 @@ import Testing
             let periods = try await subscribe(play, periods: 2, hoursAgo: 300)
             try await play.upload(play.receipt(periods), for: periods[1])
             try await entitle(play, until: try #require(periods[0].expiresAt), at: play.began - 400 * 3600)
-            var findings = Collector()
-            let job = NightlyJob(settings: play.settings, programVersion: "test", log: { _ in }, progress: { _ in })
-            _ = try await job.run(
-                RunOptions(isDryRun: true, now: play.began + 3600), stop: StopSignal(), findings: &findings)
-            #expect(findings.caseIDs == [periods[1].id])
+            #expect(try await play.night(isDryRun: true).findings.caseIDs == [periods[1].id])
             #expect(try await play.count("iap.transactions") == 0)
             #expect(try await play.night().findings.caseIDs == [periods[1].id])
             #expect(try await play.count("iap.black") == 1)
@@ -352,11 +348,7 @@ import Testing
                 UPDATE iap.cases SET assessed_run_id = (SELECT max(run_id) FROM killed)
                 """)
             let ignored = kept(play, [.consumable: .ignore, .nonConsumable: .ignore])
-            var findings = Collector()
-            let job = NightlyJob(settings: ignored.settings, programVersion: "test", log: { _ in }, progress: { _ in })
-            _ = try await job.run(
-                RunOptions(isDryRun: true, now: play.began + 90_000), stop: StopSignal(), findings: &findings)
-            #expect(findings.cases.isEmpty)
+            #expect(try await ignored.night(2, isDryRun: true).findings.cases.isEmpty)
         }
     }
 }
