@@ -1,6 +1,6 @@
--- Of a refund that the ledger knows, its kind may be told later, and by an older word.
+-- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(12);
+SELECT plan(26);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -56,8 +56,8 @@ SELECT is(
     (pg_temp.became('{}', '{"verified_at": "2026-03-05T20:00Z", "refunded_at": "2026-03-05T19:30Z"}')).refunded_at,
     '2026-03-05T19:30Z'::timestamptz, 'and when it was');
 SELECT is(
-    (pg_temp.became('{"refund_run_id": null}', '{}')).revocation_type, NULL,
-    'what the support desk said is no refund of Apple''s');
+    (pg_temp.became('{"refund_run_id": null}', '{}')).revocation_type, 'REFUND_PRORATED',
+    'what the support desk said Apple knows better');
 SELECT is(
     (pg_temp.became('{"refund_reversed_at": "2026-03-05T14:00Z", "refunded_at": null, "refund_run_id": null}', '{}')).refunded_at,
     NULL, 'a word from before it was reversed says nothing');
@@ -70,6 +70,92 @@ SELECT is(
     33333, 'what was never delivered is refunded by its share, too');
 SELECT is(
     (pg_temp.became('{}', '{"source": "server_api"}')).revocation_percentage, 33333, 'whoever tells it');
+
+-- Words in any order.
+CREATE FUNCTION pg_temp.unrefunded(patch jsonb) RETURNS jsonb LANGUAGE sql AS $$
+    SELECT '{"refunded_at": null, "refund_reason": null, "refund_run_id": null}'::jsonb || patch
+$$;
+SELECT is(
+    (pg_temp.became(pg_temp.unrefunded('{"source": "server_api"}'), '{}')).refunded_at, NULL,
+    'a refund that Apple knew of no more in a later answer of the customer''s history is none');
+SELECT isnt(
+    (pg_temp.became(
+        pg_temp.unrefunded('{"source": "server_api", "verified_at": "2026-03-05T13:45Z"}'), '{}')).refunded_at,
+    NULL, 'Apple may know it minutes late');
+SELECT isnt(
+    (pg_temp.became(pg_temp.unrefunded('{}'), '{}')).refunded_at, NULL,
+    'what Apple says of a receipt holds no refund that came after it was made');
+INSERT INTO iap.notices (
+    transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_at, heard_by, first_run_id)
+SELECT
+    (t).transaction_id, (t).bundle_id, (t).environment, '11111111-1111-4111-8111-111111111111', 'REFUND_REVERSED',
+    '2026-03-05T14:00Z', '2026-03-05T19:00Z', 'history', 4
+FROM (SELECT pg_temp.became('{}', '{}') AS t) AS known;
+SELECT is(
+    (pg_temp.became(pg_temp.unrefunded('{}'), '{}')).refunded_at, NULL,
+    'a refund that Apple took back before anybody heard of it is none');
+SELECT isnt(
+    (pg_temp.became(pg_temp.unrefunded('{}'), '{"verified_at": "2026-03-05T15:00Z"}')).refunded_at, NULL,
+    'one that came later is one');
+SELECT is(
+    (pg_temp.became(
+        '{"source": "local", "verified_at": "2026-03-05T13:30Z"}',
+        '{"verified_at": "2026-03-05T14:00Z", "refunded_at": null, "exclusion": null}')).refunded_at,
+    NULL, 'a signature takes a refund back where Apple said that it did');
+DELETE FROM iap.notices;
+SELECT isnt(
+    (pg_temp.became(
+        '{"source": "local", "verified_at": "2026-03-05T13:30Z"}',
+        '{"verified_at": "2026-03-05T14:00Z", "refunded_at": null, "exclusion": null}')).refunded_at,
+    NULL, 'and not by itself');
+
+-- The support desk's refund becomes Apple's, and is taken back with it.
+SELECT test.admit('desk');
+SELECT test.resolve('desk', 'refunded');
+SELECT test.hear(test.heard(
+    'desk', source => 'server_api', exclusion => 'refunded', refunded_at => now() - interval '1 day',
+    verified_at => now() - interval '1 day'));
+SELECT results_eq(
+    $$SELECT refund_run_id IS NOT NULL, refunded_at FROM iap.transactions WHERE transaction_id = 'desk'$$,
+    $$VALUES (true, now() - interval '1 day')$$, 'Apple says when');
+SELECT is(test.reopen('desk'), 'refunded', 'what Apple has refunded since is not opened again');
+SELECT test.hear(test.heard('desk', source => 'server_api', verified_at => now() + interval '1 day'));
+SELECT is(
+    (SELECT place FROM iap.transactions WHERE transaction_id = 'desk'), 'white', 'and is owed again when Apple takes it back');
+
+-- What was granted, refunded, and taken back.
+CREATE FUNCTION pg_temp.subscribe(id text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    period iap.verified := test.heard(
+        id, product_id => 'pass', product_type => 'auto_renewable', source => 'server_api',
+        purchased_at => now() - interval '1 day');
+BEGIN
+    period.expires_at := now() + interval '29 days';
+    PERFORM test.record(ARRAY[period]);
+    PERFORM iap.entitle('com.example.a', id, 'ann', now() + interval '29 days');
+    period.exclusion := 'refunded';
+    period.refunded_at := now();
+    period.verified_at := now() + interval '1 hour';
+    PERFORM test.hear(period);
+END
+$$;
+CREATE FUNCTION pg_temp.reverse(id text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM test.hear(test.heard(
+        id, product_id => 'pass', product_type => 'auto_renewable', source => 'server_api',
+        purchased_at => now() - interval '1 day', verified_at => now() + interval '2 days'));
+    RETURN (SELECT place FROM iap.transactions WHERE transaction_id = id);
+END
+$$;
+SELECT pg_temp.subscribe('s1'), pg_temp.subscribe('s2');
+SELECT iap.revoke_entitlement('com.example.a', 's1');
+SELECT is(
+    (SELECT place FROM iap.transactions WHERE transaction_id = 's1'), 'black',
+    'whose access was taken away with the money is not owed');
+SELECT is(pg_temp.reverse('s1'), 'white', 'and is owed with it');
+SELECT is(pg_temp.reverse('s2'), 'black', 'who kept the access has it');
+SELECT is_empty(
+    $$SELECT FROM iap.delivered_originals WHERE transaction_id = 's1'$$, 'what is owed again was not delivered');
 
 SELECT * FROM finish();
 ROLLBACK;

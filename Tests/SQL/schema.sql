@@ -2070,6 +2070,19 @@ $$;
 
 COMMENT ON FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) IS 'Puts the signed transactions of these numbers of the batch, which nobody knows, into the inbox as receipts without a user, and says how many were not there yet.';
 
+CREATE FUNCTION iap.has_access(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM entitlements AS e
+        WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
+            AND iap.is_covered(t, ROW(e.*)::iap.entitlements));
+END
+$$;
+
+COMMENT ON FUNCTION iap.has_access(t iap.transactions) IS 'Whether what the app''s server grants now reaches to the end of a period.';
+
 CREATE FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
@@ -2183,16 +2196,17 @@ CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at tim
 DECLARE
     was iap.transactions := t;
 BEGIN
-    IF v.refunded_at IS NOT NULL AND v.verified_at <= t.refund_reversed_at THEN
-        -- Signed before Apple took that refund back.
+    IF v.refunded_at IS NOT NULL AND iap.is_taken_back(t, v) THEN
         RETURN t;
     END IF;
     t := iap.corrected(t, v);
     IF v.refunded_at IS NOT NULL THEN
         IF t.place <> 'white' AND (
             t.refunded_at IS NULL
+            -- Apple knows when and how much better than the support desk.
+            OR was.refund_run_id IS NULL
             -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
-            OR (v.revocation_type IS NOT NULL AND was.refund_run_id IS NOT NULL
+            OR (v.revocation_type IS NOT NULL
                 AND (
                     v.verified_at >= was.verified_at
                     OR (t.revocation_type IS NULL AND v.refunded_at = t.refunded_at))
@@ -2201,10 +2215,12 @@ BEGIN
         THEN
             t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
         END IF;
-    ELSIF was.refund_run_id IS NOT NULL AND v.source > 'local' AND v.source >= was.source
-        AND v.verified_at > was.verified_at
-    THEN
+    ELSIF iap.takes_refund_back(was, v) THEN
         t := iap.refund_reversed(t, v.verified_at);
+        -- Access was taken away with the money, and is owed with it.
+        IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t) THEN
+            t := iap.owed_again(t);
+        END IF;
     END IF;
 
     IF t.place = 'white' THEN
@@ -2445,6 +2461,7 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
     AS $$
     SELECT v.source > t.source
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
+        OR (v.refunded_at IS NOT NULL AND t.refund_run_id IS NULL)
         OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
         OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
         OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
@@ -2468,6 +2485,25 @@ CREATE FUNCTION iap.is_of_original(transaction_id text, original_transaction_id 
 $_$;
 
 COMMENT ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) IS 'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more for each purchase that is its own original.';
+
+CREATE FUNCTION iap.is_taken_back(t iap.transactions, v iap.verified) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN v.verified_at <= t.refund_reversed_at OR (
+        t.refunded_at IS NULL AND (
+            -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before it
+            -- was made. It has been seen to know one minutes late.
+            (t.source = 'server_api' AND v.verified_at < t.verified_at - interval '1 hour')
+            OR EXISTS (
+                SELECT FROM notices
+                WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                    AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
+                    AND signed_at >= v.verified_at)));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_taken_back(t iap.transactions, v iap.verified) IS 'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
 
 CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) RETURNS void
     LANGUAGE plpgsql
@@ -2601,10 +2637,11 @@ CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint
     SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
-    change iap.change;
-    moved  boolean := false;
-    placed boolean := false;
-    rows   bigint;
+    change   iap.change;
+    moved    boolean := false;
+    placed   boolean := false;
+    returned boolean := false;
+    rows     bigint;
 BEGIN
     FOR number IN 1 .. cardinality(changes) LOOP
         change := changes[number];
@@ -2615,6 +2652,7 @@ BEGIN
             changes[number] := change;
             moved := true;
             placed := placed OR (change.was).place <> (change.became).place;
+            returned := returned OR ((change.was).place = 'black' AND (change.became).place = 'white');
         END IF;
     END LOOP;
 
@@ -2648,6 +2686,9 @@ BEGIN
     END IF;
     IF moved THEN
         PERFORM iap.log_moves(changes, kind, actor, run, at, details);
+    END IF;
+    IF returned THEN
+        PERFORM iap.release_originals(changes);
     END IF;
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, too.
     PERFORM iap.take_originals(array_agg(c.became))
@@ -3827,6 +3868,25 @@ $_$;
 
 COMMENT ON FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) IS 'Tells whose an appAccountToken is, so that a purchase that bears it names its customer without an order. The same again does nothing; the token of another user is refused.';
 
+CREATE FUNCTION iap.release_originals(changes iap.change[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM iap.delivered_originals AS taken
+    USING unnest(changes) AS c
+    WHERE taken.original_transaction_id IN ((c.was).original_transaction_id, (c.was).transaction_id)
+        AND taken.bundle_id = (c.was).bundle_id AND taken.environment = (c.was).environment
+        AND taken.transaction_id = (c.was).transaction_id
+        AND EXISTS (
+            SELECT FROM iap.transactions AS t
+            WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
+                AND t.environment = taken.environment AND t.place = 'white');
+END
+$$;
+
+COMMENT ON FUNCTION iap.release_originals(changes iap.change[]) IS 'Gives back the original purchases of what was delivered and is owed again, so that it can be delivered once more.';
+
 CREATE FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -4795,6 +4855,24 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) IS 'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its lease ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be taken again, five times in all. paid_until is of a subscription, for iap.entitle.';
+
+CREATE FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    -- What a person called refunded, Apple has never refunded.
+    IF t.refund_run_id IS NULL OR v.verified_at <= t.verified_at THEN
+        RETURN false;
+    END IF;
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does.
+    RETURN (v.source > 'local' AND v.source >= t.source) OR EXISTS (
+        SELECT FROM notices
+        WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+            AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.verified_at);
+END
+$$;
+
+COMMENT ON FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) IS 'Whether Apple''s refund of a transaction is no more, by a word of Apple''s that tells of none.';
 
 CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS SETOF iap.transactions
     LANGUAGE sql STABLE
@@ -7433,6 +7511,8 @@ REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who tex
 
 REVOKE ALL ON FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.has_access(t iap.transactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.hear_patiently(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[], OUT remaining integer[]) FROM PUBLIC;
@@ -7460,6 +7540,8 @@ REVOKE ALL ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp
 REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_taken_back(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) FROM PUBLIC;
 
@@ -7545,6 +7627,8 @@ REVOKE ALL ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id
 
 REVOKE ALL ON FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.release_originals(changes iap.change[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.reopened(t iap.transactions) FROM PUBLIC;
@@ -7596,6 +7680,8 @@ REVOKE ALL ON FUNCTION iap.take_originals(delivered iap.transactions[]) FROM PUB
 REVOKE ALL ON FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) FROM PUBLIC;
 

@@ -380,22 +380,69 @@ $$;
 COMMENT ON FUNCTION iap.is_another_night IS
     'Whether a word of Apple''s confirms a white transaction for one night more than it was confirmed last.';
 
+CREATE FUNCTION iap.is_taken_back(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN v.verified_at <= t.refund_reversed_at OR (
+        t.refunded_at IS NULL AND (
+            -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before it
+            -- was made. It has been seen to know one minutes late.
+            (t.source = 'server_api' AND v.verified_at < t.verified_at - interval '1 hour')
+            OR EXISTS (
+                SELECT FROM notices
+                WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                    AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
+                    AND signed_at >= v.verified_at)));
+END
+$$;
+COMMENT ON FUNCTION iap.is_taken_back IS
+    'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
+
+CREATE FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- What a person called refunded, Apple has never refunded.
+    IF t.refund_run_id IS NULL OR v.verified_at <= t.verified_at THEN
+        RETURN false;
+    END IF;
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does.
+    RETURN (v.source > 'local' AND v.source >= t.source) OR EXISTS (
+        SELECT FROM notices
+        WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+            AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.verified_at);
+END
+$$;
+COMMENT ON FUNCTION iap.takes_refund_back IS
+    'Whether Apple''s refund of a transaction is no more, by a word of Apple''s that tells of none.';
+
+CREATE FUNCTION iap.has_access(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM entitlements AS e
+        WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
+            AND iap.is_covered(t, ROW(e.*)::iap.entitlements));
+END
+$$;
+COMMENT ON FUNCTION iap.has_access IS 'Whether what the app''s server grants now reaches to the end of a period.';
+
 CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz)
 RETURNS iap.transactions
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     was iap.transactions := t;
 BEGIN
-    IF v.refunded_at IS NOT NULL AND v.verified_at <= t.refund_reversed_at THEN
-        -- Signed before Apple took that refund back.
+    IF v.refunded_at IS NOT NULL AND iap.is_taken_back(t, v) THEN
         RETURN t;
     END IF;
     t := iap.corrected(t, v);
     IF v.refunded_at IS NOT NULL THEN
         IF t.place <> 'white' AND (
             t.refunded_at IS NULL
+            -- Apple knows when and how much better than the support desk.
+            OR was.refund_run_id IS NULL
             -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
-            OR (v.revocation_type IS NOT NULL AND was.refund_run_id IS NOT NULL
+            OR (v.revocation_type IS NOT NULL
                 AND (
                     v.verified_at >= was.verified_at
                     OR (t.revocation_type IS NULL AND v.refunded_at = t.refunded_at))
@@ -404,10 +451,12 @@ BEGIN
         THEN
             t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
         END IF;
-    ELSIF was.refund_run_id IS NOT NULL AND v.source > 'local' AND v.source >= was.source
-        AND v.verified_at > was.verified_at
-    THEN
+    ELSIF iap.takes_refund_back(was, v) THEN
         t := iap.refund_reversed(t, v.verified_at);
+        -- Access was taken away with the money, and is owed with it.
+        IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t) THEN
+            t := iap.owed_again(t);
+        END IF;
     END IF;
 
     IF t.place = 'white' THEN
@@ -457,6 +506,24 @@ $$;
 COMMENT ON FUNCTION iap.refund_shares IS
     'What a move says of the shares that went back, in thousandths of a percent; nothing where Apple told of none.';
 
+CREATE FUNCTION iap.release_originals(changes iap.change[]) RETURNS void
+-- Nobody else may take away what keeps a purchase from being delivered twice.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+BEGIN
+    DELETE FROM iap.delivered_originals AS taken
+    USING unnest(changes) AS c
+    WHERE taken.original_transaction_id IN ((c.was).original_transaction_id, (c.was).transaction_id)
+        AND taken.bundle_id = (c.was).bundle_id AND taken.environment = (c.was).environment
+        AND taken.transaction_id = (c.was).transaction_id
+        AND EXISTS (
+            SELECT FROM iap.transactions AS t
+            WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
+                AND t.environment = taken.environment AND t.place = 'white');
+END
+$$;
+COMMENT ON FUNCTION iap.release_originals IS
+    'Gives back the original purchases of what was delivered and is owed again, so that it can be delivered once more.';
+
 CREATE FUNCTION iap.move(
     changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb DEFAULT '{}',
     who text DEFAULT NULL
@@ -464,10 +531,11 @@ CREATE FUNCTION iap.move(
 -- By the primary keys, even where the plan was made when the tables were small.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    change iap.change;
-    moved  boolean := false;
-    placed boolean := false;
-    rows   bigint;
+    change   iap.change;
+    moved    boolean := false;
+    placed   boolean := false;
+    returned boolean := false;
+    rows     bigint;
 BEGIN
     FOR number IN 1 .. cardinality(changes) LOOP
         change := changes[number];
@@ -478,6 +546,7 @@ BEGIN
             changes[number] := change;
             moved := true;
             placed := placed OR (change.was).place <> (change.became).place;
+            returned := returned OR ((change.was).place = 'black' AND (change.became).place = 'white');
         END IF;
     END LOOP;
 
@@ -511,6 +580,9 @@ BEGIN
     END IF;
     IF moved THEN
         PERFORM iap.log_moves(changes, kind, actor, run, at, details);
+    END IF;
+    IF returned THEN
+        PERFORM iap.release_originals(changes);
     END IF;
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, too.
     PERFORM iap.take_originals(array_agg(c.became))

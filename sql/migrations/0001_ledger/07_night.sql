@@ -65,6 +65,7 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT v.source > t.source
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
+        OR (v.refunded_at IS NOT NULL AND t.refund_run_id IS NULL)
         OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
         OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
         OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
