@@ -51,7 +51,7 @@ struct Run {
         job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
         return Run(
             job: job, night: night, session: session, startedAt: startedAt, present: present, due: due,
-            heard: services.canHear(job.settings.apps) || heard.fresh > 0 ? heard : nil,
+            heard: services.canHear(job.settings.apps) || heard.fresh > 0 || !heard.locked.isEmpty ? heard : nil,
             asked: asked,
             ledger: job.ledger(options))
     }

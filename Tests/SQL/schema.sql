@@ -4671,11 +4671,20 @@ BEGIN
         -- corrects.
         UPDATE heard
         SET source = CASE
-            WHEN t.source = 'app_server' THEN 'local'
-            -- A signature alone takes no refund back; Apple's word does.
-            WHEN t.source = 'local' AND t.refunded_at IS NOT NULL AND heard.refunded_at IS NULL THEN 'server_api'
-            ELSE t.source
-        END
+                WHEN t.source = 'app_server' THEN 'local'
+                -- A signature alone takes no refund back; Apple's word does.
+                WHEN t.source = 'local' AND t.refunded_at IS NOT NULL AND heard.refunded_at IS NULL THEN 'server_api'
+                ELSE t.source
+            END,
+            -- That a refund was taken back counts, whatever told of the refund, and when.
+            verified_at = CASE
+                WHEN heard.refunded_at IS NULL AND EXISTS (
+                    SELECT FROM told
+                    WHERE told.number = heard.number AND told.type = 'REFUND_REVERSED'
+                        AND told.signed_at > t.refunded_at)
+                THEN greatest(heard.verified_at, t.verified_at + interval '1 microsecond')
+                ELSE heard.verified_at
+            END
         FROM transactions AS t
         WHERE heard.number = ANY (known) AND t.transaction_id = heard.transaction_id
             AND t.bundle_id = heard.bundle_id AND t.environment = heard.environment;
@@ -4860,15 +4869,14 @@ CREATE FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) RETURN
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
-    -- What a person called refunded, Apple has never refunded.
-    IF t.refund_run_id IS NULL OR v.verified_at <= t.verified_at THEN
-        RETURN false;
-    END IF;
-    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does.
-    RETURN (v.source > 'local' AND v.source >= t.source) OR EXISTS (
-        SELECT FROM notices
-        WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
-            AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.verified_at);
+    -- What a person called refunded, Apple has never refunded. A signature alone takes no refund back: it was signed for
+    -- another reason. Apple's word does.
+    RETURN t.refund_run_id IS NOT NULL AND (
+        (v.source > 'local' AND v.source >= t.source AND v.verified_at > t.verified_at)
+        OR EXISTS (
+            SELECT FROM notices
+            WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at));
 END
 $$;
 

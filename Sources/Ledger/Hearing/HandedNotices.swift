@@ -63,7 +63,7 @@ extension LedgerSession {
     }
 
     /// Takes away what was taken, within the transaction that took it. A dry run leaves it.
-    func end(_ handed: [HandedNotice.Key]) async throws {
+    func end(_ handed: some Collection<HandedNotice.Key>) async throws {
         guard !handed.isEmpty, !isShadowed else { return }
         try await connection.execute(
             """

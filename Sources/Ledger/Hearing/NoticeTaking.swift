@@ -10,8 +10,9 @@ public struct NoticeBatch: Sendable {
     public let notices: [HeardNotice]
     /// How far Apple's history is read with this batch; `nil` where that is not known yet.
     public var heardThrough: Date?
-    /// The notifications of the app's server that end with this batch, by the hash of their payloads.
-    public var handed: [HandedNotice.Key] = []
+    /// The notifications of the app's server that end with this batch, but for those of transactions that another
+    /// session has locked; `nil` where it tells of none.
+    public var handed: [HandedNotice.Key: TransactionID?] = [:]
     /// What each transaction is by Apple's latest word.
     let heard: [ScreenedTransaction]
 
@@ -55,7 +56,9 @@ extension LedgerSession {
                         \(bundleID.text), \(environment.rawValue), \(through), \(batch.notices.map(\.signedAt).max()),
                         \(batch.now), NULL)
                     """)
-                try await end(batch.handed)
+                // What was locked waits for the next night.
+                let locked = Set(totals.locked)
+                try await end(batch.handed.filter { !($0.value.map(locked.contains) ?? false) }.keys)
                 checkpoint(.noticesCommitting)
                 return totals
             }

@@ -145,14 +145,15 @@ extension Hearing {
     }
 
     private func take(_ handed: [HandedNotice], of app: AppSettings) async throws(LedgerError) -> NoticeTotals {
-        var taken: [HandedNotice.Key] = []
+        var taken: [HandedNotice.Key: TransactionID?] = [:]
         var notices: [HeardNotice] = []
         var refused: [(key: HandedNotice.Key, problem: String)] = []
         for item in handed {
             switch services.notice(handedOn: item.payload, for: app) {
             case .success(let notice):
-                taken.append(item.key)
-                if let heard = heard(notice, by: .appServer, for: app.app) { notices.append(heard) }
+                let heard = heard(notice, by: .appServer, for: app.app)
+                taken[item.key] = .some(heard?.transaction.key.id)
+                if let heard { notices.append(heard) }
             case .failure(let flaw): refused.append((item.key, "\(flaw)"))
             }
         }

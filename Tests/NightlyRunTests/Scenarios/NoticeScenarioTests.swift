@@ -186,6 +186,52 @@ import Verification
 
     // MARK: What the app's server hands on
 
+    @Test func whatIsHandedOnOfWhatAnotherSessionHoldsWaitsForTheNextNight() async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000021", hoursAgo: 30)
+            #expect(try await play.admit(bought) == "white")
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 60)) }
+            for payload in play.store.notifications(of: Play.bundleID) {
+                _ = try await play.server("SELECT iap.submit_notification(\(Play.bundleID), \(payload))")
+            }
+            let connection = try await play.database.connect(as: "iap_app")
+            try await connection.execute("BEGIN")
+            _ = try await connection.query("SELECT iap.claim(\(Play.bundleID), \(bought.id), 'anna')")
+            let first = try await play.night()
+            #expect(first.report.leftOut.transactions.map(\.text) == [bought.id])
+            #expect(try await play.count("iap.handed_notices") > 0)
+            try await connection.execute("COMMIT")
+            connection.close()
+            _ = try await play.night(2)
+            #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL") == 1)
+            #expect(try await play.count("iap.handed_notices") == 0)
+        }
+    }
+
+    /// An app's server hands on what Apple posts, and Apple posts again for days what was not taken.
+    @Test(arguments: [[0, 1], [1, 0]])
+    func aRefundThatWasTakenBackIsNoneInWhateverOrderTheNoticesCome(order: [Int]) async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000022", hoursAgo: 90)
+            try await play.upload(play.receipt([bought], style: .signedTransaction), for: bought)
+            #expect(try await play.night().findings.caseIDs == [bought.id])
+            let known = Set(play.store.notifications(of: Play.bundleID))
+            play.store.update { $0.refund(bought.id, Refund(at: play.began - 7200)) }
+            let refund = Set(play.store.notifications(of: Play.bundleID)).subtracting(known)
+            play.store.update {
+                $0.refund(bought.id, Refund(at: play.began - 7200, reversedAt: play.began - 3600))
+            }
+            let reversal = Set(play.store.notifications(of: Play.bundleID)).subtracting(known).subtracting(refund)
+            let told = [try #require(refund.first), try #require(reversal.first)]
+            for (night, number) in order.enumerated() {
+                _ = try await play.server("SELECT iap.submit_notification(\(Play.bundleID), \(told[number]))")
+                _ = try await play.night(night + 2)
+            }
+            #expect(try await play.night(4).findings.caseIDs == [bought.id])
+            #expect(try await play.count("iap.white") == 1)
+        }
+    }
+
     @Test func whatTheServerHandsOnIsTakenWithoutAKey() async throws {
         try await withPlay(.local, notices: Self.allTaken) { play in
             let bought = play.buy("2000000000000013", hoursAgo: 30)

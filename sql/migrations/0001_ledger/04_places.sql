@@ -401,15 +401,14 @@ COMMENT ON FUNCTION iap.is_taken_back IS
 CREATE FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    -- What a person called refunded, Apple has never refunded.
-    IF t.refund_run_id IS NULL OR v.verified_at <= t.verified_at THEN
-        RETURN false;
-    END IF;
-    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does.
-    RETURN (v.source > 'local' AND v.source >= t.source) OR EXISTS (
-        SELECT FROM notices
-        WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
-            AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.verified_at);
+    -- What a person called refunded, Apple has never refunded. A signature alone takes no refund back: it was signed for
+    -- another reason. Apple's word does.
+    RETURN t.refund_run_id IS NOT NULL AND (
+        (v.source > 'local' AND v.source >= t.source AND v.verified_at > t.verified_at)
+        OR EXISTS (
+            SELECT FROM notices
+            WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at));
 END
 $$;
 COMMENT ON FUNCTION iap.takes_refund_back IS

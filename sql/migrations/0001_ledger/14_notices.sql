@@ -105,11 +105,20 @@ BEGIN
         -- corrects.
         UPDATE heard
         SET source = CASE
-            WHEN t.source = 'app_server' THEN 'local'
-            -- A signature alone takes no refund back; Apple's word does.
-            WHEN t.source = 'local' AND t.refunded_at IS NOT NULL AND heard.refunded_at IS NULL THEN 'server_api'
-            ELSE t.source
-        END
+                WHEN t.source = 'app_server' THEN 'local'
+                -- A signature alone takes no refund back; Apple's word does.
+                WHEN t.source = 'local' AND t.refunded_at IS NOT NULL AND heard.refunded_at IS NULL THEN 'server_api'
+                ELSE t.source
+            END,
+            -- That a refund was taken back counts, whatever told of the refund, and when.
+            verified_at = CASE
+                WHEN heard.refunded_at IS NULL AND EXISTS (
+                    SELECT FROM told
+                    WHERE told.number = heard.number AND told.type = 'REFUND_REVERSED'
+                        AND told.signed_at > t.refunded_at)
+                THEN greatest(heard.verified_at, t.verified_at + interval '1 microsecond')
+                ELSE heard.verified_at
+            END
         FROM transactions AS t
         WHERE heard.number = ANY (known) AND t.transaction_id = heard.transaction_id
             AND t.bundle_id = heard.bundle_id AND t.environment = heard.environment;
