@@ -142,5 +142,23 @@ SELECT unalike(test.plan_of_open(), '%using transactions_white on%', 'a login lo
 SELECT alike(test.plan_of_open(), '%transactions_white_by_admission%', 'but at those that were admitted for the user');
 SELECT alike(test.plan_of_open(), '%transactions_white_by_token%', 'and at those that bear their token');
 
+-- What was taken back, as a server does when Apple refunds: until Apple was asked, it is certain of nobody.
+SELECT test.run_as('iap_app', format('SELECT iap.register_user(%L, %L, %L)', 'com.example.a', 'rita', 'b5c0f2c1-7d2c-4a35-9a52-3f54d0b7c111'));
+SELECT test.record(ARRAY[test.heard(
+    'revoked-1', product_id => 'pass', product_type => 'auto_renewable', source => 'server_api',
+    app_account_token => 'b5c0f2c1-7d2c-4a35-9a52-3f54d0b7c111', verified_at => iap.present() - interval '1 day')]);
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', 'revoked-1', 'rita', iap.present() + interval '29 days'));
+SELECT test.run_as('iap_app', format('SELECT iap.revoke_entitlement(%L, %L)', 'com.example.a', 'revoked-1'));
+SELECT results_eq(
+    $$SELECT transaction_id, is_certain FROM iap.owed('com.example.a', 'rita')$$, $$VALUES ('revoked-1', false)$$,
+    'what the server took back is certain of nobody');
+SELECT test.record(ARRAY[test.heard(
+    'revoked-1', product_id => 'pass', product_type => 'auto_renewable', source => 'server_api',
+    app_account_token => 'b5c0f2c1-7d2c-4a35-9a52-3f54d0b7c111', verified_at => iap.present() + interval '1 day')]);
+SELECT results_eq(
+    $$SELECT transaction_id, is_certain FROM iap.owed('com.example.a', 'rita')$$, $$VALUES ('revoked-1', true)$$,
+    'until Apple was asked, and tells of no refund');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -148,5 +148,52 @@ SELECT is(
     (SELECT order_id FROM iap.sightings WHERE transaction_id = '90'), 'order-of-ann', 'but of the one it came with');
 SELECT is(test.claim('90', 'bob'), 'undecided', 'where it contradicts who admitted it');
 
+-- What nobody handed in, and Apple told of when it was asked about a receipt that was passed on.
+CREATE FUNCTION test.told_with(
+    transaction_id text, receipt_id bigint, user_id text, account text DEFAULT NULL, in_receipt boolean DEFAULT false,
+    uploaded_at timestamptz DEFAULT now()
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    purchase iap.verified := test.heard(transaction_id, source => 'server_api');
+    sighting iap.sighted := test.seen(receipt_id, user_id, is_named => in_receipt, uploaded_at => uploaded_at);
+BEGIN
+    purchase.app_transaction_id := account;
+    sighting.in_receipt := told_with.in_receipt;
+    PERFORM test.record(ARRAY[purchase], ARRAY[sighting]);
+END
+$$;
+SELECT test.admit('passed-on', user_id => 'ann');
+SELECT test.claim('passed-on', 'ann');
+SELECT test.told_with('passed-on', 6400, 'bob', 'account-of-ann', true), test.told_with('told', 6400, 'bob');
+SELECT is(test.claim('told', 'bob'), 'undecided', 'where the receipt''s own purchase was delivered to another, nobody knows');
+SELECT is(test.claim('told', 'ann'), 'undecided', 'nor whether it is the other''s');
+SELECT is(test.claim('told', 'zoe'), 'undecided', 'for the support desk it is');
+SELECT test.told_with('told-later', 6464, 'bob', 'account-of-ann');
+SELECT is(
+    test.claim('told-later', 'bob'), 'undecided', 'nor where another purchase of the account was delivered to another');
+SELECT test.told_with('told-alone', 6528, 'bob', 'account-of-bob');
+SELECT is(test.claim('told-alone', 'zoe'), 'wrong_user', 'where nothing speaks against them it is theirs');
+SELECT is(test.claim('told-alone', 'bob'), 'delivered', 'of whose receipt Apple was asked');
+SELECT test.told_with('handed-in', 6592, 'bob', 'account-of-carol'),
+    test.told_with('handed-in', 6656, 'carol', 'account-of-carol', true, now() + interval '1 minute');
+SELECT is(test.claim('handed-in', 'carol'), 'undecided', 'who hands it in after that may have paid');
+SELECT is(test.claim('handed-in', 'zoe'), 'undecided', 'and nobody else is told whose it is');
+
+-- On a phone whose users take turns: the order of who logged in later may be of another purchase.
+SELECT test.record(
+    ARRAY[test.heard('turns')], ARRAY[test.seen(6720, 'ann', uploaded_at => now() - interval '3 days')]);
+SELECT test.record(
+    ARRAY[test.heard('turns')], ARRAY[test.seen(6784, 'bob', 'order-of-bob', uploaded_at => now())]);
+SELECT is(test.claim('turns', 'bob', 'order-of-bob'), 'undecided', 'a later order takes nothing from who uploaded it for itself');
+SELECT is(test.claim('turns', 'ann'), 'undecided', 'nor is it theirs for certain');
+SELECT test.record(
+    ARRAY[test.heard('rode')],
+    ARRAY[test.seen(6848, 'ann', is_named => false, uploaded_at => now() - interval '3 days')]);
+SELECT test.record(
+    ARRAY[test.heard('rode')], ARRAY[test.seen(6912, 'bob', 'order-of-bob', uploaded_at => now())]);
+SELECT is(test.claim('rode', 'ann'), 'wrong_user', 'with whom it only rode along is not the owner');
+SELECT is(test.claim('rode', 'bob', 'order-of-bob'), 'delivered', 'who ordered it is');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -159,7 +159,7 @@ SELECT results_eq(
         ('iap_job', 'move'),
         ('iap_job', 'note'), ('iap_job', 'note_answers'), ('iap_job', 'note_checks'), ('iap_job', 'note_customers'),
         ('iap_job', 'note_entered'), ('iap_job', 'note_hearing'), ('iap_job', 'note_prices'),
-        ('iap_job', 'order_redeliveries'), ('iap_job', 'owed_again'), ('iap_job', 'owners_by_token'),
+        ('iap_job', 'order_redeliveries'), ('iap_job', 'owed_again'), ('iap_job', 'owners_by_history'), ('iap_job', 'owners_by_token'),
         ('iap_job', 'owners_of'), ('iap_job', 'position_of'), ('iap_job', 'purge_devices'),
         ('iap_job', 'purge_orders'), ('iap_job', 'purge_payloads'), ('iap_job', 'purgeable_buckets'),
         ('iap_job', 'record'),

@@ -27,13 +27,20 @@ struct CaseNeighbours {
 
     /// To whom other purchases of a case's receipts were delivered; at most ten.
     func users(beside facts: CaseFacts) -> [String] {
-        let users = facts.sightings.filter(\.isInReceipt).flatMap { told[$0.receiptID]?.users ?? [] }
+        let users = Self.telling(facts).flatMap { told[$0.receiptID]?.users ?? [] }
         return Array(users.unique.prefix(Self.mostUsers))
+    }
+
+    /// The sightings whose receipts tell of a case's owner: those that held it; where none did, those by which Apple was
+    /// asked and told of it.
+    private static func telling(_ facts: CaseFacts) -> [Sighting] {
+        let held = facts.sightings.filter(\.isInReceipt)
+        return held.isEmpty ? facts.sightings : held
     }
 
     mutating func look(beside page: [CaseFacts], in session: LedgerSession) async throws {
         if told.count > Self.mostReceipts { told = told.filter { $0.value.transactions >= Self.manyTransactions } }
-        let receiptIDs = Set(page.flatMap { $0.sightings.filter(\.isInReceipt).map(\.receiptID) })
+        let receiptIDs = Set(page.flatMap { Self.telling($0).map(\.receiptID) })
             .subtracting(told.keys).sorted()
         guard !receiptIDs.isEmpty else { return }
         // What was neither named nor delivered tells nothing: of a receipt with years of purchases, that is most.

@@ -15,7 +15,8 @@ extension OwnerCandidate {
         for mention in facts.mentions { found.add(mention.userID, .mentioned) }
         for claim in facts.claims { found.add(claim.userID, .claimed) }
         for user in facts.companions { found.add(user, .companion) }
-        if found.candidates.isEmpty {
+        // A genuine receipt that somebody else uploaded tells of the whole customer.
+        if found.candidates.allSatisfy({ $0.evidence == [.history] }) {
             for user in facts.accountUsers { found.add(user, .account) }
         }
         return found.candidates

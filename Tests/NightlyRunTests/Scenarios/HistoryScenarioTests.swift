@@ -41,6 +41,28 @@ import Testing
         }
     }
 
+    /// A genuine receipt is passed around: who uploads it is not who paid for all that Apple tells of its customer.
+    @Test(arguments: [true, false])
+    func aReceiptThatWasPassedOnMakesNobodyTheOwnerOfWhatElseItsCustomerPaid(isDelivered: Bool) async throws {
+        try await withPlay(hasKey: true) { play in
+            let passedOn = play.buy("2000000000000201")
+            let lost = play.buy("2000000000000202")
+            if isDelivered {
+                #expect(try await play.admit(passedOn, for: "anna") == "white")
+                #expect(try await play.claim(passedOn, for: "anna") == "delivered")
+            } else {
+                try await play.upload(play.receipt([passedOn], style: .signedTransaction), by: "anna", for: passedOn)
+            }
+            try await play.upload(
+                play.receipt([passedOn], style: .signedTransaction, madeHoursAgo: 0.25), by: "bert", for: passedOn)
+            let cases = try await play.night().findings.cases
+            let found = try #require(cases.first { $0.key.id.text == lost.id })
+            #expect(found.assessment.action == .contact)
+            #expect(Set(found.assessment.owner.candidates) == ["anna", "bert"])
+            #expect(try await play.claim(lost, for: "bert") == (isDelivered ? "undecided" : "wrong_user"))
+        }
+    }
+
     /// A setting to mend, which is told as one, and not that nobody bought anything.
     @Test func anAppThatAppleDoesNotKnowIsASettingToMend() async throws {
         try await TestServer.with({ request, connection in

@@ -13,6 +13,11 @@ BEGIN
         SELECT FROM transactions AS other
         WHERE other.transaction_id = t.transaction_id AND other.bundle_id = t.bundle_id
             AND other.environment <> t.environment AND other.place = 'black')
+        -- What is taken back was mostly refunded, as Apple will say when it is asked.
+        OR EXISTS (
+            SELECT FROM moves
+            WHERE moves.move_id = t.move_id AND kind = 'revoked'
+                AND moved_at > greatest(t.verified_at, t.last_confirmed_at))
     THEN
         RETURN NULL;
     END IF;
