@@ -5,12 +5,13 @@ SET LOCAL search_path = public, iap;
 
 -- A period of ann's subscription s1, that many days from now on, as Apple tells of it.
 CREATE FUNCTION test.period(
-    transaction_id text, first_day integer, last_day integer, original_transaction_id text DEFAULT 's1'
+    transaction_id text, first_day integer, last_day integer, original_transaction_id text DEFAULT 's1',
+    product_id text DEFAULT 'gems'
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     v iap.verified := test.heard(
-        transaction_id, product_type => 'auto_renewable', price_milliunits => 4990,
+        transaction_id, product_id => product_id, product_type => 'auto_renewable', price_milliunits => 4990,
         original_transaction_id => original_transaction_id, purchased_at => now() + first_day * interval '1 day');
 BEGIN
     v.expires_at := now() + last_day * interval '1 day';
@@ -78,6 +79,75 @@ SELECT results_eq(
     $$SELECT transaction_id, place FROM iap.transactions WHERE original_transaction_id = 'l1' ORDER BY 1$$,
     $$VALUES ('l1' COLLATE "C", 'white'), ('l2', 'black')$$, 'what is over stays owed, what goes on is served');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'also for the night');
+
+-- An upgrade that the server never heard of is not delivered by what was granted for the product before.
+CREATE FUNCTION test.said_days_ago(original text, days integer) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.entitlements
+    SET granted_at = now() - days * interval '1 day', first_granted_at = now() - days * interval '1 day'
+    WHERE original_transaction_id = $1;
+    UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = $1
+$$;
+CREATE FUNCTION test.open_of(original text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT string_agg(transaction_id, ' ' ORDER BY transaction_id) FROM iap.white WHERE original_transaction_id = $1
+$$;
+SELECT test.period('y1', -40, 335, 'y1', 'basic.year'), test.entitle(335, 'y1'), test.said_days_ago('y1', 40);
+SELECT test.period('y2', -10, 20, 'y1', 'premium.month'), test.period('y3', 20, 50, 'y1', 'premium.month');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'no night takes it for granted');
+SELECT is(test.open_of('y1'), 'y2 y3', 'it is owed, and so are its renewals');
+SELECT is(test.entitle(335, 'y1'), 335.0, 'the old word again');
+SELECT is(test.open_of('y1'), 'y2 y3', 'grants nothing new');
+SELECT is(test.entitle(-20, 'y1'), 335.0, 'nor does one of what is over');
+SELECT is(test.open_of('y1'), 'y2 y3', 'which comes late');
+SELECT is(test.entitle(20, 'y1'), 335.0, 'a word of the upgrade shortens nothing');
+SELECT is(test.open_of('y1'), 'y3', 'but says that it is granted');
+SELECT test.period('x1', -40, -5, 'x1', 'basic.month'), test.entitle(25, 'x1'), test.said_days_ago('x1', 6);
+SELECT test.period('x2', -5, 25, 'x1', 'other.month');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'a crossgrade may be granted ahead');
+SELECT test.period('i1', -40, 335, 'i1', 'basic.year');
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'i1', 'ann', 'infinity')$$);
+SELECT test.said_days_ago('i1', 40), test.period('i2', -10, 20, 'i1', 'premium.month');
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'i1', 'ann', 'infinity')$$);
+SELECT is(test.open_of('i1'), NULL, 'for ever is said again for an upgrade');
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'i1');
+DELETE FROM iap.moves WHERE transaction_id ~ '^[yxi]';
+
+-- A renewal whose end nobody knows yet is not covered by the grant of the period before.
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');
+SELECT test.period('u1', -30, 1, 'u1', 'pass'), test.entitle(1.5, 'u1');
+SELECT test.admit('u2', 'u1', 'pass');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'no night takes it for granted');
+SELECT is(test.open_of('u1'), 'u2', 'it is owed');
+SELECT is(test.entitle(30, 'u1'), 30.0, 'until the server grants it');
+SELECT is(test.open_of('u1'), NULL, 'though Apple has not told of its end');
+SELECT test.period('v1', -30, 1, 'v1', 'pass'), test.entitle(16, 'v1'), test.said_days_ago('v1', 5);
+SELECT test.admit('v2', 'v1', 'pass');
+SELECT is(
+    test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'nor by a grace period that goes on');
+SELECT is(test.open_of('v1'), 'v2', 'it is owed, too');
+SELECT test.admit('w1', product_id => 'pass');
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'w1', 'ann', 'infinity')$$);
+SELECT is(test.open_of('w1'), NULL, 'for ever reaches over any end');
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('u1', 'v1', 'w1');
+DELETE FROM iap.moves WHERE transaction_id ~ '^[uvw]';
+
+-- What stays undecided keeps nothing else from being covered.
+SELECT test.admit('d1', product_id => 'unheard.of'), test.admit('d2', 'd1', 'unheard.of');
+SELECT test.claim('d1');
+INSERT INTO iap.entitlements (
+    original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
+VALUES
+    ('d1', 'com.example.a', 'ann', 'infinity', now(), now()), ('e1', 'com.example.a', 'ann', 'infinity', now(), now());
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id IN ('d1', 'e1');
+SELECT test.period('e1', -10, 20, 'e1');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 1)'), '1', 'the next page holds what is covered');
+SELECT is(test.open_of('e1'), NULL, 'which is black');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 1)'), '0', 'and then there is nothing left');
+SELECT is(test.open_of('d1'), 'd2', 'but what is for a person');
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('d1', 'e1');
+DELETE FROM iap.moves WHERE transaction_id IN ('d1', 'e1');
+DELETE FROM iap.delivered_originals WHERE original_transaction_id = 'd1';
 
 -- For ever; and what has no end. What was bought once and restored is owed once.
 SELECT iap.enter(

@@ -24,17 +24,20 @@ extension LedgerSession {
             SELECT
                 head.index, period.transaction_id, period.is_trial, entitlements.user_id,
                 period.purchased_at <= \(now) AND period.expires_at > \(now) AS is_running,
-                coalesce(period.expires_at <= entitlements.entitled_until, false) AS is_granted_late
+                coalesce(
+                    period.expires_at <= entitlements.entitled_until
+                        AND NOT iap.is_bought_since(period.t, entitlements.granted_at), false) AS is_granted_late
             FROM unnest(
                 \(heads.map { Int32($0.index) }), \(heads.map(\.originalID)), \(keys.map(\.bundleID.text)),
                 \(keys.map(\.environment.rawValue)), \(heads.map(\.judgedFrom)), \(heads.map(\.grace))
             ) AS head (index, original_transaction_id, bundle_id, environment, judged_from, grace)
             CROSS JOIN LATERAL (
-                SELECT * FROM white
+                SELECT white.*, ROW(white.*)::iap.transactions AS t
+                FROM transactions AS white
                 WHERE iap.is_of_original(
                         white.transaction_id, white.original_transaction_id, head.original_transaction_id)
                     AND white.bundle_id = head.bundle_id AND white.environment = head.environment
-                    AND white.purchased_at >= head.judged_from
+                    AND white.place = 'white' AND white.purchased_at >= head.judged_from
                     AND white.purchased_at <= \(told) - head.grace * interval '1 second'
                 OFFSET 0
             ) AS period

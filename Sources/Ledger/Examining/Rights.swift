@@ -70,9 +70,10 @@ extension LedgerSession {
                         pronamespace = 'iap'::regnamespace
                         AND proname IN (
                             'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
-                            'purge_payloads', 'purge_devices', 'purgeable_buckets', 'connect', 'cover_entitled', 'take_notices', 'hand_in',
-                            'note_hearing', 'take_answers', 'note_answers', 'note_checks', 'note_entered',
-                            'case_mark', 'purge_orders', 'settle_redeliveries', 'order_redeliveries', 'analyze_grown'))
+                            'purge_payloads', 'purge_devices', 'purgeable_buckets', 'connect', 'cover_entitled',
+                            'is_bought_since', 'take_notices', 'hand_in', 'note_hearing', 'take_answers',
+                            'note_answers', 'note_checks', 'note_entered', 'case_mark', 'purge_orders',
+                            'settle_redeliveries', 'order_redeliveries', 'analyze_grown'))
                     OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal')))
             ORDER BY 1
             """

@@ -249,6 +249,35 @@ import Testing
         }
     }
 
+    /// The grant of the year reaches over the upgrade, and was said before anybody bought it.
+    @Test func anUpgradeThatTheServerNeverHeardOfIsNotGrantedByWhatItReplaces() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            let ids = [("2000000000000100", "vip.year", 2_000.0), ("2000000000000109", "vip.plus", 900)]
+            let bought = ids.map { id, product, hoursAgo in
+                play.buy(id, product, hoursAgo: hoursAgo) {
+                    $0.productType = .autoRenewable
+                    $0.originalID = "2000000000000100"
+                    $0.expiresAt = $0.purchasedAt + (product == "vip.year" ? 365 * 24 : Self.length) * 3600
+                }
+            }
+            let (year, upgrade) = (bought[0], bought[1])
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                SELECT \(Play.bundleID), unnest(ARRAY['vip.year', 'vip.plus']), 'auto_renewable', 'VIP'
+                """)
+            try await play.upload(play.receipt([year, upgrade]), for: year)
+            try await entitle(play, until: try #require(year.expiresAt), at: year.purchasedAt)
+            let found = try #require(try await play.night().findings.cases.first)
+            #expect(found.key.id.text == upgrade.id)
+            #expect(found.assessment.reasons.first == .accessGap)
+            // Whatever a hand wrote there, the night goes on.
+            try await play.administer("UPDATE iap.entitlements SET entitled_until = '-infinity'")
+            #expect(try await play.night(2).findings.caseIDs == [upgrade.id])
+        }
+    }
+
     @Test func whatIsTakenBackIsOwedAgainAndWhatAppleRefundedIsNot() async throws {
         try await withPlay { play in
             let play = kept(play, [.autoRenewable: .entitlement])

@@ -8,7 +8,7 @@ CREATE TABLE iap.entitlements (
     bundle_id               text COLLATE "C" NOT NULL,
     user_id                 text NOT NULL,
     entitled_until          timestamptz NOT NULL,
-    -- When the server first said a word of it, and when it granted what is in force.
+    -- When the server first said a word of it, and when it granted, or said again, what is in force.
     first_granted_at        timestamptz NOT NULL,
     granted_at              timestamptz NOT NULL,
     -- When it was shortened; NULL where the latest word is a grant.
@@ -33,11 +33,35 @@ CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS b
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN ($1).expires_at IS NOT NULL THEN ($1).expires_at <= ($2).entitled_until
+        -- Apple has yet to tell the end of it. The grant of the period before, which servers stretch over its end, and
+        -- say anew up to a day before it, is none of this one: none is shorter than a week.
+        WHEN ($1).product_type = 'auto_renewable' AND ($2).entitled_until <> 'infinity'
+            THEN ($2).granted_at > ($1).purchased_at - interval '1 day'
+                AND ($2).entitled_until > ($1).purchased_at + interval '3 days' AND ($2).revoked_at IS NULL
         -- What has no end of its own was granted, or it was taken back.
         ELSE ($1).purchased_at < ($2).entitled_until AND ($2).revoked_at IS NULL
     END
 $$;
-COMMENT ON FUNCTION iap.is_covered IS 'Whether what an entitlement grants reaches to the end of a period.';
+COMMENT ON FUNCTION iap.is_covered IS
+    'Whether what an entitlement grants reaches to the end of a period; where that is not known yet, whether it was said '
+    'for this period.';
+
+CREATE FUNCTION iap.is_bought_since(t iap.transactions, granted_at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN t.purchased_at > granted_at AND EXISTS (
+        SELECT FROM transactions AS replaced
+        WHERE iap.is_of_original(
+                replaced.transaction_id, replaced.original_transaction_id, t.original_transaction_id)
+            AND replaced.bundle_id = t.bundle_id AND replaced.environment = t.environment
+            AND replaced.product_id <> t.product_id
+            AND replaced.purchased_at < t.purchased_at AND replaced.expires_at > t.purchased_at);
+END
+$$;
+COMMENT ON FUNCTION iap.is_bought_since IS
+    'Whether a period is of a product that took another''s place, as an upgrade does, after the grant was said: that '
+    'reaches over it for the other''s sake, and has not delivered it. A renewal, also into another product, begins where '
+    'the period before ends, and may have been granted ahead.';
 
 CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
@@ -99,24 +123,36 @@ CREATE FUNCTION iap.cover_entitled(run bigint, at timestamptz, most integer) RET
 LANGUAGE plpgsql AS $$
 DECLARE
     changes iap.change[];
+    reached iap.transactions;
+    covered bigint;
 BEGIN
-    SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
-    FROM (
-        SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
-        FROM transactions AS white
-        JOIN entitlements USING (original_transaction_id, bundle_id)
-        WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
-            AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, entitlements.granted_at)
-        ORDER BY white.transaction_id, white.bundle_id, white.environment
-        LIMIT most
-        FOR UPDATE OF white SKIP LOCKED
-    ) AS held;
-    RETURN iap.cover(changes, run, at, 'iap-reconcile');
+    reached.transaction_id := '';
+    -- Page by page, past those that stay.
+    LOOP
+        SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+        FROM (
+            SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
+            FROM transactions AS white
+            JOIN entitlements USING (original_transaction_id, bundle_id)
+            WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
+                AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, entitlements.granted_at)
+                AND NOT iap.is_bought_since(ROW(white.*)::iap.transactions, entitlements.granted_at)
+                AND (white.transaction_id, white.bundle_id, white.environment)
+                    > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
+            ORDER BY white.transaction_id, white.bundle_id, white.environment
+            LIMIT most
+            FOR UPDATE OF white SKIP LOCKED
+        ) AS held;
+        covered := iap.cover(changes, run, at, 'iap-reconcile');
+        EXIT WHEN covered > 0 OR coalesce(cardinality(changes), 0) < most;
+        reached := (changes[cardinality(changes)]).was;
+    END LOOP;
+    RETURN covered;
 END
 $$;
 COMMENT ON FUNCTION iap.cover_entitled IS
-    'Moves so many periods at most from white to black that an entitlement covers, and says how many. What another '
-    'session has locked is left for the next time.';
+    'Moves so many periods at most from white to black that an entitlement covers, and says how many: none, where none '
+    'is left. What another session has locked is left for the next time.';
 
 CREATE FUNCTION iap.connect() RETURNS void
 LANGUAGE plpgsql AS $$
@@ -189,7 +225,13 @@ BEGIN
         FROM iap.entitlements
         WHERE original_transaction_id = entitle.original_transaction_id AND bundle_id = entitle.bundle_id
         FOR UPDATE;
-        IF known.entitled_until >= entitle.until THEN
+        IF known.entitled_until > entitle.until AND entitle.until > at
+            OR known.entitled_until = entitle.until AND entitle.until = 'infinity'
+        THEN
+            -- It shortens nothing, but says what is granted now: perhaps for what was bought since.
+            word := known;
+            word.granted_at := at;
+        ELSIF known.entitled_until >= entitle.until THEN
             RETURN known.entitled_until;
         END IF;
         word.first_granted_at := known.first_granted_at;
@@ -206,6 +248,7 @@ BEGIN
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
             AND iap.is_covered(ROW(white.*)::iap.transactions, word)
             AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, word.granted_at)
+            AND NOT iap.is_bought_since(ROW(white.*)::iap.transactions, word.granted_at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -215,8 +258,9 @@ END
 $$;
 COMMENT ON FUNCTION iap.entitle IS
     'Says until when the app''s server has granted what an original transaction bought, in the caller''s transaction, '
-    'which grants it; gives until when it is granted now. A later word never shortens: see iap.revoke_entitlement. A '
-    'purchase that is granted for ever has until “infinity”.';
+    'which grants it; gives until when it is granted now. A later word never shortens: see iap.revoke_entitlement. But '
+    'it must be said for an upgrade, too, also where that ends sooner than what it replaces. A purchase that is granted '
+    'for ever has until “infinity”.';
 
 CREATE FUNCTION iap.revoke_entitlement(
     bundle_id text, original_transaction_id text, until timestamptz DEFAULT NULL
