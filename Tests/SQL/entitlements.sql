@@ -177,6 +177,9 @@ SELECT test.is_refused(
 SELECT test.is_refused(
     'iap_app', $$SELECT iap.entitle('com.example.a', 'a b', 'ann', now())$$, '22023', '%original_transaction_id%',
     'no id');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 's1', '-infinity')$$, '22023', 'until can%',
+    'no beginning');
 
 -- Seals, and erasing.
 SELECT is_empty('SELECT FROM iap.entitlements WHERE seal <> audit.seal(entitlements)', 'each row is sealed');

@@ -17,7 +17,8 @@ enum OpenCases {
             iap.case_mark(
                 cases.opened_run_id, cases.opened_at, white.move_id, white.product_id, white.quantity,
                 cases.owner_user_ids, cases.periods) AS standing,
-            cases.periods, nullif(entitlements.entitled_until, 'infinity') AS entitled_until,
+            cases.periods,
+            CASE WHEN isfinite(entitlements.entitled_until) THEN entitlements.entitled_until END AS entitled_until,
             \(SightingColumns.select)
         FROM (\(customers)) AS customers
         CROSS JOIN LATERAL (

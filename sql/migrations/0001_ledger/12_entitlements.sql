@@ -276,6 +276,11 @@ DECLARE
 BEGIN
     PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
     PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
+    IF ends = '-infinity' THEN
+        RAISE EXCEPTION 'until can''t be %', ends USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'What was granted by mistake is taken back from its beginning on.';
+    END IF;
     SELECT * INTO known
     FROM iap.entitlements
     WHERE original_transaction_id = revoke_entitlement.original_transaction_id
