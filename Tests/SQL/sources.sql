@@ -39,6 +39,41 @@ SELECT results_eq('SELECT test.granted()', ARRAY['s1 eve 40', 's2 bo 20'], 'with
 SELECT is(iap.import_entitlements(ARRAY[test.word(9, 2, 'cy', 's3')]), 1::bigint, 'what was revoked before it was known');
 SELECT results_eq(
     'SELECT test.granted()', ARRAY['s1 eve 40', 's2 bo 20', 's3 cy 2 revoked'], 'is known as such');
+-- A row of an older period, which was revoked before what goes on was granted.
+SELECT is(iap.import_entitlements(ARRAY[test.word(-20, -20, 'di', 's4')]), 1::bigint, 'a period that was revoked');
+SELECT is(iap.import_entitlements(ARRAY[test.word(20, NULL, 'di', 's4')]), 1::bigint, 'and one that was granted since');
+SELECT is(
+    iap.import_entitlements(ARRAY[test.word(-20, -20, 'di', 's4')]), 0::bigint, 'is not taken back by the older row');
+SELECT is(
+    iap.import_entitlements(ARRAY[test.word(-20, -20, 'di', 's4'), test.word(20, NULL, 'di', 's4')]), 0::bigint,
+    'whether that comes with the newer one or not');
+SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 20'], 'it stays granted');
+CREATE FUNCTION test.revoked(days double precision, revoked_days double precision) RETURNS iap.entitlements
+LANGUAGE plpgsql AS $$
+DECLARE
+    word iap.entitlements := test.word(days, NULL, 'di', 's4');
+BEGIN
+    word.revoked_at := now() + revoked_days * interval '1 day';
+    RETURN word;
+END
+$$;
+SELECT is(
+    iap.import_entitlements(ARRAY[test.revoked(20, -1)]), 1::bigint,
+    'its own row takes it back, though it was revoked before an import told of it');
+SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di -1 revoked'], 'from then on');
+DELETE FROM iap.entitlements WHERE original_transaction_id = 's4';
+-- A row that reaches less far and goes on may be of an upgrade, which it says is granted.
+SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', 's4')]);
+UPDATE iap.entitlements SET granted_at = now() - interval '9 days' WHERE original_transaction_id = 's4';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
+SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', 's4'), test.word(-5, NULL, 'di', 's4')]);
+SELECT is(
+    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now() - interval '9 days',
+    'what is over says nothing of now');
+SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', 's4'), test.word(30, NULL, 'di', 's4')]);
+SELECT is(
+    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(), 'what goes on does');
+SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 300'], 'and shortens nothing');
 UPDATE iap.entitlements SET entitled_until = now() WHERE original_transaction_id = 's1';
 SELECT is(iap.import_entitlements(ARRAY[test.word(50)]), 1::bigint, 'a row that was changed by hand');
 SELECT matches((SELECT test.granted() LIMIT 1), 'unsealed', 'does not get a seal by that');

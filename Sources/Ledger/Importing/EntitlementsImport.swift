@@ -12,18 +12,10 @@ struct EntitlementsImport {
             SELECT import_entitlements(
                 array_agg(
                     ROW(
-                        original_transaction_id, bundle_id, user_id, ends, present(), present(), revoked_at,
-                        audit.seal(ROW(
-                            original_transaction_id, bundle_id, user_id, ends, present(), present(), revoked_at,
-                            NULL)::iap.entitlements))::iap.entitlements)) AS taken
-            FROM (
-                SELECT DISTINCT ON (original_transaction_id, bundle_id) *
-                FROM incoming
-                CROSS JOIN LATERAL (
-                    SELECT least(coalesce(entitled_until, 'infinity'), coalesce(revoked_at, 'infinity')) AS ends
-                ) AS granted
-                ORDER BY original_transaction_id, bundle_id, ends DESC, line DESC
-            ) AS latest
+                        original_transaction_id, bundle_id, user_id, coalesce(entitled_until, 'infinity'), present(),
+                        present(), revoked_at, NULL)::iap.entitlements
+                    ORDER BY line)) AS taken
+            FROM incoming
             """
         ).decode("taken", as: Int.self)
     }

@@ -324,11 +324,26 @@ COMMENT ON FUNCTION iap.revoke_entitlement IS
 CREATE FUNCTION iap.import_entitlements(words iap.entitlements[]) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
-    taken bigint;
-    word  iap.entitlements;
+    latest iap.entitlements[];
+    taken  bigint;
+    word   iap.entitlements;
 BEGIN
+    -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
+    SELECT array_agg(furthest::iap.entitlements) INTO latest
+    FROM (
+        SELECT DISTINCT ON (original_transaction_id, bundle_id)
+            original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at, revoked_at, seal
+        FROM unnest(words) WITH ORDINALITY AS said
+        ORDER BY original_transaction_id, bundle_id, least(entitled_until, revoked_at) DESC, ordinality DESC
+    ) AS furthest;
     INSERT INTO entitlements AS known
-    SELECT granted.* FROM unnest(words) AS granted
+    SELECT granted.*, audit.seal(ROW(granted.*, NULL)::iap.entitlements)
+    FROM (
+        SELECT
+            original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at, granted_at,
+            revoked_at
+        FROM unnest(latest)
+    ) AS granted
     ORDER BY granted.original_transaction_id, granted.bundle_id
     ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
     SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
@@ -343,20 +358,41 @@ BEGIN
 
     FOR word IN
         SELECT revoked.*
-        FROM unnest(words) AS revoked
+        FROM unnest(latest) AS revoked
         JOIN entitlements AS known USING (original_transaction_id, bundle_id)
-        WHERE revoked.revoked_at IS NOT NULL AND known.entitled_until > revoked.entitled_until
+        WHERE revoked.revoked_at IS NOT NULL
+            AND known.entitled_until > least(revoked.entitled_until, revoked.revoked_at)
+            -- What was granted since, beyond what was revoked, is another grant.
+            AND (revoked.entitled_until >= known.entitled_until OR revoked.revoked_at >= known.granted_at)
         ORDER BY revoked.original_transaction_id, revoked.bundle_id
     LOOP
-        PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
+        PERFORM iap.revoke_entitlement(
+            word.bundle_id, word.original_transaction_id, least(word.entitled_until, word.revoked_at));
         taken := taken + 1;
     END LOOP;
+
+    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since.
+    UPDATE entitlements AS known
+    SET granted_at = said.granted_at,
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
+            known.original_transaction_id, known.bundle_id, known.user_id, known.entitled_until, known.first_granted_at,
+            said.granted_at, known.revoked_at, NULL)::iap.entitlements)
+            ELSE known.seal END
+    FROM (
+        SELECT original_transaction_id, bundle_id, min(entitled_until) AS entitled_until, granted_at
+        FROM unnest(words)
+        WHERE revoked_at IS NULL AND entitled_until > granted_at
+        GROUP BY original_transaction_id, bundle_id, granted_at
+    ) AS said
+    WHERE known.original_transaction_id = said.original_transaction_id AND known.bundle_id = said.bundle_id
+        AND known.entitled_until > said.entitled_until AND known.granted_at < said.granted_at;
     RETURN taken;
 END
 $$;
 COMMENT ON FUNCTION iap.import_entitlements IS
     'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it '
-    'says that the grant was revoked. What is covered moves in the night.';
+    'says that the grant was revoked, and nothing was granted beyond it since. Of several for one original purchase the '
+    'one that reaches furthest counts. What is covered moves in the night.';
 
 -- Erasing a user ------------------------------------------------------------------------------------------------------
 
