@@ -32,6 +32,19 @@ SELECT results_eq(
     $$SELECT user_id, order_id FROM iap.black WHERE transaction_id = '5'$$, $$VALUES ('bob', 'o')$$,
     'and for which order');
 
+-- Before there is a case a mistyped name is one of which nobody ever heard, too; who may claim it is known.
+SELECT test.admit('7', user_id => NULL), test.admit('8', user_id => 'cleo');
+SELECT is(
+    test.run_as('iap_support', format($$
+        SELECT iap.resolve('7', 'delivered', 'sue', 'by mail', user_id => %L)$$, name)), 'unknown_user', why)
+FROM (VALUES ('anne', 'nobody is called so'), ('', 'or has no name')) AS mistyped (name, why);
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve('8', 'delivered', 'sue', 'by mail', user_id => 'cleo')$$),
+    'delivered', 'for whom it was admitted is known');
+DELETE FROM iap.moves WHERE transaction_id = '8';
+DELETE FROM iap.transactions WHERE transaction_id IN ('7', '8');
+
 -- Dismissed and refunded.
 SELECT is(test.resolve('3', 'dismissed'), 'dismissed', 'nothing is owed after all');
 SELECT is(test.resolve('4', 'refunded'), 'refunded', 'the money went back');

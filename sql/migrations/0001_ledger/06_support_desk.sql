@@ -83,7 +83,7 @@ BEGIN
     IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
         RETURN 'several_owners';
     ELSIF NOT (
-        resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners)
+        resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners || iap.owners_of(t))
         OR iap.is_known_user(resolve.user_id))
     THEN
         RETURN 'unknown_user';
