@@ -97,6 +97,30 @@ SELECT is(test.claim('31'), 'delivered', 'and delivered under another id');
 SELECT is(test.reopen('30'), 'excluded', 'is not owed a second time');
 SELECT is((SELECT count(*) FROM iap.white WHERE transaction_id = '30'), 0::bigint, 'and not white');
 
+-- The periods of a subscription that one decision ended come back with it; what was ended otherwise does not.
+SELECT test.admit(id, 'p1', 'pass') FROM unnest(ARRAY['p1', 'p2', 'p3', 'p4']) AS id;
+SELECT test.open_case('p1', '{ann}');
+UPDATE iap.cases SET periods = '{p1,p2,p3,p4}' WHERE transaction_id = 'p1';
+SELECT is(test.claim('p4'), 'delivered', 'one is claimed meanwhile');
+SELECT is(
+    test.run_as('iap_support', format(
+        'SELECT iap.decide(%L, %L, %L, %L, %L, %L, %L)', 'p1', 'com.example.a', 'Production',
+        (SELECT iap.case_mark(opened_run_id, opened_at, NULL, 'pass', 1, owner_user_ids, periods)
+            FROM iap.cases WHERE transaction_id = 'p1'),
+        decision, 'sue', 'x')), decision, 'all periods of a case are ended as ' || decision)
+FROM (VALUES ('delivered')) AS decided (decision);
+SELECT is_empty($$SELECT FROM iap.white WHERE original_transaction_id = 'p1'$$, 'none of them is owed');
+SELECT is(test.reopen('p1'), 'reopened', 'the first is reopened');
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'p1'$$, ARRAY['p1', 'p2', 'p3'],
+    'and brings the others back, but for what was claimed');
+SELECT is(test.resolve('p2', 'dismissed', 'for itself'), 'dismissed', 'one is dismissed by itself');
+SELECT is(test.resolve('p1', 'delivered', 'this one alone'), 'delivered', 'the first is ended alone');
+SELECT is(test.reopen('p1'), 'reopened', 'and reopened');
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'p1'$$, ARRAY['p1', 'p3'],
+    'which brings back nothing that another decision ended');
+
 -- Its receipts are watched again.
 SELECT test.submit('a receipt', transaction_id => '40') AS receipt_id \gset
 SELECT test.admit('40', receipt_id => :receipt_id);

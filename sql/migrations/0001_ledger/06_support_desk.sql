@@ -219,13 +219,36 @@ BEGIN
             PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);
         END LOOP;
     END IF;
+    -- What the same decision ended with it: the other periods of a subscription's case.
+    FOR other IN
+        SELECT period.*
+        FROM iap.cases AS told
+        JOIN iap.transactions AS period
+            ON period.transaction_id = ANY (told.periods) AND period.bundle_id = told.bundle_id
+                AND period.environment = told.environment
+        JOIN iap.moves AS ended
+            ON ended.transaction_id = period.transaction_id AND ended.move_id = period.move_id
+        JOIN iap.moves AS decided
+            ON decided.transaction_id = t.transaction_id AND decided.move_id = t.move_id
+                AND (decided.kind, decided.actor, decided.moved_at, decided.details ->> 'note')
+                    = (ended.kind, ended.actor, ended.moved_at, ended.details ->> 'note')
+        WHERE told.transaction_id = t.transaction_id AND told.bundle_id = t.bundle_id
+            AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
+        ORDER BY period.transaction_id
+        FOR UPDATE OF period
+    LOOP
+        CONTINUE WHEN NOT iap.reopened(other);
+        PERFORM iap.move(
+            ARRAY[ROW(other, iap.owed_again(other))::iap.change], 'reopened', reopen.who, NULL, at, details);
+        PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);
+    END LOOP;
     RETURN 'reopened';
 END
 $$;
 COMMENT ON FUNCTION iap.reopen IS
-    'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before. What a claim delivered '
-    'stays delivered. Otherwise it changes nothing and says why: already_white, already_delivered, refunded (by Apple, '
-    'since), excluded or not_verified.';
+    'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before, with the other periods of '
+    'a subscription that the same decision ended. What a claim delivered stays delivered. Otherwise it changes nothing '
+    'and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';
 
 -- What it adopts by Apple's signature ---------------------------------------------------------------------------------
 
