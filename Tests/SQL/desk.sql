@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(26);
+SELECT plan(29);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -36,6 +36,13 @@ SELECT is(
     iap.adopt('com.example.game', test.bought('a2', '{"revocationDate": 1772323300000}'), 'anna', 'desk', 'x'),
     'refunded', 'what Apple refunded is not owed');
 SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'a2'$$, 'and is not taken');
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a5', more), 'anna', 'desk', 'x'), 'excluded', why)
+FROM (
+    VALUES
+        ('{"inAppOwnershipType": "FAMILY_SHARED"}'::jsonb, 'what somebody of the family paid is not owed'),
+        ('{"isUpgraded": true}', 'nor what an upgrade took the place of')) AS signed (more, why);
+SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'a5'$$, 'and is not taken either');
 SELECT throws_ok(
     $$SELECT iap.adopt('com.example.other', test.bought('a3'), 'anna', 'desk', 'x')$$, '22023',
     'transaction a3 is of the app com.example.game', 'another app''s');

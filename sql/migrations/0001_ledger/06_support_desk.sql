@@ -309,6 +309,9 @@ BEGIN
             ERRCODE = 'invalid_parameter_value';
     ELSIF claims ? 'revocationDate' THEN
         RETURN 'refunded';
+    ELSIF claims ->> 'inAppOwnershipType' = 'FAMILY_SHARED' OR claims ->> 'isUpgraded' = 'true' THEN
+        -- Another customer paid, or what replaced it is owed: the night would exclude it.
+        RETURN 'excluded';
     END IF;
 
     -- The night verifies it, and learns the price.
