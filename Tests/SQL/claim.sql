@@ -94,6 +94,11 @@ SELECT is(test.claim('201'), 'already_delivered', 'nor the new one');
 SELECT is(test.admit('202', '200', 'full'), 'already_delivered', 'nor when it is restored once more');
 SELECT is(test.admit('210', '200', 'gems'), 'white', 'a consumable is owed each time');
 SELECT is(test.claim('210'), 'delivered', 'whatever its original');
+SELECT is(test.admit('221', '220', 'gems', quantity => 5), 'white', 'a consumable');
+SELECT is(test.admit('220', product_id => 'full'), 'white', 'and a non-consumable of the same original');
+SELECT is(test.claim('220'), 'delivered', 'which is delivered');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '221'), 'white', 'does not restore the consumable');
+SELECT is(test.claim('221'), 'delivered', 'that is owed');
 
 -- What nobody knows the type of might be a non-consumable: the first is delivered, and the support desk decides on the
 -- others.

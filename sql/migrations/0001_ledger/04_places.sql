@@ -710,6 +710,9 @@ BEGIN
         WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
             AND bundle_id = delivered.bundle_id AND environment = delivered.environment
             AND transaction_id <> delivered.transaction_id AND place = 'white'
+            AND (
+                product_id = delivered.product_id
+                OR iap.type_of(ROW(transactions.*)::iap.transactions) = 'non_consumable')
         ORDER BY transaction_id
         FOR UPDATE SKIP LOCKED
     ) AS t;
