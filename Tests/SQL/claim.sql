@@ -77,6 +77,15 @@ SELECT results_eq(
     $$VALUES ('Sandbox', 'ann')$$, 'it stays white');
 SELECT is(test.admit('108', environment => 'Sandbox'), 'white', 'a sandbox purchase alone');
 SELECT is(test.claim('108'), 'delivered', 'can be claimed');
+CREATE FUNCTION test.delivery_status(id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format('SELECT iap.delivery_status(%L, %L)', 'com.example.a', id))
+$$;
+SELECT is(test.delivery_status('107'), 'DELIVERED', 'Apple may hear of the real one');
+SELECT is(test.delivery_status('108'), 'DELIVERED', 'or of the only one');
+SELECT is(test.admit('108'), 'white', 'until a real one comes');
+SELECT is(test.delivery_status('108'), 'UNDELIVERED_OTHER', 'which is not delivered by the other');
+SELECT is(test.delivery_status('109'), 'UNDELIVERED_OTHER', 'as is what nobody knows');
 
 -- A non-consumable is owed once, under whatever id it is restored.
 SELECT is(test.admit('200', product_id => 'full'), 'white', 'the full version');

@@ -248,10 +248,13 @@ BEGIN
     PERFORM iap.require_id('bundle_id', delivery_status.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', delivery_status.transaction_id, 64);
     RETURN CASE
-        WHEN EXISTS (
-            SELECT FROM iap.transactions AS t
+        -- Both environments number their transactions on their own: of one id Apple asks about what was paid.
+        WHEN (
+            SELECT iap.standing(ROW(t.*)::iap.transactions)
+            FROM iap.transactions AS t
             WHERE t.transaction_id = delivery_status.transaction_id AND t.bundle_id = delivery_status.bundle_id
-                AND iap.standing(ROW(t.*)::iap.transactions) = 'already_delivered')
+            ORDER BY t.environment
+            LIMIT 1) = 'already_delivered'
         THEN 'DELIVERED' ELSE 'UNDELIVERED_OTHER'
     END;
 END
