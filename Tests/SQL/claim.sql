@@ -123,6 +123,17 @@ SELECT is(test.resolve('251', 'delivered'), 'delivered', 'and the support desk m
 SELECT is(test.admit('260', '250', 'gems'), 'white', 'a consumable of the same original');
 SELECT is(test.claim('260'), 'delivered', 'is owed on its own');
 
+-- The renewals of a subscription may all name the order by which it was bought, also when Apple corrected its original
+-- since.
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');
+SELECT is(test.admit('275', product_id => 'pass'), 'white', 'a renewal that the server takes for a purchase of its own');
+SELECT is(test.claim('275', order_id => 'order-275'), 'delivered', 'is delivered for its order');
+SELECT test.hear(test.heard('275', 'server_api', 'pass', original_transaction_id => '271'));
+SELECT test.hear(test.heard('276', 'server_api', 'pass', original_transaction_id => '271'));
+SELECT is(test.claim('276', order_id => 'order-275'), 'delivered', 'and so is the next, of the same subscription');
+SELECT is(test.admit('277', product_id => 'pass'), 'white', 'another subscription');
+SELECT is(test.claim('277', order_id => 'order-275'), 'order_used', 'is not');
+
 -- A transaction is in one place: whoever looked at it before it moved is told to try again.
 CREATE FUNCTION test.move_twice(transaction_id text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$

@@ -623,7 +623,12 @@ BEGIN
     is_ours := is_new OR EXISTS (
         SELECT FROM delivered_orders AS taken
         WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
-            AND taken.original_transaction_id = t.original_transaction_id);
+            AND taken.original_transaction_id = t.original_transaction_id)
+        -- Or it was taken for an original that Apple has corrected since.
+        OR EXISTS (
+            SELECT FROM transactions AS served
+            WHERE served.order_id = take_order.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
+                AND served.original_transaction_id = t.original_transaction_id);
 END
 $$;
 COMMENT ON FUNCTION iap.take_order IS
