@@ -37,8 +37,18 @@ SELECT is(test.purge(90), 0::bigint, 'once');
 SELECT is(
     test.left_orders(), 'bought claimed of-case of-owner uploaded waiting young',
     'what is young, paid, named or open stays');
+-- Whose token what is owed bears, which nothing else names its customer by.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_order(
+        'com.example.a', 'of-token', 'ivy', 'gems', 1, 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906',
+        now() - interval '200 days')$$);
+SELECT test.hear(test.heard('5', product_id => 'gold', app_account_token => 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906'));
+SELECT is(test.purge(90), 0::bigint, 'an order whose token is of what is owed stays');
+SELECT is(test.claim('5', 'mallory'), 'wrong_user', 'so that nobody else claims it');
+SELECT is(test.claim('5', 'ivy'), 'delivered', 'but its user');
+SELECT is(test.purge(90), 1::bigint, 'and then it goes');
 SELECT results_eq(
-    $$SELECT orders, purged FROM finance.unpaid_orders ORDER BY day$$, $$VALUES (2::bigint, 2::bigint), (1, 0)$$,
+    $$SELECT orders, purged FROM finance.unpaid_orders ORDER BY day$$, $$VALUES (3::bigint, 3::bigint), (1, 0)$$,
     'finance counts all that were never paid');
 UPDATE iap.cases SET state = 'closed', closed_at = now(), closed_as = 'dismissed', closed_by = 'sue';
 SELECT is(test.purge(90), 2::bigint, 'when a case is closed, its orders go');

@@ -32,6 +32,11 @@ WHERE uploads.receipt_id IS NULL AND receipts.receipt_id IS NULL
             AND transactions.product_id = orders.product_id
             AND transactions.purchased_at BETWEEN orders.created_at - interval '30 days'
                 AND orders.created_at + interval '30 days')
+    -- Whose token what is owed bears, which says whose that is. By the index of white: see iap.open_for.
+    AND NOT EXISTS (
+        SELECT FROM iap.transactions
+        WHERE transactions.app_account_token = orders.app_account_token AND transactions.bundle_id = orders.bundle_id
+            AND starts_with(transactions.place, 'white'))
     AND NOT EXISTS (
         SELECT FROM iap.cases
         WHERE cases.state = 'open' AND cases.bundle_id = orders.bundle_id
@@ -42,7 +47,8 @@ WHERE uploads.receipt_id IS NULL AND receipts.receipt_id IS NULL
             AND cases.owner_user_ids @> ARRAY[orders.user_id]);
 COMMENT ON VIEW iap.unpaid_orders IS
     'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user '
-    'got none of the product within 30 days, and nothing of their user is open. Ask for a span of created_at.';
+    'got none of the product within 30 days, nothing that is owed bears their token, and nothing of their user is open. Ask '
+    'for a span of created_at.';
 
 CREATE FUNCTION iap.purge_orders(since timestamptz, before timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
