@@ -91,6 +91,27 @@ UPDATE iap.cases SET order_ids = '{order-1,order-9,order-2}' WHERE transaction_i
 SELECT results_eq(
     $$SELECT test.owed('gina')$$, $$VALUES ('141 {order-9} f')$$, 'no order of another user''s, nor one that is served');
 
+-- An order that the desk delivered another purchase for is used, and one is offered for one purchase.
+SELECT test.ordered('order-5', 'lena'), test.ordered('order-6', 'lena');
+SELECT test.submit('first of lena', 'lena', '180', 'order-5') AS first, test.submit('second of lena', 'lena', '181', 'order-5')
+    AS second \gset
+SELECT test.record(ARRAY[test.heard('180'), test.heard('181')],
+    ARRAY[test.seen(:first, 'lena', 'order-5'), test.seen(:second, 'lena', 'order-5', number => 2)]);
+SELECT test.open_case('181', '{lena}');
+UPDATE iap.cases SET order_ids = '{order-5,order-6}' WHERE transaction_id = '181';
+SELECT results_eq(
+    $$SELECT test.owed('lena')$$, $$VALUES ('180 {order-5} t'), ('181 {order-6} t')$$, 'the second is offered what is left');
+UPDATE iap.cases SET order_ids = '{}' WHERE transaction_id = '181';
+SELECT results_eq(
+    $$SELECT test.owed('lena')$$, $$VALUES ('180 {order-5} t'), ('181 {} t')$$, 'or none');
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve('180', 'delivered', 'sue', 'by hand', user_id => 'lena', order_id => 'order-5')$$),
+    'delivered', 'the desk delivers the first for its order');
+SELECT results_eq($$SELECT test.owed('lena')$$, $$VALUES ('181 {} t')$$, 'for which the other can''t be claimed');
+SELECT is(test.claim('181', 'lena', 'order-5'), 'order_used', 'as a claim would say');
+SELECT is(test.claim('181', 'lena'), 'delivered', 'but it is owed');
+
 -- What is refunded, dismissed, or delivered under another id is not owed.
 SELECT test.admit('150', user_id => 'hank'), test.admit('151', user_id => 'hank');
 SELECT test.exclude('150', 'refunded'), test.resolve('151', 'dismissed');

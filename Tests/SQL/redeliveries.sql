@@ -99,6 +99,23 @@ SELECT is(
 SELECT is_empty($$SELECT FROM iap.redeliveries WHERE transaction_id = '110'$$, 'the order goes');
 SELECT is(test.order_all(), '0', 'and none to the pseudonym comes');
 
+-- Of two that may pay for the same orders each is offered one of its own.
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.register_order(%L, %L, %L, %L)', 'com.example.a', order_id, 'eva', 'gems'))
+FROM unnest(ARRAY['order-7', 'order-8']) AS order_id;
+SELECT test.admit(id, user_id => 'eva'), test.open_case(id, '{eva}') FROM unnest(ARRAY['120', '121', '122']) AS id;
+UPDATE iap.cases SET order_ids = '{order-7,order-8}' WHERE owner_user_ids = '{eva}';
+SELECT is(test.order_all(), '3', 'three are sure');
+SET LOCAL ROLE iap_app;
+CREATE TEMPORARY TABLE taken AS SELECT transaction_id, order_ids FROM iap.take_redeliveries('com.example.a');
+RESET ROLE;
+SELECT results_eq(
+    'SELECT transaction_id, order_ids FROM taken ORDER BY 1',
+    $$VALUES ('120', '{order-7,order-8}'::text[]), ('121', '{order-8}'), ('122', '{}')$$, 'no order is offered twice');
+SELECT results_eq(
+    'SELECT test.claim(transaction_id, $$eva$$, order_ids[1]) FROM taken ORDER BY transaction_id',
+    $$VALUES ('delivered'), ('delivered'), ('delivered')$$, 'so that all of them can be claimed');
+
 SELECT test.is_refused('iap_app', format('SELECT iap.take_redeliveries(%s)', arguments), '22023', '%', why)
 FROM (
     VALUES

@@ -139,7 +139,9 @@ $$;
 COMMENT ON FUNCTION iap.open_for IS
     'The white transactions that anything names a user of: an admission, a token, an upload, an order or a case.';
 
-CREATE FUNCTION iap.orders_for(t iap.transactions, user_id text) RETURNS text[]
+CREATE FUNCTION iap.orders_for(
+    t iap.transactions, user_id text, offered iap.delivered_orders[] DEFAULT '{}'
+) RETURNS text[]
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_column
 BEGIN
@@ -164,16 +166,22 @@ BEGIN
         WHERE NOT EXISTS (
                 SELECT FROM iap.orders AS o
                 WHERE o.order_id = named.order_id AND o.bundle_id = t.bundle_id AND o.user_id <> orders_for.user_id)
+            -- As in iap.claim_outcome.
             AND NOT EXISTS (
-                SELECT FROM iap.delivered_orders AS taken
-                WHERE taken.order_id = named.order_id AND taken.bundle_id = t.bundle_id
-                    AND taken.original_transaction_id <> t.original_transaction_id)
+                SELECT FROM iap.transactions AS served
+                WHERE served.order_id = named.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
+                    AND served.original_transaction_id <> t.original_transaction_id)
+            AND NOT EXISTS (
+                SELECT FROM unnest(offered) AS other
+                WHERE other.order_id = named.order_id
+                    AND other.original_transaction_id <> t.original_transaction_id)
     );
 END
 $$;
 COMMENT ON FUNCTION iap.orders_for IS
     'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched by '
-    'the night. None of another user''s, and none that another purchase was delivered for.';
+    'the night. None of another user''s, none that another purchase was delivered for, and none of those that are offered '
+    'for another one: an order is used once.';
 
 -- Planning each call would cost ten times what reading costs: the plans of what an app's server asks are kept.
 CREATE FUNCTION iap.owed(
@@ -184,8 +192,9 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_t
 SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-    t      iap.transactions;
-    owners text[];
+    t       iap.transactions;
+    owners  text[];
+    offered iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.require_id('bundle_id', owed.bundle_id, 255);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
@@ -201,8 +210,12 @@ BEGIN
         product_id := t.product_id;
         quantity := t.quantity;
         purchased_at := t.purchased_at;
-        order_ids := iap.orders_for(t, owed.user_id);
+        order_ids := iap.orders_for(t, owed.user_id, offered);
         is_certain := coalesce(iap.certain_owner(t) = owed.user_id, false);
+        -- The likeliest is the one that the caller claims it for.
+        IF is_certain AND order_ids <> '{}' THEN
+            offered := offered || ROW(order_ids[1], t.bundle_id, t.original_transaction_id)::iap.delivered_orders;
+        END IF;
         RETURN NEXT;
     END LOOP;
 END
@@ -559,11 +572,12 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET
 SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-    r     iap.redeliveries;
-    t     iap.transactions;
-    how   text;
-    given integer := 0;
-    seen  integer;
+    r       iap.redeliveries;
+    t       iap.transactions;
+    how     text;
+    given   integer := 0;
+    seen    integer;
+    offered iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.require_id('bundle_id', take_redeliveries.bundle_id, 255);
     IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
@@ -619,7 +633,10 @@ BEGIN
                     SELECT unnest(periods) FROM iap.cases
                     WHERE cases.transaction_id = r.transaction_id AND cases.bundle_id = r.bundle_id
                         AND cases.environment = r.environment AND cases.state = 'open');
-            order_ids := iap.orders_for(t, r.user_id);
+            order_ids := iap.orders_for(t, r.user_id, offered);
+            IF order_ids <> '{}' THEN
+                offered := offered || ROW(order_ids[1], t.bundle_id, t.original_transaction_id)::iap.delivered_orders;
+            END IF;
             RETURN NEXT;
         END LOOP;
         EXIT WHEN seen = 0 OR given = most;
