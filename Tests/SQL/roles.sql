@@ -137,7 +137,7 @@ SELECT results_eq(
         ('iap_finance', 'is_beyond'), ('iap_finance', 'lines_of'), ('iap_finance', 'position_of'), ('iap_finance', 'share_of'),
         ('iap_import', 'amount_of'), ('iap_import', 'delivered'), ('iap_import', 'enter'), ('iap_import', 'excluded'),
         ('iap_import', 'follow_cases'), ('iap_import', 'import_deliveries'),
-        ('iap_import', 'import_entitlements'), ('iap_import', 'is_of_original'),
+        ('iap_import', 'import_entitlements'), ('iap_import', 'imported'), ('iap_import', 'is_of_original'),
         ('iap_import', 'kind_of_move'), ('iap_import', 'log_moves'), ('iap_import', 'move'), ('iap_import', 'note'),
         ('iap_import', 'position_of'), ('iap_import', 'present'), ('iap_import', 'refund_shares'),
         ('iap_import', 'revoke_entitlement'),

@@ -357,6 +357,28 @@ COMMENT ON FUNCTION iap.sight_again IS
 
 -- What was delivered before iap-reconcile was there -------------------------------------------------------------------
 
+CREATE FUNCTION iap.imported(t iap.transactions, v iap.verified) RETURNS iap.transactions
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    listed record;
+    amount iap.amount;
+BEGIN
+    -- Excluded for a quantity that can't be: the company knows how many it delivered.
+    IF t.quantity < 1 THEN
+        t.quantity := v.quantity;
+        SELECT list_price_milliunits AS price, currency INTO listed
+        FROM products
+        WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
+        amount := iap.amount_of(t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
+        t.booked_milliunits := amount.milliunits;
+        t.booked_currency := amount.currency;
+        t.booked_as := amount.booked_as;
+    END IF;
+    RETURN iap.delivered(t, v.user_id, v.order_id, 'import', v.delivered_at);
+END
+$$;
+COMMENT ON FUNCTION iap.imported IS 'A transaction that a company delivered before: black.';
+
 CREATE FUNCTION iap.import_deliveries(deliveries iap.verified[]) RETURNS bigint
 LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
@@ -369,8 +391,7 @@ BEGIN
     -- What is white or excluded moves; what Apple said of it stays.
     SELECT
         coalesce(array_agg(v::iap.verified) FILTER (WHERE t IS NULL), '{}'),
-        array_agg(ROW(t, iap.delivered(t, v.user_id, v.order_id, 'import', v.delivered_at))::iap.change)
-            FILTER (WHERE (t).place <> 'black')
+        array_agg(ROW(t, iap.imported(t, v::iap.verified))::iap.change) FILTER (WHERE (t).place <> 'black')
     INTO fresh, changes
     FROM unnest(deliveries) AS v
     LEFT JOIN LATERAL (
