@@ -242,6 +242,24 @@ SELECT is(
     (SELECT admitted_user_id FROM iap.white WHERE transaction_id = 'c2'), (SELECT answer ->> 'pseudonym' FROM test.answer),
     'to the pseudonym');
 
+-- What a token alone says is owed to a user is open, too; and erased even so it is owed to nobody else.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_user('com.example.a', 'tess', '62496054-a220-5c31-b232-92450941abac')$$);
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_order('com.example.a', 'order-u', 'uma', 'gems',
+        app_account_token => '7e3fb204-2c3d-4a2c-b8a8-9c1d3a4e5f60')$$);
+SELECT test.hear(test.heard('t1', app_account_token => '62496054-a220-5c31-b232-92450941abac'));
+SELECT test.hear(test.heard('u1', app_account_token => '7e3fb204-2c3d-4a2c-b8a8-9c1d3a4e5f60'));
+SELECT is(test.erase('tess'), '{"outcome": "open", "open": ["t1"], "waiting": 0}', 'by a token that was registered');
+SELECT is(test.erase('uma'), '{"outcome": "open", "open": ["u1"], "waiting": 0}', 'or that an order was opened with');
+SELECT is(test.erase(id, true) ->> 'outcome', 'erased', 'erased, even so') FROM unnest(ARRAY['tess', 'uma']) AS id;
+SELECT is_empty(
+    $$SELECT test.naming(word)
+    FROM unnest(ARRAY['tess', 'uma', '62496054-a220-5c31-b232-92450941abac', '7e3fb204-2c3d-4a2c-b8a8-9c1d3a4e5f60'])
+        AS word$$, 'no row names them, nor their tokens');
+SELECT is(test.claim(id, 'mallory'), 'wrong_user', 'nobody else has a claim to ' || id)
+FROM unnest(ARRAY['t1', 'u1']) AS id;
+
 -- What is asked must make sense.
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('', 'dan')$$, '22023', 'user_id is missing', 'no user');
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('ann', NULL)$$, '22023', 'who is missing', 'nobody asks');

@@ -239,7 +239,10 @@ COMMENT ON FUNCTION iap.without_user(jsonb, text, text) IS
     'objects.';
 
 CREATE FUNCTION iap.open_transactions_of(user_id text) RETURNS SETOF iap.white
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT *
     FROM iap.white
     WHERE white.admitted_user_id = $1
@@ -252,44 +255,67 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             WHERE cases.transaction_id = white.transaction_id AND cases.bundle_id = white.bundle_id
                 AND cases.environment = white.environment AND cases.state = 'open'
                 AND cases.owner_user_ids @> ARRAY[$1])
-    ORDER BY white.purchased_at, white.transaction_id
+        -- And what else iap.owed looks at: tokens, and orders.
+        OR (white.transaction_id, white.bundle_id, white.environment) IN (
+            SELECT owed.transaction_id, owed.bundle_id, owed.environment
+            FROM (SELECT DISTINCT bundle_id FROM iap.white) AS app
+            CROSS JOIN LATERAL iap.open_for(app.bundle_id, $1) AS owed)
+    ORDER BY white.purchased_at, white.transaction_id;
+END
 $$;
 COMMENT ON FUNCTION iap.open_transactions_of IS 'What is paid and not delivered, and may be owed to a user.';
 
-CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) RETURNS iap.transactions
+CREATE FUNCTION iap.erased(
+    t iap.transactions, user_id text, pseudonym text, tokens iap.account_tokens[]
+) RETURNS iap.transactions
 LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    is_theirs boolean := EXISTS (
+            SELECT FROM iap.orders
+            WHERE orders.user_id = erased.user_id AND orders.app_account_token = t.app_account_token)
+        OR EXISTS (
+            SELECT FROM unnest(tokens) AS own
+            WHERE own.app_account_token = t.app_account_token AND own.bundle_id = t.bundle_id);
 BEGIN
-    -- A token is the user's who ordered with it, or alone handed the purchase in.
-    IF EXISTS (
-        SELECT FROM iap.orders WHERE orders.user_id = erased.user_id AND orders.app_account_token = t.app_account_token)
-        OR NOT EXISTS (
-            SELECT FROM iap.sightings
-            WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
-                AND sightings.environment = t.environment AND sightings.user_id <> erased.user_id)
+    -- A token is the user's who registered it, ordered with it, or alone handed the purchase in.
+    IF is_theirs OR NOT EXISTS (
+        SELECT FROM iap.sightings
+        WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
+            AND sightings.environment = t.environment AND sightings.user_id <> erased.user_id)
     THEN
         t.app_account_token := NULL;
+    END IF;
+    -- What the token alone said is theirs stays owed, and to nobody else.
+    IF is_theirs AND t.place = 'white' THEN
+        t.admitted_user_id := coalesce(t.admitted_user_id, pseudonym);
     END IF;
     t.user_id := CASE t.user_id WHEN erased.user_id THEN pseudonym ELSE t.user_id END;
     t.admitted_user_id := CASE t.admitted_user_id WHEN erased.user_id THEN pseudonym ELSE t.admitted_user_id END;
     RETURN t;
 END
 $$;
-COMMENT ON FUNCTION iap.erased IS 'A transaction without a user''s id and tokens.';
+COMMENT ON FUNCTION iap.erased IS
+    'A transaction without a user''s id and tokens. Those that were registered with the user are given.';
 
 CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     changes iap.change[];
-    erased  bigint := iap.erase_from_entitlements(user_id, pseudonym);
+    tokens  iap.account_tokens[];
+    open    iap.white[];
+    erased  bigint;
 BEGIN
-    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
+    -- By their tokens, which go first.
+    SELECT array_agg(own) INTO tokens FROM iap.account_tokens AS own WHERE own.user_id = erase_from_transactions.user_id;
+    SELECT array_agg(owed) INTO open FROM iap.open_transactions_of(erase_from_transactions.user_id) AS owed;
+    erased := iap.erase_from_entitlements(erase_from_transactions.user_id, pseudonym);
+    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym, tokens))::iap.change) INTO changes
     FROM (
         SELECT *
         FROM iap.transactions AS t
         WHERE t.user_id = erase_from_transactions.user_id OR t.admitted_user_id = erase_from_transactions.user_id
             OR (t.transaction_id, t.bundle_id, t.environment) IN (
-                SELECT transaction_id, bundle_id, environment
-                FROM iap.open_transactions_of(erase_from_transactions.user_id))
+                SELECT owed.transaction_id, owed.bundle_id, owed.environment FROM unnest(open) AS owed)
         ORDER BY t.transaction_id, t.bundle_id, t.environment
         FOR UPDATE
     ) AS t;
