@@ -109,6 +109,28 @@ SELECT is(test.claim('220'), 'delivered', 'which is delivered');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '221'), 'white', 'does not restore the consumable');
 SELECT is(test.claim('221'), 'delivered', 'that is owed');
 
+-- What was restored before its purchase was claimed is excluded, and whoever restores it may hold no other id.
+SELECT is(test.admit('230', product_id => 'full'), 'white', 'a purchase that is owed');
+SELECT test.hear(test.heard('231', product_id => 'full', original_transaction_id => '230', exclusion => 'restored'));
+SELECT is(
+    test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', '231')$$), 'paid, being delivered',
+    'is told of under the id that it was restored under');
+SELECT is(test.admit('231', '230', 'full'), 'already_white', 'is admitted by it');
+SELECT is(test.claim('231', 'bob'), 'wrong_user', 'is nobody else''s by it');
+SELECT is(test.claim('231'), 'delivered', 'and claimed by it');
+SELECT results_eq(
+    $$SELECT transaction_id FROM iap.black WHERE original_transaction_id = '230'$$, $$VALUES ('230' COLLATE "C")$$,
+    'which delivers the purchase');
+SELECT is(test.claim(id), 'already_delivered', 'once') FROM unnest(ARRAY['230', '231']) AS id;
+SELECT is(test.admit('240', product_id => 'full'), 'white', 'a purchase that is owed');
+SELECT test.hear(test.heard('241', product_id => 'full', original_transaction_id => '240', exclusion => 'restored'));
+SELECT test.exclude('240', 'refunded');
+SELECT is(test.claim('241'), 'excluded', 'and is refunded is owed under no id');
+SELECT test.is_refused(
+    'iap_app', $$
+        SELECT iap.admit('com.example.a', 'Production', '241', '240', 'full', 1, now())$$, '55000', '%not owed%',
+    'nor admitted');
+
 -- What nobody knows the type of might be a non-consumable: the first is delivered, and the support desk decides on the
 -- others.
 SELECT is(test.admit('250', product_id => 'unheard.of'), 'white', 'a product that nobody listed');

@@ -405,6 +405,9 @@ BEGIN
         RETURN 'white';
     ELSIF iap.standing(known) = 'already_delivered' THEN
         RETURN 'already_delivered';
+    ELSIF iap.owed_as(known) IS NOT NULL THEN
+        -- Restored: it is owed under its other id, and may be claimed by this one.
+        RETURN 'already_white';
     ELSIF known.place = 'excluded' THEN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
@@ -634,6 +637,23 @@ $$;
 COMMENT ON FUNCTION iap.take_order IS
     'Takes an order for the delivery of a purchase: whether it is this purchase''s, and whether that is new.';
 
+CREATE FUNCTION iap.owed_as(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT transaction_id
+        FROM transactions
+        WHERE t.reason = 'restored'
+            AND iap.is_of_original(transaction_id, original_transaction_id, t.original_transaction_id)
+            AND bundle_id = t.bundle_id AND environment = t.environment AND product_id = t.product_id
+            AND place = 'white'
+        ORDER BY transaction_id
+        LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION iap.owed_as IS
+    'Under which id the purchase of a restored non-consumable is still owed; NULL where it is not.';
+
 CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL)
 RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
@@ -649,6 +669,7 @@ DECLARE
     wanted  text := nullif(claim.order_id, '');
     is_ours boolean := true;
     is_new  boolean := false;
+    owed_as text;
 BEGIN
     PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
@@ -669,6 +690,13 @@ BEGIN
             t := held;
         END IF;
     END LOOP;
+    -- Who restores a purchase may hold no other id of it than the one that it was restored under.
+    IF t.reason = 'restored' AND NOT black THEN
+        owed_as := iap.owed_as(t);
+        IF owed_as IS NOT NULL THEN
+            RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
+        END IF;
+    END IF;
     outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, wanted);
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
@@ -721,6 +749,6 @@ $$;
 COMMENT ON FUNCTION iap.claim IS
     'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or '
     'why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which '
-    'is for the support desk. '
+    'is for the support desk. A restored non-consumable is claimed as the purchase, where that is still owed. '
     'Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. '
     'Credit the goods only on delivered.';

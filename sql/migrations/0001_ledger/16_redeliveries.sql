@@ -268,7 +268,10 @@ BEGIN
             THEN 'delivered' ELSE 'paid, being delivered'
         END
         WHEN 'already_delivered' THEN 'delivered'
-        WHEN 'excluded' THEN CASE WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown' ELSE 'not paid' END
+        WHEN 'excluded' THEN CASE
+            WHEN iap.owed_as(t) IS NOT NULL THEN 'paid, being delivered'
+            WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown' ELSE 'not paid'
+        END
         ELSE 'unknown'
     END;
 END
