@@ -63,6 +63,8 @@ import Testing
             try await play.decide(.delivered, gems) { resolution in
                 resolution.userID = "bob"
                 resolution.orderID = "o-1"
+                // Nobody has ever heard of bob.
+                resolution.isUnknownUser = true
             }
             guard case .delivered("bob", _, nil) = try await play.verdict(on: "o-1") else {
                 Issue.record("not delivered to bob")
