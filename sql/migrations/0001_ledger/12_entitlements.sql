@@ -136,7 +136,10 @@ BEGIN
             JOIN entitlements USING (original_transaction_id, bundle_id)
             WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
                 AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, entitlements.granted_at)
-                AND NOT iap.is_bought_since(ROW(white.*)::iap.transactions, entitlements.granted_at)
+                AND (
+                    -- Most were bought before it: no call for each.
+                    white.purchased_at <= entitlements.granted_at
+                    OR NOT iap.is_bought_since(ROW(white.*)::iap.transactions, entitlements.granted_at))
                 AND (white.transaction_id, white.bundle_id, white.environment)
                     > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
             ORDER BY white.transaction_id, white.bundle_id, white.environment
