@@ -126,11 +126,13 @@ SELECT test.admit('v2', 'v1', 'pass');
 SELECT is(
     test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'nor by a grace period that goes on');
 SELECT is(test.open_of('v1'), 'v2', 'it is owed, too');
+SELECT test.admit('t1', product_id => 'pass'), test.entitle(3, 't1');
+SELECT is(test.open_of('t1'), NULL, 'a trial of three days is granted');
 SELECT test.admit('w1', product_id => 'pass');
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'w1', 'ann', 'infinity')$$);
 SELECT is(test.open_of('w1'), NULL, 'for ever reaches over any end');
-DELETE FROM iap.transactions WHERE original_transaction_id IN ('u1', 'v1', 'w1');
-DELETE FROM iap.moves WHERE transaction_id ~ '^[uvw]';
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('t1', 'u1', 'v1', 'w1');
+DELETE FROM iap.moves WHERE transaction_id ~ '^[tuvw]';
 
 -- What stays undecided keeps nothing else from being covered.
 SELECT test.admit('d1', product_id => 'unheard.of'), test.admit('d2', 'd1', 'unheard.of');

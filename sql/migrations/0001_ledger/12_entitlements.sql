@@ -33,11 +33,12 @@ CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS b
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN ($1).expires_at IS NOT NULL THEN ($1).expires_at <= ($2).entitled_until
-        -- Apple has yet to tell the end of it. The grant of the period before, which servers stretch over its end, and
-        -- say anew up to a day before it, is none of this one: none is shorter than a week.
+        -- Apple has yet to tell the end of it. The grant of the period before, which servers stretch over its end, is
+        -- none of this one: that is said a day before it at most, and reaches further. The shortest is a trial of three
+        -- days.
         WHEN ($1).product_type = 'auto_renewable' AND ($2).entitled_until <> 'infinity'
             THEN ($2).granted_at > ($1).purchased_at - interval '1 day'
-                AND ($2).entitled_until > ($1).purchased_at + interval '3 days' AND ($2).revoked_at IS NULL
+                AND ($2).entitled_until > ($1).purchased_at + interval '2 days' AND ($2).revoked_at IS NULL
         -- What has no end of its own was granted, or it was taken back.
         ELSE ($1).purchased_at < ($2).entitled_until AND ($2).revoked_at IS NULL
     END
