@@ -185,6 +185,33 @@ SELECT test.is_explained('and explained');
 SELECT set_eq($$SELECT test.told('2026-03-01')$$, 'SELECT test.first_of_march()', 'the first of March even so');
 SELECT is_empty('SELECT audit.broken_links()', 'the chain holds');
 
+-- Of a refund that is booked, Apple tells later that it was one in part.
+SELECT test.present('2026-03-10 10:00+00');
+SELECT test.bought('41', '2026-03-10 09:00+00', 2), test.bought('42', '2026-03-10 09:00+00', 2), test.claim('41');
+CREATE FUNCTION test.refunded_half(verified_at timestamptz, percentage integer DEFAULT NULL) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(id, 'server_api', quantity => 2, exclusion => 'refunded',
+        purchased_at => '2026-03-10 09:00+00', refunded_at => '2026-03-11 08:00+00', verified_at => $1,
+        revocation_type => CASE WHEN $2 IS NOT NULL THEN 'REFUND_PRORATED' END, revocation_percentage => $2))
+    FROM unnest(ARRAY['41', '42']) AS id
+$$;
+SELECT test.refunded_half('2026-03-11 10:00+00');
+SELECT test.close_books('2026-03-12 02:00+00');
+SELECT test.present('2026-03-12 19:00+00');
+SELECT test.refunded_half('2026-03-12 10:00+00', 50000);
+SELECT test.is_explained('a share that is told later is explained');
+SELECT set_eq(
+    $$SELECT test.lines_of(test.close_books('2026-03-13 02:00+00'))$$,
+    $$VALUES
+        ('2026-03-12 excluded 2026-03-11 gems USD list refunded 0 0 -5.000'),
+        ('2026-03-12 refunded 2026-03-11 gems USD list 0 0 -5.000')$$, 'and booked, in both accounts');
+SELECT test.is_explained('and explained once it is closed');
+SELECT results_eq(
+    $$SELECT refunded, transactions, amount FROM finance.refunds_as_of('2026-03-12')
+    WHERE refund_day = '2026-03-11' ORDER BY refunded$$,
+    $$SELECT refunded, transactions, amount FROM finance.refunds WHERE refund_day = '2026-03-11' ORDER BY refunded$$,
+    'finance is told the same as of that day');
+
 -- The journal explains the ledger, and what it does not shows; so does what is gone.
 DELETE FROM iap.transactions WHERE transaction_id = '1';
 SELECT set_eq(

@@ -104,7 +104,8 @@ CREATE FUNCTION test.heard(
     original_transaction_id text DEFAULT NULL, environment text DEFAULT 'Production',
     price_milliunits bigint DEFAULT NULL,
     currency text DEFAULT 'USD', product_type text DEFAULT NULL, app_account_token text DEFAULT NULL,
-    storefront text DEFAULT NULL, is_trial boolean DEFAULT false
+    storefront text DEFAULT NULL, is_trial boolean DEFAULT false, revocation_type text DEFAULT NULL,
+    revocation_percentage integer DEFAULT NULL
 ) RETURNS iap.verified
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -128,6 +129,8 @@ BEGIN
     v.source := heard.source;
     v.verified_at := heard.verified_at;
     v.exclusion := heard.exclusion;
+    v.revocation_type := heard.revocation_type;
+    v.revocation_percentage := heard.revocation_percentage;
     RETURN v;
 END
 $$;

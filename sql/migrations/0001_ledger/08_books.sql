@@ -400,24 +400,29 @@ BEGIN
 
     totals := iap.white_totals(before, now_upto, now_gaps);
     INSERT INTO iap.books
-    SELECT
-        run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail, sum(transactions),
-        sum(units),
-        sum(CASE WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits ELSE milliunits END)
-    -- Positions are many, and few of them differ in what finance counts: only sums have lines.
+    SELECT *
     FROM (
         SELECT
-            greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day, bundle_id,
-            product_id, currency, booked_as, sum(transactions) AS transactions, sum(units) AS units,
-            sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
-        FROM iap.positions
-        WHERE iap.is_beyond(number, before.upto, before.gaps)
-            AND NOT iap.is_beyond(number, now_upto, now_gaps)
-        GROUP BY 1, place, detail, day, refund_day, bundle_id, product_id, currency, booked_as
-    ) AS position
-    CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day)
-    GROUP BY booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail
-    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
+            run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail,
+            sum(transactions) AS transactions, sum(units) AS units,
+            sum(CASE WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits ELSE milliunits END)
+                AS milliunits
+        -- Positions are many, and few of them differ in what finance counts: only sums have lines.
+        FROM (
+            SELECT
+                greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day,
+                bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions, sum(units) AS units,
+                sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
+            FROM iap.positions
+            WHERE iap.is_beyond(number, before.upto, before.gaps)
+                AND NOT iap.is_beyond(number, now_upto, now_gaps)
+            GROUP BY 1, place, detail, day, refund_day, bundle_id, product_id, currency, booked_as
+        ) AS position
+        CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day)
+        GROUP BY booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail
+    ) AS line
+    -- What they come to, and not what was paid: of a refund its share alone may have been told anew.
+    WHERE transactions <> 0 OR units <> 0 OR milliunits <> 0;
 
     INSERT INTO audit.links (position, run_id, sealed_at, upto, late, entries, link)
     SELECT
