@@ -180,7 +180,7 @@ SELECT test.hear(test.heard('32', 'server_api', 'gold', 3, purchased_at => '2026
 SELECT test.is_explained('a refund that is taken back');
 SELECT set_eq(
     $$SELECT test.lines_of(test.close_books('2026-03-08 20:00+00'))$$,
-    $$VALUES ('2026-03-08 refunded 2026-03-07 gold USD apple -1 -3 -12.000')$$, 'is booked the other way');
+    $$VALUES ('2026-03-08 refunded 2026-03-07 gold USD apple reversed -1 -3 -12.000')$$, 'is booked the other way');
 SELECT test.is_explained('and explained');
 SELECT set_eq($$SELECT test.told('2026-03-01')$$, 'SELECT test.first_of_march()', 'the first of March even so');
 SELECT is_empty('SELECT audit.broken_links()', 'the chain holds');
@@ -204,6 +204,7 @@ SELECT set_eq(
     $$SELECT test.lines_of(test.close_books('2026-03-13 02:00+00'))$$,
     $$VALUES
         ('2026-03-12 excluded 2026-03-11 gems USD list refunded 0 0 -5.000'),
+        ('2026-03-12 kept 2026-03-11 gems USD list 0 0 5.000'),
         ('2026-03-12 refunded 2026-03-11 gems USD list 0 0 -5.000')$$, 'and booked, in both accounts');
 SELECT test.is_explained('and explained once it is closed');
 SELECT results_eq(

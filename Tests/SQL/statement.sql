@@ -111,5 +111,68 @@ SELECT results_eq(
     $$SELECT refunded_after, reversed, reversed_amount FROM finance.statement('2026-04-01', '2026-04-10')$$,
     $$VALUES (0::bigint, 1::bigint, 0.990)$$, 'is a line of its own');
 
+-- A correction is neither a refund nor a reversal, and a refund and a reversal of one run don't make up for each other.
+SELECT test.present('2026-04-12 03:00+00');
+SELECT test.bought('8', '2026-04-12 01:00+00'), test.bought('9', '2026-04-12 01:00+00'), test.claim('8'), test.claim('9');
+CREATE FUNCTION test.refunded(transaction_id text, moment timestamptz) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        $1, exclusion => 'refunded', purchased_at => '2026-04-12 01:00+00', refunded_at => '2026-04-12 08:00+00',
+        verified_at => $2))
+$$;
+SELECT test.refunded('8', '2026-04-12 10:00+00');
+SELECT test.close_books('2026-04-13 02:00+00');
+SELECT test.present('2026-04-14 03:00+00');
+SELECT test.hear(test.heard('8', purchased_at => '2026-04-12 01:00+00', verified_at => '2026-04-14 01:00+00'));
+SELECT test.refunded('9', '2026-04-14 01:00+00');
+SELECT test.close_books('2026-04-15 02:00+00');
+SELECT results_eq(
+    $$SELECT refunded_after, refunded_after_amount, reversed, reversed_amount
+    FROM finance.statement('2026-04-14', '2026-04-14')$$,
+    $$VALUES (1::bigint, 0.990, 1::bigint, 0.990)$$, 'one is refunded, and one taken back');
+SELECT test.present('2026-04-16 03:00+00');
+SELECT test.hear(test.heard('9', 'server_api', exclusion => 'refunded', purchased_at => '2026-04-12 01:00+00',
+    refunded_at => '2026-04-12 08:00+00', verified_at => '2026-04-16 01:00+00', price_milliunits => 990));
+SELECT test.close_books('2026-04-17 02:00+00');
+SELECT results_eq(
+    $$SELECT refunded_after, refunded_after_amount, reversed, reversed_amount
+    FROM finance.statement('2026-04-16', '2026-04-16')$$,
+    $$VALUES (0::bigint, 0.000, 0::bigint, 0.000)$$, 'what was paid is told, and nothing refunded');
+SELECT is(
+    (SELECT sum(refunded_after) - sum(reversed) FROM finance.statement('2026-02-01', '2026-04-16')),
+    (SELECT count(*)::numeric FROM finance.refunds_after_delivery), 'together they are what is refunded');
+
+-- A refund in part before the delivery: what did not go back is not owed any more.
+SELECT test.present('2026-04-17 03:00+00');
+SELECT test.hear(test.heard('10', 'server_api', 'full', purchased_at => '2026-04-17 01:00+00',
+    verified_at => '2026-04-17 02:00+00', price_milliunits => 10000));
+SELECT test.close_books('2026-04-18 02:00+00');
+SELECT test.present('2026-04-18 03:00+00');
+SELECT test.hear(test.heard(id, 'server_api', 'full', exclusion => 'refunded', purchased_at => '2026-04-17 01:00+00',
+    verified_at => '2026-04-18 02:00+00', price_milliunits => 10000, refunded_at => '2026-04-18 01:00+00',
+    revocation_type => 'REFUND_PRORATED', revocation_percentage => 30000))
+FROM unnest(ARRAY['10', '11']) AS id;
+SELECT is_empty('SELECT * FROM finance.unexplained', 'the journal explains it');
+SELECT test.close_books('2026-04-19 02:00+00');
+SELECT is_empty('SELECT * FROM finance.unexplained', 'once it is closed, too');
+SELECT results_eq(
+    $$SELECT
+        opening_amount, entered, entered_amount, refunded, refunded_amount, dropped, dropped_amount, closing,
+        closing_amount
+    FROM finance.statement('2026-04-18', '2026-04-18') WHERE product_id = 'full'$$,
+    $$VALUES (10.000, 1::bigint, 10.000, 2::bigint, 6.000, 0::bigint, 14.000, 0::bigint, 0.000)$$,
+    'it enters with all that was paid');
+SELECT results_eq(
+    $$SELECT refunded, transactions, amount FROM finance.refunds_as_of('2026-04-18') WHERE product_id = 'full'$$,
+    $$VALUES ('before delivery', 2::bigint, 6.000)$$, 'and its refund is the share');
+SELECT test.present('2026-04-19 03:00+00');
+SELECT test.hear(test.heard('10', 'server_api', 'full', purchased_at => '2026-04-17 01:00+00',
+    verified_at => '2026-04-19 02:00+00', price_milliunits => 10000));
+SELECT test.close_books('2026-04-20 02:00+00');
+SELECT results_eq(
+    $$SELECT entered_amount, refunded, refunded_amount, dropped_amount, closing, closing_amount
+    FROM finance.statement('2026-04-19', '2026-04-19') WHERE product_id = 'full'$$,
+    $$VALUES (0.000, -1::bigint, -3.000, -7.000, 1::bigint, 10.000)$$, 'taken back, all of it is owed again');
+
 SELECT * FROM finish();
 ROLLBACK;

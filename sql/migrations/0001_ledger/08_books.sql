@@ -86,23 +86,23 @@ COMMENT ON VIEW iap.entries IS
 
 CREATE VIEW iap.positions AS
 SELECT
-    number, at, bundle_id, place, detail, day, refund_day, product_id, currency, booked_as, sign AS transactions,
-    sign * units AS units, sign * milliunits AS milliunits,
+    number, at, bundle_id, place, detail, day, refund_day, is_reversal, product_id, currency, booked_as,
+    sign AS transactions, sign * units AS units, sign * milliunits AS milliunits,
     sign * iap.share_of(milliunits, refund_percentage) AS refunded_milliunits
 FROM (
     SELECT
-        1 AS sign, number, at, environment, bundle_id, place, detail, day, refund_day, product_id, units, milliunits,
-        currency, booked_as, refund_percentage
+        1 AS sign, number, at, environment, bundle_id, place, detail, day, refund_day, false AS is_reversal, product_id,
+        units, milliunits, currency, booked_as, refund_percentage
     FROM iap.entries
     UNION ALL
     SELECT
         -1, move_id, moved_at, environment, bundle_id, from_place, from_detail, from_day, from_refund_day,
-        from_product_id, from_units, from_milliunits, from_currency, from_booked_as,
-        (details ->> 'from_refund_percentage')::integer
+        from_refund_day IS NOT NULL AND to_refund_day IS NULL, from_product_id, from_units, from_milliunits,
+        from_currency, from_booked_as, (details ->> 'from_refund_percentage')::integer
     FROM iap.moves
     UNION ALL
     SELECT
-        1, move_id, moved_at, environment, bundle_id, to_place, to_detail, to_day, to_refund_day, to_product_id,
+        1, move_id, moved_at, environment, bundle_id, to_place, to_detail, to_day, to_refund_day, false, to_product_id,
         to_units, to_milliunits, to_currency, to_booked_as, (details ->> 'to_refund_percentage')::integer
     FROM iap.moves
 ) AS position
@@ -110,7 +110,7 @@ WHERE environment = 'Production';
 COMMENT ON VIEW iap.positions IS
     'The positions in the books that each entry and move adds, and those that a move takes away: with a minus.';
 
-CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date)
+CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean)
 RETURNS TABLE (account text, line_day date, line_detail text)
 -- Parsed here and now, as iap.position_of is.
 LANGUAGE sql IMMUTABLE
@@ -119,7 +119,8 @@ BEGIN ATOMIC
     FROM (
         VALUES
             (CASE place WHEN 'white' THEN 'owed' WHEN 'black' THEN 'delivered' ELSE 'excluded' END, day, detail),
-            ('refunded', refund_day, NULL)
+            ('refunded', refund_day, CASE WHEN is_reversal THEN 'reversed' END),
+            ('kept', CASE WHEN place = 'excluded' AND detail = 'refunded' THEN day END, NULL)
     ) AS line (account, line_day, line_detail)
     WHERE line.line_day IS NOT NULL;
 END;
@@ -129,18 +130,23 @@ COMMENT ON FUNCTION iap.lines_of IS
 CREATE VIEW iap.journal_lines AS
 SELECT
     number, at, account, line_day AS day, bundle_id, product_id, currency, booked_as, line_detail AS detail,
-    transactions, units,
-    CASE WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits ELSE milliunits END
-        AS milliunits
+    -- What was kept is money alone: the purchase counts where its refund does.
+    CASE WHEN account = 'kept' THEN 0 ELSE transactions END AS transactions,
+    CASE WHEN account = 'kept' THEN 0 ELSE units END AS units,
+    CASE
+        WHEN account = 'kept' THEN milliunits - refunded_milliunits
+        WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits
+        ELSE milliunits
+    END AS milliunits
 FROM iap.positions
-CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day);
+CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day, is_reversal);
 COMMENT ON VIEW iap.journal_lines IS
     'What each entry and move adds to and takes from the accounts of finance.';
 
 CREATE TABLE iap.books (
     run_id       bigint NOT NULL,
     booked_on    date NOT NULL,
-    account      text NOT NULL CHECK (account IN ('owed', 'delivered', 'excluded', 'refunded')),
+    account      text NOT NULL CHECK (account IN ('owed', 'delivered', 'excluded', 'refunded', 'kept')),
     day          date NOT NULL,
     bundle_id    text COLLATE "C" NOT NULL,
     product_id   text COLLATE "C" NOT NULL,
@@ -404,21 +410,26 @@ BEGIN
     FROM (
         SELECT
             run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail,
-            sum(transactions) AS transactions, sum(units) AS units,
-            sum(CASE WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits ELSE milliunits END)
-                AS milliunits
+            sum(CASE WHEN account = 'kept' THEN 0 ELSE transactions END) AS transactions,
+            sum(CASE WHEN account = 'kept' THEN 0 ELSE units END) AS units,
+            sum(
+                CASE
+                    WHEN account = 'kept' THEN milliunits - refunded_milliunits
+                    WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits
+                    ELSE milliunits
+                END) AS milliunits
         -- Positions are many, and few of them differ in what finance counts: only sums have lines.
         FROM (
             SELECT
                 greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day,
-                bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions, sum(units) AS units,
-                sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
+                is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
+                sum(units) AS units, sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
             FROM iap.positions
             WHERE iap.is_beyond(number, before.upto, before.gaps)
                 AND NOT iap.is_beyond(number, now_upto, now_gaps)
-            GROUP BY 1, place, detail, day, refund_day, bundle_id, product_id, currency, booked_as
+            GROUP BY 1, place, detail, day, refund_day, is_reversal, bundle_id, product_id, currency, booked_as
         ) AS position
-        CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day)
+        CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day, is_reversal)
         GROUP BY booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail
     ) AS line
     -- What they come to, and not what was paid: of a refund its share alone may have been told anew.

@@ -278,12 +278,14 @@ COMMENT ON COLUMN finance.journal.booked_on IS
     'The day on which it happened, or the first day that was still open when it turned up.';
 COMMENT ON COLUMN finance.journal.run_id IS 'The run that closed its books over it.';
 COMMENT ON COLUMN finance.journal.account IS
-    'owed: paid and not claimed; delivered; excluded: not owed; refunded: delivered, and refunded since.';
+    'owed: paid and not claimed; delivered; excluded: not owed; refunded: delivered, and refunded since; kept: money '
+    'alone, what did not go back of what was refunded in part and never delivered.';
 COMMENT ON COLUMN finance.journal.day IS
-    'owed: of the purchase; delivered: of the delivery; excluded: of the exclusion or the refund; refunded: of the '
-    'refund.';
+    'owed: of the purchase; delivered: of the delivery; excluded: of the exclusion or the refund; refunded, kept: of '
+    'the refund.';
 COMMENT ON COLUMN finance.journal.detail IS
-    'delivered: claim, resolved or import; excluded: the reason; else NULL.';
+    'delivered: claim, resolved, import or entitlement; excluded: the reason; refunded: reversed where Apple took the '
+    'refund back; else NULL.';
 
 CREATE VIEW finance.unexplained AS
 SELECT
@@ -291,9 +293,12 @@ SELECT
     (sum(milliunits) / 1000.0)::numeric(20, 3) AS amount
 FROM (
     SELECT
-        account, bundle_id, product_id, booked_currency AS currency, 1 AS transactions, quantity AS units,
+        account, bundle_id, product_id, booked_currency AS currency,
+        CASE WHEN account = 'kept' THEN 0 ELSE 1 END AS transactions,
+        CASE WHEN account = 'kept' THEN 0 ELSE quantity END AS units,
         coalesce(
             CASE
+                WHEN account = 'kept' THEN booked_milliunits - iap.share_of(booked_milliunits, revocation_percentage)
                 WHEN account = 'refunded' OR (place = 'excluded' AND reason = 'refunded')
                 THEN iap.share_of(booked_milliunits, revocation_percentage)
                 ELSE booked_milliunits
@@ -302,7 +307,8 @@ FROM (
     CROSS JOIN LATERAL (
         VALUES
             (CASE place WHEN 'white' THEN 'owed' WHEN 'black' THEN 'delivered' ELSE 'excluded' END, true),
-            ('refunded', place = 'black' AND refunded_at IS NOT NULL)
+            ('refunded', place = 'black' AND refunded_at IS NOT NULL),
+            ('kept', place = 'excluded' AND reason = 'refunded')
     ) AS line (account, is_held)
     WHERE environment = 'Production' AND is_held
     UNION ALL

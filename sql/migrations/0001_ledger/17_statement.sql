@@ -46,18 +46,20 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::bigint,
+        -- What did not go back of a refund in part is owed no more, either.
         coalesce(sum(amount) FILTER (
-            WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+            WHERE ((account = 'excluded' AND detail <> 'refunded') OR account = 'kept') AND NOT is_before),
+            0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
         coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
-            WHERE account = 'refunded' AND transactions > 0 AND NOT is_before), 0)::bigint,
+            WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
-            WHERE account = 'refunded' AND transactions >= 0 AND NOT is_before), 0)::numeric(20, 3),
+            WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), 0)::numeric(20, 3),
         coalesce(-sum(transactions) FILTER (
-            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::bigint,
+            WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), 0)::bigint,
         coalesce(-sum(amount) FILTER (
-            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::numeric(20, 3)
+            WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), 0)::numeric(20, 3)
     FROM finance.closed(through) AS closed
     JOIN finance.journal ON booked_on <= closed
     CROSS JOIN LATERAL (SELECT booked_on < first AS is_before) AS span
