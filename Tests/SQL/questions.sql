@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(40);
+SELECT plan(42);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -253,6 +253,13 @@ SELECT iap.hear_patiently('{0}', (SELECT max(run_id) FROM iap.runs), '2026-03-03
 SELECT results_eq(
     $$SELECT transaction_id, why FROM finance.delivered_unproved ORDER BY 1$$,
     $$VALUES ('d4' COLLATE "C", 'refunded_before'), ('d5', 'other_product')$$, 'Apple sold another product');
+SELECT is(test.delivered('d6'), 'delivered', 'of another one');
+UPDATE heard
+SET transaction_id = 'd6', original_transaction_id = 'd6', exclusion = 'refunded', refunded_at = now() + interval '1 day';
+SELECT iap.hear_patiently('{0}', (SELECT max(run_id) FROM iap.runs), '2026-03-03Z');
+SELECT results_eq(
+    $$SELECT why, refunded_at > delivered_at FROM finance.delivered_unproved WHERE transaction_id = 'd6'$$,
+    $$VALUES ('other_product', true)$$, 'Apple says so with the refund');
 
 -- Taking answers ------------------------------------------------------------------------------------------------------
 

@@ -164,7 +164,7 @@ CREATE TABLE iap.moves (
 
 CREATE INDEX moves_by_number ON iap.moves (move_id);
 CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
-    WHERE kind = 'corrected' AND from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id;
+    WHERE from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id;
 
 -- A non-consumable that was bought once is delivered once, under whatever id it is restored: the first to deliver takes
 -- this row, whatever the isolation level. On Citus its distribution column is the original purchase's.

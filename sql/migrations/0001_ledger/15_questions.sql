@@ -241,7 +241,8 @@ FROM (
     UNION ALL
     SELECT 'other_product', moved_at, transaction_id, bundle_id, environment
     FROM iap.moves
-    WHERE kind = 'corrected' AND from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id
+    -- Of whatever kind: the word that tells of the product may tell of a refund, too.
+    WHERE from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id
     UNION ALL
     SELECT 'refunded_before', delivered_at, transaction_id, bundle_id, environment
     FROM iap.transactions
