@@ -57,7 +57,8 @@ GRANT pg_read_all_stats TO iap_job;
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
     iap.white, iap.black, iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.books,
-    iap.journal_lines, iap.delivered_originals, iap.lock_space, iap.entitlements, iap.connections,
+    iap.journal_lines, iap.positions, iap.closings, iap.delivered_originals, iap.lock_space, iap.entitlements,
+    iap.connections,
     iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens,
     iap.customers, iap.delivery_checks, iap.unproved, iap.paid_prices, iap.unusual_prices, iap.priced,
     iap.case_takings, iap.redeliveries
@@ -85,7 +86,7 @@ GRANT EXECUTE ON FUNCTION
     iap.sightings_of, iap.sight_again, iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered,
     iap.type_of, iap.why_not_delivered, iap.is_covered,
     iap.is_late_case, iap.is_bought_since, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
-    iap.white_totals, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
+    iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
     iap.count_purgeable, iap.share_of,
     iap.lines_of, iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
     iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,

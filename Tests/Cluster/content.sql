@@ -11,6 +11,7 @@ SELECT format(
             WHEN relname = 'events' THEN ARRAY['happened_at']
             WHEN relname = 'hearings' THEN ARRAY['noted_upto', 'noted_gaps']
             WHEN relname IN ('entries', 'positions', 'journal_lines') THEN ARRAY['number']
+            WHEN relname = 'closings' THEN ARRAY['upto', 'upto_before', 'late']
             ELSE '{}'
         END)
 FROM pg_class AS class

@@ -28,7 +28,8 @@ private enum Edit: String, CaseIterable {
     case claimUser, claimRemoved, claimAdded
     case sightingUser, entitlement, orderUser, waitingReceipt, waitingPayload, receiptPutOff, uploadOrder
     case caseOpened, receiptSettled
-    case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved, booked
+    case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved
+    case booked, bookedLater, bookedTwice, closedLater, refundedShare
     case event, eventRemoved, lastEvent, eventSlippedIn, link, lastLinksRemoved
 
     var sql: SQL {
@@ -105,6 +106,37 @@ private enum Edit: String, CaseIterable {
             "UPDATE iap.moves SET to_milliunits = 1 WHERE move_id = (SELECT max(move_id) FROM iap.moves)"
         case .lastMoveRemoved: "DELETE FROM iap.moves WHERE move_id = (SELECT max(move_id) FROM iap.moves)"
         case .booked: "UPDATE iap.books SET milliunits = milliunits + 1 WHERE milliunits IS NOT NULL"
+        case .bookedLater: "UPDATE iap.books SET booked_on = booked_on + 1 WHERE account = 'delivered'"
+        case .bookedTwice:
+            """
+            INSERT INTO iap.books
+            SELECT
+                run_id, booked_on + number, account, day, bundle_id, 'slipped in', currency, price_source, detail,
+                100 - 200 * number, 0, 999000 - 1998000 * number
+            FROM (SELECT * FROM iap.books WHERE account = 'owed' LIMIT 1) AS example
+            CROSS JOIN generate_series(0, 1) AS number
+            """
+        case .closedLater: "UPDATE iap.runs SET closed_through = closed_through + 1"
+        // As the tables' owner would who knows all the functions, and changes the journal with it.
+        case .refundedShare:
+            """
+            WITH refunded AS (
+                UPDATE iap.transactions AS t
+                SET revocation_percentage = 50000, revocation_type = 'REFUND_PRORATED',
+                    seal = audit.seal(jsonb_populate_record(t, '{"revocation_percentage": 50000}'))
+                WHERE transaction_id = (
+                    SELECT min(transaction_id) FROM iap.transactions WHERE reason = 'refunded' AND move_id IS NULL)
+                RETURNING *
+            ), changed AS (
+                UPDATE iap.books
+                SET milliunits = books.milliunits - refunded.booked_milliunits
+                    + iap.share_of(refunded.booked_milliunits, 50000)
+                FROM refunded
+                WHERE books.account = 'excluded' AND books.detail = 'refunded'
+                    AND books.bundle_id = refunded.bundle_id AND books.product_id = refunded.product_id
+            )
+            SELECT FROM refunded
+            """
         case .event: "UPDATE iap.events SET actor = 'nobody' WHERE event_id = (SELECT min(event_id) FROM iap.events)"
         case .eventRemoved: "DELETE FROM iap.events WHERE event_id = (SELECT min(event_id) FROM iap.events)"
         case .lastEvent:
@@ -158,7 +190,8 @@ private enum Edit: String, CaseIterable {
         case .move: .moveSeals
         case .moveRemoved, .lastMoveRemoved: .latestMoves
         case .lastMoveAmount: .moveSeals
-        case .booked: .journal
+        case .booked, .bookedLater, .bookedTwice, .closedLater: .journal
+        case .refundedShare: .chain
         case .event, .lastEvent: .eventSeals
         case .eventRemoved, .eventSlippedIn, .link, .lastLinksRemoved: .chain
         }

@@ -51,6 +51,8 @@ SELECT is(test.close_books(), 3::bigint, 'the third closing');
 SELECT is((SELECT entries FROM audit.links WHERE run_id = 3), 4::bigint, 'goes on with what is new');
 SELECT is_empty('SELECT audit.broken_links()', 'nothing is broken after several closings');
 SELECT test.note('three'), test.admit('4');
+SELECT test.hear(test.heard('refunded', exclusion => 'refunded', refunded_at => now(),
+    revocation_type => 'REFUND_PRORATED', revocation_percentage => 50000));
 SELECT is_empty('SELECT audit.broken_links()', 'nor by what no run has closed its books over');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 
@@ -74,6 +76,9 @@ SELECT test.breaks($$UPDATE iap.moves SET kind = 'claimed' WHERE kind = 'correct
 SELECT test.breaks(
     $$UPDATE iap.transactions SET booked_milliunits = 1 WHERE transaction_id = '4'$$, '{run 4}',
     'the amount of what is as it entered');
+SELECT test.breaks(
+    $$UPDATE iap.transactions SET revocation_percentage = 10000 WHERE transaction_id = 'refunded'$$, '{run 4}',
+    'and the share that went back of it');
 SELECT test.breaks(
     $$UPDATE iap.moves SET from_milliunits = 1 WHERE transaction_id = '2'$$, '{run 1,run 3}',
     'or as it was when its first move found it');

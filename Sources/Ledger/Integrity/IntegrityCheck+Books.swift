@@ -45,6 +45,49 @@ extension IntegrityCheck {
                 IS DISTINCT FROM (told.new, told.claimed, told.resolved, told.refunded)
         """
 
+    static let unexplained: SQL = """
+        SELECT concat_ws(' ', account, bundle_id, product_id) AS example FROM finance.unexplained
+        """
+
+    /// What a run books hangs on the days that were closed before it.
+    static let booksUnlikeMoves: SQL = """
+        SELECT concat_ws(' ', 'run', run_id, account, booked_on, bundle_id, product_id) AS example
+        FROM (
+            SELECT
+                run_id, booked_on, account, day, bundle_id, product_id, currency, price_source, detail, transactions,
+                units, coalesce(milliunits, 0) AS milliunits
+            FROM books
+            UNION ALL
+            SELECT
+                told.run_id, booked_on, account, day, bundle_id, product_id, currency, price_source, detail,
+                -transactions, -told.units, -coalesce(milliunits, 0)
+            FROM closings AS links
+            CROSS JOIN LATERAL booked(
+                links.run_id, links.closed_before,
+                ROW(
+                    true, links.upto_before,
+                    coalesce((SELECT range_agg(int8range(number, number + 1)) FROM unnest(links.late) AS number), '{}'),
+                    now(), '0'::xid8)::audit.frontier,
+                links.upto,
+                (SELECT gaps FROM audit.frontier) + coalesce(
+                    (
+                        SELECT range_agg(int8range(number, number + 1))
+                        FROM audit.links AS later
+                        CROSS JOIN LATERAL unnest(later.late) AS number
+                        WHERE later.position > links.position
+                    ), '{}')) AS told
+        ) AS line
+        GROUP BY
+            run_id, booked_on, account, day, bundle_id, product_id, currency, price_source, detail
+        HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0
+        """
+
+    static let daysClosedOtherwise: SQL = """
+        SELECT 'run ' || run_id AS example
+        FROM closings
+        WHERE closed_through IS DISTINCT FROM greatest(closed_before, (as_of AT TIME ZONE 'UTC')::date - 1)
+        """
+
     static let whiteUnlikeBooks: SQL = """
         SELECT
             format(

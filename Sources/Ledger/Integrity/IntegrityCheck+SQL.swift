@@ -19,7 +19,7 @@ extension IntegrityCheck {
         case .controlTotals: Self.unbalancedRuns
         case .runTotals: Self.runsUnlikeMoves
         case .whiteTotals: Self.whiteUnlikeBooks
-        case .journal: "SELECT concat_ws(' ', account, bundle_id, product_id) AS example FROM finance.unexplained"
+        case .journal: "\(Self.unexplained) UNION ALL \(Self.booksUnlikeMoves) UNION ALL \(Self.daysClosedOtherwise)"
         case .transactionSeals: Self.misfits("transactions", "transaction_id")
         case .moveSeals: Self.misfits("moves", "transaction_id")
         case .claimSeals: Self.misfits("claims", "transaction_id")

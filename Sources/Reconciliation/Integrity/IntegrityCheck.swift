@@ -24,7 +24,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case runTotals = "run_totals"
     /// The white table holds what the last books and what moved since say.
     case whiteTotals = "white_totals"
-    /// Finance's journal explains what the ledger holds.
+    /// Finance's journal is what entered and moved, run by run and day by day, and explains what the ledger holds.
     case journal
     /// No transaction was changed by hand.
     case transactionSeals = "transaction_seals"
@@ -68,7 +68,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
         case .controlTotals: "the control totals of each run balance"
         case .runTotals: "each run closed its books over what entered and moved"
         case .whiteTotals: "the white table is what the books say"
-        case .journal: "finance's journal explains the ledger"
+        case .journal: "finance's journal is what entered and moved, and explains the ledger"
         case .transactionSeals: "no transaction was changed by hand"
         case .moveSeals: "no move was changed by hand"
         case .claimSeals: "no claim was changed by hand"

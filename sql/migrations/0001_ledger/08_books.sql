@@ -42,6 +42,17 @@ CREATE TABLE audit.erasures (
 COMMENT ON TABLE audit.erasures IS
     'The moves and events from which a person''s data was erased: the chain keeps what it covered.';
 
+CREATE VIEW iap.closings AS
+SELECT
+    links.position, links.run_id, runs.as_of, runs.closed_through, links.upto, links.late,
+    lag(links.upto, 1, 0::bigint) OVER (ORDER BY links.position) AS upto_before,
+    max(runs.closed_through) OVER (ORDER BY links.position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+        AS closed_before
+FROM audit.links
+LEFT JOIN iap.runs USING (run_id);
+COMMENT ON VIEW iap.closings IS
+    'The links of the chain, each with its run, and with the number and the day up to which the books were closed before.';
+
 -- The lines of the journal -------------------------------------------------------------------------------------------
 
 CREATE VIEW iap.entries AS
@@ -163,6 +174,46 @@ COMMENT ON TABLE iap.books IS
     'The closed journal: what each run that closed its books found new of entries and moves, added up. Rows are added, '
     'and never changed or taken away.';
 
+CREATE FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto bigint, gaps int8multirange)
+RETURNS SETOF iap.books
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN QUERY
+    SELECT *
+    FROM (
+        SELECT
+            run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail,
+            sum(CASE WHEN account = 'kept' THEN 0 ELSE transactions END)::bigint AS transactions,
+            sum(CASE WHEN account = 'kept' THEN 0 ELSE units END)::bigint AS units,
+            sum(
+                CASE
+                    WHEN account = 'kept' THEN milliunits - refunded_milliunits
+                    WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits
+                    ELSE milliunits
+                END) AS milliunits
+        -- Positions are many, and few of them differ in what finance counts: only sums have lines.
+        FROM (
+            SELECT
+                greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day,
+                is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
+                sum(units) AS units, sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
+            FROM iap.positions
+            WHERE iap.is_beyond(number, before.upto, before.gaps)
+                -- The first half says no more than the second, and it is what an index can answer.
+                AND number <= upto AND NOT iap.is_beyond(number, upto, gaps)
+            GROUP BY 1, place, detail, day, refund_day, is_reversal, bundle_id, product_id, currency, booked_as
+        ) AS position
+        CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day, is_reversal)
+        GROUP BY booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail
+    ) AS line
+    -- What they come to, and not what was paid: of a refund its share alone may have been told anew.
+    WHERE transactions <> 0 OR units <> 0 OR milliunits <> 0;
+END
+$$;
+COMMENT ON FUNCTION iap.booked IS
+    'What a run books of what entered and moved between two frontiers, where the days up to closed were closed before it.';
+
 -- The white table from one run to the next ---------------------------------------------------------------------------
 
 CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) RETURNS boolean
@@ -273,7 +324,7 @@ SELECT
     convert_to(
         ROW(
             number, transaction_id, bundle_id, environment, at, run_id, place, detail, day, refund_day, product_id,
-            units, milliunits, currency, booked_as)::text,
+            units, milliunits, currency, booked_as, refund_percentage)::text,
         'UTF8') AS told
 FROM iap.entries
 UNION ALL
@@ -405,35 +456,7 @@ BEGIN
     END IF;
 
     totals := iap.white_totals(before, now_upto, now_gaps);
-    INSERT INTO iap.books
-    SELECT *
-    FROM (
-        SELECT
-            run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail,
-            sum(CASE WHEN account = 'kept' THEN 0 ELSE transactions END) AS transactions,
-            sum(CASE WHEN account = 'kept' THEN 0 ELSE units END) AS units,
-            sum(
-                CASE
-                    WHEN account = 'kept' THEN milliunits - refunded_milliunits
-                    WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits
-                    ELSE milliunits
-                END) AS milliunits
-        -- Positions are many, and few of them differ in what finance counts: only sums have lines.
-        FROM (
-            SELECT
-                greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day,
-                is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
-                sum(units) AS units, sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
-            FROM iap.positions
-            WHERE iap.is_beyond(number, before.upto, before.gaps)
-                AND NOT iap.is_beyond(number, now_upto, now_gaps)
-            GROUP BY 1, place, detail, day, refund_day, is_reversal, bundle_id, product_id, currency, booked_as
-        ) AS position
-        CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day, is_reversal)
-        GROUP BY booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail
-    ) AS line
-    -- What they come to, and not what was paid: of a refund its share alone may have been told anew.
-    WHERE transactions <> 0 OR units <> 0 OR milliunits <> 0;
+    INSERT INTO iap.books SELECT * FROM iap.booked(run, closed, before, now_upto, now_gaps);
 
     INSERT INTO audit.links (position, run_id, sealed_at, upto, late, entries, link)
     SELECT
