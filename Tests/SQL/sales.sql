@@ -102,6 +102,23 @@ SELECT results_eq(
     WHERE day = '2026-11-15' AND bundle_id = 'com.example.a'$$,
     $$VALUES (0::bigint, 1::bigint, -1::bigint)$$, 'and ours does, also of what it does not name');
 
+-- What was refunded, or cost nothing, was not paid in another currency.
+SELECT test.bought('8', '2026-11-18 12:00+00');
+SELECT test.sold(report, 2), test.sold(report, -1, 'DEU', currency => 'EUR'),
+    test.sold(report, 3, 'JPN', milliunits => 0, currency => 'JPY'),
+    test.sold(report, 4, 'FRA', milliunits => 0, currency => NULL)
+FROM test.report('2026-11-18') AS report;
+SELECT results_eq(
+    $$SELECT compared_by, units_sold, currency, amount_sold FROM finance.sold_against_seen WHERE day = '2026-11-18'$$,
+    $$VALUES ('product', 9::bigint, 'USD', 1.980)$$, 'refunds and free units have no say in the amount');
+SELECT test.bought('9', '2026-11-19 12:00+00');
+SELECT test.sold(report, 2), test.sold(report, 1, 'DEU', milliunits => NULL, currency => NULL)
+FROM test.report('2026-11-19') AS report;
+SELECT results_eq(
+    $$SELECT currency, amount_sold FROM finance.sold_against_seen WHERE day = '2026-11-19'$$,
+    $$VALUES (NULL, NULL::numeric)$$, 'units at an unknown price have');
+DELETE FROM iap.sales_reports WHERE day IN ('2026-11-18', '2026-11-19');
+
 -- Midnight.
 SELECT test.sold(test.report('2026-11-16'), 1), test.sold(test.report('2026-11-17'), 2);
 SELECT results_eq(

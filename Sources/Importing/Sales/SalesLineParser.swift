@@ -65,11 +65,12 @@ struct SalesLineParser {
             throw LineProblem(.badValue, "Country Code is no country")
         }
         let price = try fields.money(.customerPrice, .customerCurrency, units: units)
+        let isPriced = try !fields.text(.customerPrice).isEmpty
         let proceeds = try fields.money(.proceeds, .proceedsCurrency, units: units)
         return SalesLine(
             day: day, developer: developer, appSKU: try fields.text(.parentIdentifier), productID: productID,
             type: type, storefront: storefront, units: units,
-            price: price, proceeds: proceeds)
+            price: price, isFree: price == nil && isPriced, proceeds: proceeds)
     }
 }
 
@@ -109,7 +110,7 @@ private struct Fields {
         return day
     }
 
-    /// The amount for one unit. Refunds have a negative price; the units say that already.
+    /// The amount for one unit; `nil` where there is none, or where it is nothing in no currency. Refunds have a negative price; the units say that already.
     func money(
         _ amount: SalesColumn, _ currency: SalesColumn, units: Int64
     ) throws(LineProblem) -> Money? {

@@ -56,7 +56,7 @@ extension SalesLine {
         row.append(productID.text)
         row.append(type)
         row.append(storefront)
-        row.append(price?.milliunits)
+        row.append(price?.milliunits ?? (isFree ? 0 : nil))
         row.append(price?.currency.text)
         row.append(proceeds?.milliunits)
         row.append(proceeds?.currency.text)

@@ -16,12 +16,14 @@ public struct SalesLine: Hashable, Sendable {
     public var units: Int64
     /// What the customer paid for one unit.
     public var price: Money?
+    /// That it cost the customer nothing, where the report names no currency for that.
+    public var isFree: Bool
     /// The developer's part of one unit.
     public var proceeds: Money?
 
     public init(
         day: CalendarDay, developer: String, appSKU: String, productID: ProductID, type: String, storefront: String,
-        units: Int64, price: Money?, proceeds: Money?
+        units: Int64, price: Money?, isFree: Bool = false, proceeds: Money?
     ) {
         self.day = day
         self.developer = developer
@@ -31,6 +33,7 @@ public struct SalesLine: Hashable, Sendable {
         self.storefront = storefront
         self.units = units
         self.price = price
+        self.isFree = isFree
         self.proceeds = proceeds
     }
 }

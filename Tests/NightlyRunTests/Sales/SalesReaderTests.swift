@@ -82,6 +82,17 @@ import Testing
         }
     }
 
+    @Test func whatCostsNothingNeedsNoCurrency() async throws {
+        let read = try await readSales(
+            SalesText(
+                ["Customer Price": "0.00", "Customer Currency": " "], ["Customer Price": "0.00"],
+                ["Customer Price": " ", "Customer Currency": " "], [:]
+            ).bytes)
+        #expect(read.sales.map(\.isFree) == [true, false, false, false])
+        #expect(read.sales.map(\.price?.milliunits) == [nil, 0, nil, 990])
+        #expect(read.refused.isEmpty)
+    }
+
     @Test func whatIsNoSaleIsCounted() async throws {
         let read = try await readSales(
             SalesText(

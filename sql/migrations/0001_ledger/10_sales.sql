@@ -34,7 +34,9 @@ CREATE TABLE iap.sales (
     CONSTRAINT one_row_a_price UNIQUE NULLS NOT DISTINCT (
         report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
         proceeds_currency, is_refund),
-    CONSTRAINT price_has_currency CHECK ((price_milliunits IS NULL) = (currency IS NULL)),
+    -- What costs nothing may have none.
+    CONSTRAINT price_has_currency CHECK (
+        CASE WHEN price_milliunits IS NULL THEN currency IS NULL ELSE price_milliunits = 0 OR currency IS NOT NULL END),
     CONSTRAINT proceeds_have_currency CHECK ((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))
 );
 
@@ -59,7 +61,10 @@ WITH seen AS NOT MATERIALIZED (
             OR coalesce(product_type, products.type, '') <> 'non_consumable')
 ), counted AS (
     SELECT
-        sales_reports.day, sales.bundle_id, sales.product_id, sales.storefront, sales.currency,
+        sales_reports.day, sales.bundle_id, sales.product_id, sales.storefront,
+        CASE WHEN units > 0 THEN sales.currency END AS currency,
+        -- What cost nothing was paid in no currency.
+        CASE WHEN units > 0 AND price_milliunits <> 0 THEN sales.currency END AS paid_in,
         CASE WHEN units > 0 THEN units ELSE 0 END AS sold, 0 AS seen,
         CASE WHEN units < 0 THEN -units ELSE 0 END AS refunds_sold, 0 AS refunds_seen,
         CASE WHEN units > 0 THEN units * price_milliunits ELSE 0 END AS milliunits
@@ -68,14 +73,14 @@ WITH seen AS NOT MATERIALIZED (
     WHERE sales_reports.replaced_at IS NULL
     UNION ALL
     SELECT
-        (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL, 0,
-        sum(quantity), 0, 0, 0
+        (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL,
+        NULL, 0, sum(quantity), 0, 0, 0
     FROM seen
     GROUP BY 1, 2, 3, 4
     UNION ALL
     SELECT
-        (refunded_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL, 0, 0, 0,
-        sum(quantity), 0
+        (refunded_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL,
+        NULL, 0, 0, 0, sum(quantity), 0
     FROM seen
     WHERE refunded_at IS NOT NULL
     GROUP BY 1, 2, 3, 4
@@ -99,11 +104,13 @@ SELECT
     sum(placed.refunds_seen)::bigint AS refunds_seen,
     (sum(placed.refunds_sold) - sum(placed.refunds_seen))::bigint AS refund_difference,
     CASE
-        WHEN min(placed.currency) = max(placed.currency) AND bool_and(placed.milliunits IS NOT NULL)
-        THEN min(placed.currency)
+        WHEN coalesce(min(placed.paid_in) = max(placed.paid_in), min(placed.currency) = max(placed.currency))
+            AND bool_and(placed.milliunits IS NOT NULL)
+        THEN coalesce(min(placed.paid_in), min(placed.currency))
     END AS currency,
     CASE
-        WHEN min(placed.currency) = max(placed.currency) AND bool_and(placed.milliunits IS NOT NULL)
+        WHEN coalesce(min(placed.paid_in) = max(placed.paid_in), min(placed.currency) = max(placed.currency))
+            AND bool_and(placed.milliunits IS NOT NULL)
         THEN sum(placed.milliunits)::bigint
     END AS milliunits_sold
 FROM placed
@@ -164,7 +171,7 @@ COMMENT ON COLUMN finance.sold_against_seen.refunds_sold IS 'Units that Apple''s
 COMMENT ON COLUMN finance.sold_against_seen.refunds_seen IS 'Units of the transactions refunded on the day.';
 COMMENT ON COLUMN finance.sold_against_seen.refund_difference IS 'Refunds of the report less refunds of the tables.';
 COMMENT ON COLUMN finance.sold_against_seen.currency IS
-    'In which all units sold were paid; NULL if in several or in none that is known.';
+    'In which all units sold were paid, but for those that cost nothing; NULL if in several or in none that is known.';
 COMMENT ON COLUMN finance.sold_against_seen.amount_sold IS
     'What customers paid for the units sold, in that currency; NULL without one.';
 
