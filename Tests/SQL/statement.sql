@@ -174,5 +174,45 @@ SELECT results_eq(
     FROM finance.statement('2026-04-19', '2026-04-19') WHERE product_id = 'full'$$,
     $$VALUES (0.000, -1::bigint, -3.000, -7.000, 1::bigint, 10.000)$$, 'taken back, all of it is owed again');
 
+-- What Apple did not sell stands on neither side.
+INSERT INTO iap.sales_reports (day, developer, bundle_ids, file, lines, refused)
+VALUES ('2026-04-20', 'Us', '{com.example.a}', 'S_D.txt', 0, 0);
+SELECT test.present('2026-04-21 03:00+00');
+SELECT test.hear(test.heard(id, 'server_api', 'full', purchased_at => '2026-04-20 20:00+00', storefront => 'USA',
+    exclusion => CASE id WHEN 'FAM' THEN 'family_shared' END, original_transaction_id => CASE id WHEN 'R2' THEN 'R1' END))
+FROM unnest(ARRAY['B1', 'FAM', 'R2']) AS id;
+SELECT results_eq(
+    $$SELECT units_seen FROM finance.sold_against_seen WHERE day = '2026-04-20'$$, ARRAY[1::bigint], 'one was sold');
+SELECT set_eq(
+    $$SELECT * FROM test.differences('2026-04-20', '2026-04-20')$$,
+    ARRAY['booked in another month 2026-04-20 B1 1', 'seen, and more than sold 2026-04-20 B1 1'], 'and one is named');
+
+-- What is committed after the run that closed its day is booked on a later one.
+SELECT test.present('2026-04-22 23:59:30+00');
+SELECT test.bought('L1', '2026-04-22 23:50+00'), test.bought('L2', '2026-04-22 23:51+00');
+CREATE TEMPORARY TABLE late AS SELECT * FROM iap.transactions WHERE transaction_id = 'L1';
+DELETE FROM iap.transactions WHERE transaction_id = 'L1';
+SELECT test.close_books('2026-04-23 02:00+00');
+INSERT INTO iap.transactions SELECT * FROM late;
+SELECT results_eq(
+    $$SELECT transaction_id, booked_on FROM finance.purchases WHERE transaction_id IN ('L1', 'L2') ORDER BY 1$$,
+    $$VALUES ('L1' COLLATE "C", '2026-04-23'::date), ('L2', '2026-04-22')$$, 'as it will be');
+SELECT test.present('2026-04-23 03:00+00');
+SELECT test.bought('L3', '2026-04-23 02:50+00');
+SELECT test.close_books('2026-04-24 02:00+00');
+SELECT results_eq(
+    $$SELECT booked_on, sum(transactions) FROM finance.journal
+    WHERE booked_on > '2026-04-21' AND product_id = 'gems' GROUP BY 1 ORDER BY 1$$,
+    $$SELECT booked_on, count(*)::numeric FROM finance.purchases
+    WHERE booked_on > '2026-04-21' AND product_id = 'gems' GROUP BY 1 ORDER BY 1$$, 'as the journal has it');
+SELECT set_eq(
+    $$SELECT * FROM test.differences('2026-04-22', '2026-04-22')$$,
+    ARRAY['booked in another month 2026-04-22 L1 1', 'booked in another month 2026-04-22 L3 1'],
+    'the month of the purchase names it');
+SELECT set_eq(
+    $$SELECT * FROM test.differences('2026-04-23', '2026-04-23')$$,
+    ARRAY['bought in another month 2026-04-22 L1 1', 'bought in another month 2026-04-22 L3 1'],
+    'and the month of its entry');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -46,19 +46,26 @@ CREATE INDEX transactions_by_pacific_day ON iap.transactions
 CREATE INDEX transactions_by_refund ON iap.transactions (((refunded_at AT TIME ZONE 'America/Los_Angeles')::date))
     WHERE refunded_at IS NOT NULL;
 
+CREATE VIEW iap.purchases AS
+SELECT
+    transaction_id, bundle_id, product_id, quantity, booked_milliunits, booked_currency, place, reason, delivered_by,
+    storefront, purchased_at, refunded_at, entry_id, first_seen_at,
+    coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored')
+        -- A restored purchase was sold when it was first made.
+        AND (
+            transaction_id = original_transaction_id
+            OR coalesce(product_type, products.type, '') <> 'non_consumable') AS is_sold
+FROM iap.transactions
+LEFT JOIN iap.products USING (bundle_id, product_id)
+WHERE environment = 'Production';
+COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether Apple sold them.';
+
 -- A condition on `day` reaches every table below: nothing stands in its way but groups and windows of one day.
 CREATE VIEW iap.sold_against_seen AS
 WITH seen AS NOT MATERIALIZED (
     SELECT bundle_id, product_id, storefront, quantity, purchased_at, refunded_at
-    FROM iap.transactions
-    LEFT JOIN iap.products USING (bundle_id, product_id)
-    WHERE environment = 'Production'
-        AND coalesce(reason, '')
-            NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored')
-        -- A restored purchase was sold when it was first made.
-        AND (
-            transaction_id = original_transaction_id
-            OR coalesce(product_type, products.type, '') <> 'non_consumable')
+    FROM iap.purchases
+    WHERE is_sold
 ), counted AS (
     SELECT
         sales_reports.day, sales.bundle_id, sales.product_id, sales.storefront,

@@ -119,14 +119,33 @@ CREATE VIEW finance.purchases AS
 SELECT
     transaction_id, bundle_id, product_id, quantity AS units, booked_currency AS currency,
     (booked_milliunits / 1000.0)::numeric(20, 3) AS amount, place, coalesce(reason, delivered_by) AS detail, storefront,
-    purchased_at, first_seen_at
-FROM iap.transactions
-WHERE environment = 'Production';
+    purchased_at, first_seen_at, is_sold,
+    -- Looked up in lists of all runs, each made once: a purchase belongs to the first run whose numbers reach it, but for
+    -- what was committed late.
+    greatest(
+        (first_seen_at AT TIME ZONE 'UTC')::date,
+        CASE
+            WHEN entry_id > (SELECT upto FROM audit.frontier) OR entry_id <@ (SELECT gaps FROM audit.frontier)
+            THEN (SELECT max(closed_through) FROM iap.closings)
+            WHEN entry_id <@ (
+                SELECT range_agg(int8range(number, number + 1))
+                FROM audit.links
+                CROSS JOIN LATERAL unnest(late) AS number)
+            THEN (SELECT min(closed_before) FROM iap.closings WHERE entry_id = ANY (late))
+            ELSE (SELECT array_agg(closed_before ORDER BY position) FROM iap.closings)[
+                1 + width_bucket(entry_id - 1, (SELECT array_agg(upto ORDER BY position) FROM audit.links))]
+        END + 1) AS booked_on
+FROM iap.purchases;
 COMMENT ON VIEW finance.purchases IS 'Each purchase that counts, where it is, when it was bought and when it entered.';
 COMMENT ON COLUMN finance.purchases.place IS 'white: owed; black: delivered; excluded: not owed.';
 COMMENT ON COLUMN finance.purchases.detail IS 'How it was delivered, or why it is excluded; else NULL.';
 COMMENT ON COLUMN finance.purchases.storefront IS 'The country; NULL where Apple did not tell.';
 COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger.';
+COMMENT ON COLUMN finance.purchases.is_sold IS
+    'Whether Apple sold it: not what is shared in a family, restored, a tester''s or of another app.';
+COMMENT ON COLUMN finance.purchases.booked_on IS
+    'The day on which the journal has its entry; of what no run has closed its books over yet, the first day that it may '
+    'be.';
 
 CREATE FUNCTION finance.statement_differences(first date, through date)
 RETURNS TABLE (
@@ -144,14 +163,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
     FROM finance.purchases
     WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
-        AND (first_seen_at < first::timestamp AT TIME ZONE 'UTC'
-            OR first_seen_at >= (through + 1)::timestamp AT TIME ZONE 'UTC')
+        AND booked_on NOT BETWEEN first AND through AND is_sold
     UNION ALL
     SELECT
         'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
     FROM finance.purchases
-    WHERE first_seen_at >= first::timestamp AT TIME ZONE 'UTC'
+    WHERE booked_on BETWEEN first AND through AND is_sold
+        -- By index: nothing is booked before it enters, and no transaction takes a month to be committed.
+        AND first_seen_at >= (first - 31)::timestamp AT TIME ZONE 'UTC'
         AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
     UNION ALL
@@ -165,7 +185,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         bought.currency, amount, purchased_at, first_seen_at
     FROM compared AS more
     JOIN finance.purchases AS bought USING (bundle_id, product_id)
-    WHERE more.difference < 0
+    WHERE more.difference < 0 AND bought.is_sold
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
         AND (more.storefront IS NULL OR more.storefront = bought.storefront)
@@ -173,7 +193,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION finance.statement_differences IS
     'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those '
-    'that were bought in the span and entered outside of it; the other way round; units that Apple sold and nothing ever '
+    'that were bought in the span and booked outside of it; the other way round; units that Apple sold and nothing ever '
     'told of; and each purchase of a day, product and country of which the tables hold more than Apple sold.';
 COMMENT ON COLUMN finance.proceeds.bundle_id IS 'The app.';
 COMMENT ON COLUMN finance.proceeds.product_id IS 'The product.';
