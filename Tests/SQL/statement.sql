@@ -47,11 +47,15 @@ SELECT test.bought('4', '2026-03-19 20:00+00'), test.bought('5', '2026-03-19 21:
 -- That one by the app's server, as a run told that day and another finds again in April.
 INSERT INTO iap.redeliveries (
     transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at, ended_at,
-    ended_as, told_run_id)
-SELECT
+    ended_as)
+VALUES (
     '4', 'com.example.a', 'Production', 'ann', 1, iap.present(), 'iap-reconcile', 1, iap.present(), iap.present(),
-    iap.present(), 'redelivered', max(run_id) + 1
-FROM iap.runs;
+    iap.present(), 'redelivered');
+CREATE FUNCTION test.settle() RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
+    SELECT test.run_as('iap_job', format('SELECT iap.settle_redeliveries(%s, %L)', max(run_id) + 1, iap.present())) FROM runs
+$$;
+SELECT test.settle();
 SELECT test.resolve('5', 'delivered'), test.resolve('2', 'refunded');
 SELECT test.hear(test.heard(
     '4', exclusion => 'refunded', purchased_at => '2026-03-19 20:00+00', refunded_at => '2026-03-19 23:00+00',
@@ -213,6 +217,33 @@ SELECT set_eq(
     $$SELECT * FROM test.differences('2026-04-23', '2026-04-23')$$,
     ARRAY['bought in another month 2026-04-22 L1 1', 'bought in another month 2026-04-22 L3 1'],
     'and the month of its entry');
+
+-- What was redelivered in a month stays so, whatever is known later, and though it is ordered again.
+SELECT test.present('2026-04-24 03:00+00');
+SELECT test.hear(test.heard('G1', 'verify_receipt', 'full', purchased_at => '2026-04-24 01:00+00',
+    verified_at => '2026-04-24 02:00+00')), test.claim('G1');
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at)
+VALUES (
+    'G1', 'com.example.a', 'Production', 'ann', 1, iap.present(), 'iap-reconcile', 1, iap.present(), iap.present());
+SELECT test.settle();
+SELECT test.close_books('2026-04-25 02:00+00');
+CREATE FUNCTION test.redelivered(day date) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT concat_ws(' ', product_id, currency, delivered, redelivered) FROM finance.statement(day, day)
+    WHERE product_id = 'full'
+$$;
+SELECT results_eq($$SELECT test.redelivered('2026-04-24')$$, ARRAY['full USD 1 1'], 'the app''s server delivered one');
+SELECT test.present('2026-04-25 03:00+00');
+SELECT test.hear(test.heard('G1', 'server_api', 'full', purchased_at => '2026-04-24 01:00+00',
+    verified_at => '2026-04-25 02:00+00', price_milliunits => 5490, currency => 'EUR'));
+UPDATE iap.redeliveries
+SET tries = 0, taken_at = NULL, ended_at = NULL, ended_as = NULL, told_run_id = NULL
+WHERE transaction_id = 'G1';
+SELECT test.close_books('2026-04-26 02:00+00');
+SELECT results_eq($$SELECT test.redelivered('2026-04-24')$$, ARRAY['full USD 1 1'], 'and did so for ever');
+SELECT set_eq(
+    $$SELECT test.redelivered('2026-04-25')$$, ARRAY['full EUR 1 0', 'full USD -1 0'], 'and not another day, too');
 
 SELECT * FROM finish();
 ROLLBACK;

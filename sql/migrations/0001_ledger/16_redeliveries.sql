@@ -391,6 +391,20 @@ COMMENT ON COLUMN iap.redeliveries.ended_as IS
     'redelivered: claimed after it was taken; delivered: in another way; not_owed: refunded, dismissed …; unsure: it is '
     'not certain any more whose it is.';
 
+-- What is ordered again begins anew, and what a month was told stays.
+CREATE TABLE iap.redelivered (
+    transaction_id text COLLATE "C" NOT NULL,
+    bundle_id      text COLLATE "C" NOT NULL,
+    environment    text NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
+    run_id         bigint NOT NULL,
+    move_id        bigint NOT NULL,
+    PRIMARY KEY (transaction_id, bundle_id, environment, run_id)
+);
+COMMENT ON TABLE iap.redelivered IS
+    'The deliveries without the customer that runs told of. Rows are added, and never changed.';
+COMMENT ON COLUMN iap.redelivered.run_id IS 'The run that told of it.';
+COMMENT ON COLUMN iap.redelivered.move_id IS 'The move that says what was delivered and when, as it was known then.';
+
 CREATE FUNCTION iap.redeliverable_to(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -450,7 +464,21 @@ BEGIN
     FROM ends
     WHERE ends.ended_as IS NOT NULL AND redeliveries.transaction_id = ends.transaction_id
         AND redeliveries.bundle_id = ends.bundle_id AND redeliveries.environment = ends.environment;
-    UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL;
+    WITH told AS (
+        UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL
+        RETURNING transaction_id, bundle_id, environment, ended_as
+    )
+    INSERT INTO redelivered (transaction_id, bundle_id, environment, run_id, move_id)
+    SELECT told.transaction_id, told.bundle_id, told.environment, run, delivered.move_id
+    FROM told
+    CROSS JOIN LATERAL (
+        SELECT max(moves.move_id) AS move_id
+        FROM moves
+        WHERE moves.transaction_id = told.transaction_id AND moves.bundle_id = told.bundle_id
+            AND moves.environment = told.environment AND moves.to_place = 'black'
+    ) AS delivered
+    WHERE told.ended_as = 'redelivered' AND delivered.move_id IS NOT NULL
+    ON CONFLICT (transaction_id, bundle_id, environment, run_id) DO NOTHING;
 END
 $$;
 COMMENT ON FUNCTION iap.settle_redeliveries IS 'Ends the redeliveries that have come to their end, for a run to tell of.';

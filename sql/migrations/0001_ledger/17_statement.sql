@@ -2,18 +2,18 @@
 
 CREATE VIEW finance.redeliveries AS
 SELECT
-    transaction_id, bundle_id, product_id, booked_currency AS currency,
+    transaction_id, bundle_id, moves.to_product_id AS product_id, moves.to_currency AS currency,
     greatest(
-        (delivered_at AT TIME ZONE 'UTC')::date,
-        (SELECT max(closed_through) + 1 FROM finance.closings WHERE run_id < told_run_id)) AS booked_on
-FROM iap.redeliveries
-JOIN iap.transactions USING (transaction_id, bundle_id, environment)
-WHERE ended_as = 'redelivered' AND told_run_id IS NOT NULL AND environment = 'Production';
+        moves.to_day,
+        (SELECT max(closed_through) + 1 FROM finance.closings WHERE closings.run_id < redelivered.run_id)) AS booked_on
+FROM iap.redelivered
+JOIN iap.moves USING (transaction_id, bundle_id, environment, move_id)
+WHERE environment = 'Production';
 COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
 COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the purchase.';
 COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product.';
-COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price.';
+COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product, as it was known when a run told of it.';
+COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price, as it was known when a run told of it.';
 COMMENT ON COLUMN finance.redeliveries.booked_on IS
     'The day of its delivery, or the first day that was not closed yet when a run told of it.';
 
