@@ -54,6 +54,11 @@ struct Screener: Sendable {
         return sightings
     }
 
+    /// When a receipt was made whose want of one of its app's purchases tells that the client has finished that.
+    func madeAt(_ verified: VerifiedGroup) -> Date? {
+        apps[verified.group.bundleID].flatMap { verified.verdict.madeAt(for: $0) }
+    }
+
     /// A transaction that Apple told of by itself, as it was when Apple signed it.
     func screened(
         _ verified: VerifiedTransaction, signedAt: Date, _ environment: Environment, for app: App

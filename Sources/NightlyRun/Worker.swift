@@ -56,7 +56,7 @@ struct Worker {
     }
 
     private func record(_ batch: InboxBatch, _ groups: [VerifiedGroup]) async throws(LedgerError) {
-        let receipts = Self.tried(groups)
+        let receipts = tried(groups)
         do {
             if !receipts.isEmpty { try await record(receipts, of: batch, groups) }
         } catch {
@@ -106,13 +106,14 @@ struct Worker {
         return night.screener.sightings(in: groups, known: known, presented: presented)
     }
 
-    private static func tried(_ groups: [VerifiedGroup]) -> [TriedReceipt] {
+    private func tried(_ groups: [VerifiedGroup]) -> [TriedReceipt] {
         groups.flatMap { item in
-            item.group.receipts.compactMap { receipt in
+            let madeAt = night.screener.madeAt(item)
+            return item.group.receipts.compactMap { receipt in
                 Patience.outcome(of: item.verdict, attempts: receipt.attempts)
                     .map {
                         TriedReceipt(
-                            id: receipt.id, outcome: $0, signature: item.signature, madeAt: item.verdict.madeAt,
+                            id: receipt.id, outcome: $0, signature: item.signature, madeAt: madeAt,
                             missing: item.verdict.missing(of: receipt))
                     }
             }

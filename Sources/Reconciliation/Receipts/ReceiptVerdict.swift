@@ -19,9 +19,13 @@ extension ReceiptVerdict {
             .filter { !held.contains($0) && TransactionID($0) != nil }.sorted()
     }
 
-    /// When a verified receipt says that it was made.
-    public var madeAt: Date? {
-        if case .verified(let receipt) = self { receipt.madeAt } else { nil }
+    /// When a verified receipt says that it was made, where it can hold purchases that are owed of this app: another
+    /// app's, or one of the other environment, holds none of them, finished or not.
+    public func madeAt(for app: App) -> Date? {
+        guard case .verified(let receipt) = self, receipt.environment == app.environment,
+            receipt.bundleID ?? app.bundleID == app.bundleID
+        else { return nil }
+        return receipt.madeAt
     }
 }
 

@@ -107,6 +107,25 @@ import Testing
         }
     }
 
+    /// What could never hold the purchase does not tell that the client finished it.
+    @Test(arguments: [(Play.bundleID, StoreEnvironment.sandbox), (Play.foreignBundleID, .production)])
+    func s08AReceiptOfAnotherAppOrEnvironmentTellsNothingOfIt(
+        bundleID: String, environment: StoreEnvironment
+    ) async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let lost = play.buy("1000000000000806", hoursAgo: 40)
+            let other = SimulatedTransaction(
+                id: "1000000000000807", productID: "gems.60", purchasedAt: play.began - 20 * 3600)
+            try await play.upload(play.receipt([lost], madeHoursAgo: 39), for: lost)
+            try await play.upload(
+                play.receipt([other], bundleID: bundleID, environment: environment, madeHoursAgo: 19), for: other)
+            let found = try only(try await play.night().findings)
+            #expect(found.key.id.text == lost.id)
+            #expect(found.assessment.reasons == [.neverClaimed, .mayStillArrive])
+            #expect(found.assessment.likelihood == .medium)
+        }
+    }
+
     @Test func s08OnASharedPhoneSomebodyElseMayHavePaid() async throws {
         try await withPlay { play in
             let lost = play.buy("1000000000000803", hoursAgo: 400)

@@ -79,7 +79,8 @@ CREATE TABLE iap.receipts (
     error_text      text,
     -- What the check of its signature on this machine said, where it was looked at.
     signature       text CHECK (signature IN ('valid', 'invalid', 'untrusted', 'absent')),
-    -- When the receipt says that it was made; only of those that hold all that the client has not finished.
+    -- When the receipt says that it was made; only of those that hold all that the client has not finished of what the
+    -- app sells in its environment.
     made_at         timestamptz,
     -- What a purge or an erasure took away stays away. The hash stays, so that the same upload is known again.
     payload_purged_at timestamptz,
