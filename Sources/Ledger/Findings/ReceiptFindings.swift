@@ -3,7 +3,8 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Receipts that could not be used, the latest first; listed for thirty days after their upload.
+    /// Receipts that could not be used, the latest first; listed for thirty days after they were given up, which may be
+    /// long after their upload.
     public func forEachUnusableReceipt(
         now: Date, _ body: (ReceiptNotice) throws -> Void
     ) async throws(LedgerError) {
@@ -11,7 +12,7 @@ extension LedgerSession {
         try await forEachReceipt(
             with: ReceiptProblem.allCases.filter { !$0.mayPass },
             where: """
-                submitted_at >= \(since) AND (
+                last_attempt_at >= \(since) AND (
                     error_code <> \(ReceiptProblem.transactionMissing.rawValue)
                     OR (
                         attempts >= \(Int32(Patience.nightsWithoutNamed))
@@ -25,7 +26,7 @@ extension LedgerSession {
                     JOIN uploads USING (bucket, receipt_id)
                     WHERE receipts.error_code = \(ReceiptProblem.transactionMissing.rawValue)
                         AND receipts.attempts >= \(Int32(Patience.nightsWithoutNamed))
-                        AND receipts.submitted_at >= \(since) AND uploads.transaction_id IS NOT NULL
+                        AND receipts.last_attempt_at >= \(since) AND uploads.transaction_id IS NOT NULL
                 ), unmet AS MATERIALIZED (
                     SELECT receipt_id
                     FROM named

@@ -21,6 +21,17 @@ import Testing
         }
     }
 
+    /// However long it waited until it could be tried at last: that night is the first chance to tell of it.
+    @Test func s06WhatIsGivenUpLateIsListedForThirtyDaysFromThen() async throws {
+        try await withPlay { play in
+            try await play.upload("", by: "anna")
+            for (night, listed) in [(40, 1), (41, 1), (69, 1), (72, 0)] {
+                let findings = try await play.night(night).findings
+                #expect(findings.unusable.map(\.problem) == Array(repeating: .empty, count: listed), "night \(night)")
+            }
+        }
+    }
+
     @Test func s07AnEmptyReceiptIsListed() async throws {
         try await withPlay { play in
             try await play.upload(play.receipt([]))
