@@ -12,16 +12,24 @@ struct Screener: Sendable {
         self.catalogue = catalogue
     }
 
-    /// The first purchases of the batch's non-consumables: what must be known of the ledger before screening.
+    /// The first purchases of what the batch holds that may be restored: what must be known of the ledger before
+    /// screening.
     func originals(in verified: [VerifiedGroup]) -> [KnownOriginals.Original: Set<TransactionID>] {
         var found: [KnownOriginals.Original: Set<TransactionID>] = [:]
+        var ofUnknownType: Set<KnownOriginals.Original> = []
         for (app, receipt, _) in receipts(in: verified) {
-            for transaction in receipt.transactions.map(\.transaction)
-            where type(of: transaction, in: app) == .nonConsumable {
-                guard transaction.refundedAt == nil else { continue }
-                found[original(of: transaction, app, receipt), default: []].insert(transaction.id)
+            for transaction in receipt.transactions.map(\.transaction) {
+                let type = type(of: transaction, in: app)
+                guard ScreeningSubject.isRestorable(transaction, of: type), transaction.refundedAt == nil else {
+                    continue
+                }
+                let original = original(of: transaction, app, receipt)
+                found[original, default: []].insert(transaction.id)
+                if type == nil { ofUnknownType.insert(original) }
             }
         }
+        // What nobody knows the type of is mostly a consumable, which nothing restores: it is its own original.
+        for original in ofUnknownType where found[original] == [original.id] { found[original] = nil }
         return found
     }
 

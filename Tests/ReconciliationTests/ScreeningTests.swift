@@ -57,6 +57,29 @@ import Testing
         #expect(Screening.exclusion(of: subject) == exclusion)
     }
 
+    /// A restore dates what was bought once and for all anew; a renewal has its subscription's first date as the original.
+    @Test(arguments: [
+        (ProductType.nonConsumable, false, Exclusion.beforeStart), (nil, false, .beforeStart), (nil, true, nil),
+        (.consumable, false, nil), (.autoRenewable, true, nil), (.nonRenewing, false, nil),
+    ])
+    func countsARestoredPurchaseFromItsOriginalDate(type: ProductType?, expires: Bool, exclusion: Exclusion?) throws {
+        var transaction = try Sample.transaction()
+        transaction.originalPurchasedAt = Sample.noon - 86_400
+        transaction.expiresAt = expires ? Sample.noon + 86_400 : nil
+        let app = try Sample.app(since: Sample.noon)
+        #expect(Screening.exclusion(of: try Sample.subject(transaction, app: app, productType: type)) == exclusion)
+        transaction.originalPurchasedAt = Sample.noon + 5
+        #expect(Screening.exclusion(of: try Sample.subject(transaction, app: app, productType: type)) == nil)
+    }
+
+    @Test(arguments: [(false, Exclusion.restored), (true, nil)])
+    func excludesAsRestoredWhatNobodyKnowsTheTypeOfUnlessItExpires(expires: Bool, exclusion: Exclusion?) throws {
+        var transaction = try Sample.transaction("2", originalID: "1")
+        transaction.expiresAt = expires ? Sample.noon + 86_400 : nil
+        let subject = try Sample.subject(transaction, productType: nil, isOriginalKnown: true)
+        #expect(Screening.exclusion(of: subject) == exclusion)
+    }
+
     @Test(arguments: ProductType.allCases)
     func excludesOnlyANonConsumableAsRestored(type: ProductType) throws {
         let transaction = try Sample.transaction("2", originalID: "1")

@@ -79,7 +79,7 @@ extension LedgerSession {
                 CROSS JOIN LATERAL (
                     SELECT CASE
                         WHEN expected.mode IS NULL THEN 'not_connected' WHEN expected.mode = 'ignore' THEN 'ignored'
-                        WHEN white.purchased_at < expected.judged_from THEN 'before_connected'
+                        WHEN NOT (\(Self.isBoughtSince)) THEN 'before_connected'
                     END AS cause
                 ) AS why
                 LEFT JOIN LATERAL (

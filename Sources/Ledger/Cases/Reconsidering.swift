@@ -54,16 +54,22 @@ extension LedgerSession {
     }
 
     /// An app at a time: only where the planner knows the start does it see that next to nothing of years lies after it.
-    /// The reasons are `Exclusion.bySetting`, in the words of the index that finds them.
+    /// The reasons are `Exclusion.bySetting`, in the words of the index that finds them. What was restored was bought
+    /// when its original was: as in the rule `beforeStart`, without which it would be verified again each night.
     private func receiptsHoldingReleased(of app: App) async throws -> [Row] {
         try await connection.query(
             """
             SELECT DISTINCT sightings.bucket, sightings.receipt_id
             FROM \(stored: .transactions)
             JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
+            LEFT JOIN products USING (bundle_id, product_id)
             WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
                 AND purchased_at >= coalesce(\(app.since as Date?), '-infinity')
                 AND reason IN ('sandbox', 'before_start') AND refunded_at IS NULL
+                AND (
+                    coalesce(transactions.product_type, products.type, 'non_consumable') <> 'non_consumable'
+                    OR (coalesce(transactions.product_type, products.type) IS NULL AND expires_at IS NOT NULL)
+                    OR coalesce(original_purchased_at >= \(app.since as Date?), true))
             ORDER BY sightings.bucket, sightings.receipt_id
             """)
     }

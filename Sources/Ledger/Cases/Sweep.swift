@@ -122,7 +122,17 @@ extension LedgerSession {
     }
 
     /// Whether a delivery of the purchase in hand is expected, so that without one it is lost.
-    static let isJudged: SQL = "expected.mode <> 'ignore' AND white.purchased_at >= expected.judged_from"
+    static let isJudged: SQL = "expected.mode <> 'ignore' AND \(isBoughtSince)"
+
+    /// Whether the purchase in hand was bought since deliveries of such are seen. What was restored has a new date of
+    /// purchase, and still the original one: as in the rule `beforeStart`.
+    static let isBoughtSince: SQL = """
+        white.purchased_at >= expected.judged_from
+        AND (
+            expected.product_type NOT IN ('non_consumable', 'unknown')
+            OR (expected.product_type = 'unknown' AND white.expires_at IS NOT NULL)
+            OR coalesce(white.original_purchased_at >= expected.judged_from, true))
+        """
 
     /// Whether an earlier period of the subscription in hand is without access too: that one stands for them all.
     static let hasEarlierPeriod: SQL = """

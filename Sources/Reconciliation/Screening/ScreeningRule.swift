@@ -25,6 +25,16 @@ public struct ScreeningSubject: Hashable, Sendable {
     }
 }
 
+extension ScreeningSubject {
+    /// Whether it may come back under another id, or with another date, when the customer restores what they bought: what
+    /// nobody knows the type of does, too, unless it expires.
+    public static func isRestorable(_ transaction: Transaction, of type: ProductType?) -> Bool {
+        type == .nonConsumable || (type == nil && transaction.expiresAt == nil)
+    }
+
+    var isRestorable: Bool { Self.isRestorable(transaction, of: productType) }
+}
+
 /// One reason for which a verified transaction is not owed, and the condition for it.
 public struct ScreeningRule: Sendable {
     let exclusion: Exclusion

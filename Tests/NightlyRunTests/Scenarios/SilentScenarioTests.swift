@@ -1,8 +1,10 @@
 import AppStoreSimulator
 import Foundation
+import Job
 import PostgreSQL
 import Reconciliation
 import Testing
+import Verification
 
 /// What only looks like a lost order: no case, and a line in the list where it belongs.
 @Suite struct SilentScenarioTests {
@@ -126,6 +128,99 @@ import Testing
             try await play.upload(play.receipt([restored]), for: restored)
             #expect(try await play.night().findings.cases.isEmpty)
             #expect(try await play.count("iap.excluded WHERE reason = 'restored'") == 1)
+        }
+    }
+
+    /// Nobody said what type the product is of: no consumable has another's id as its original, and no subscription is
+    /// without an expiry.
+    @Test func s18WhatIsRestoredIsDeliveredOnceWhereNobodyKnowsItsType() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let original = play.buy("1000000000001803", "noads") { $0.productType = .nonConsumable }
+            try await play.upload(play.receipt([original]), for: original)
+            try await play.admit(original)
+            #expect(try await play.claim(original) == "delivered")
+            #expect(try await play.night(1).findings.cases.isEmpty)
+            let restored = play.buy("1000000000001804", "noads", hoursAgo: 100) {
+                $0.originalID = original.id
+                $0.productType = .nonConsumable
+            }
+            let consumable = play.buy("1000000000001805", hoursAgo: 90)
+            try await play.upload(play.receipt([restored, consumable]), for: restored)
+            #expect(try await play.night(2).findings.caseIDs == [consumable.id])
+            #expect(try await play.count("iap.excluded WHERE reason = 'restored'") == 1)
+            #expect(try await play.claim(restored) == "already_delivered")
+        }
+    }
+
+    @Test func s18OfTwoIdsThatWaitTheOriginalStandsWhereNobodyKnowsItsType() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let original = play.buy("1000000000001806", "noads") { $0.productType = .nonConsumable }
+            let restored = play.buy("1000000000001807", "noads", hoursAgo: 100) {
+                $0.originalID = original.id
+                $0.productType = .nonConsumable
+            }
+            try await play.upload(play.receipt([restored, original]), for: original)
+            for night in 1...2 { #expect(try await play.night(night).findings.caseIDs == [original.id]) }
+        }
+    }
+
+    /// Bought before the records begin, and dated anew by the restore, once with a new id and once without.
+    @Test(arguments: ["non_consumable", nil])
+    func whatWasBoughtBeforeTheStartStaysSilentWhenItIsRestored(type: String?) async throws {
+        try await withPlay(.verifyReceipt) { play in
+            var play = play
+            let app = play.settings.apps[0].app
+            play.settings.apps[0].app = App(
+                bundleID: app.bundleID, environment: .production, grace: app.grace, since: play.began - 30 * 86_400)
+            if let type {
+                try await play.administer(
+                    """
+                    INSERT INTO iap.products (bundle_id, product_id, type, name)
+                    VALUES ('com.example.game', 'noads', \(type), 'No ads'), ('com.example.game', 'skins', \(type), 'Skins')
+                    """)
+            }
+            let restored = play.buy("1000000000001808", "noads") {
+                $0.originalID = "1000000000001500"
+                $0.originalPurchasedAt = play.began - 600 * 86_400
+            }
+            let kept = play.buy("1000000000001600", "skins") { $0.originalPurchasedAt = play.began - 500 * 86_400 }
+            try await play.upload(play.receipt([restored, kept]))
+            for night in 1...2 {
+                let (report, findings) = try await play.night(night)
+                #expect(findings.cases.isEmpty)
+                // Nor is it asked about again each night.
+                #expect(report.receipts.due == (night == 1 ? 1 : 0))
+            }
+            #expect(try await play.count("iap.excluded WHERE reason = 'before_start'") == 2)
+        }
+    }
+
+    /// Without a start, what is judged begins when the app is connected.
+    @Test func whatWasBoughtBeforeTheAppIsConnectedStaysSilentWhenItIsRestored() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            var play = play
+            let app = play.settings.apps[0].app
+            play.settings.apps[0].app = App(
+                bundleID: app.bundleID, environment: .production, grace: app.grace, since: nil, delivery: [:])
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES ('com.example.game', 'noads', 'non_consumable', 'No ads')
+                """)
+            try await play.administer(
+                """
+                INSERT INTO iap.connections (bundle_id, product_type, connected_at)
+                VALUES ('com.example.game', 'non_consumable', now() - interval '30 days')
+                """)
+            let restored = play.buy("1000000000001809", "noads") {
+                $0.originalID = "1000000000001500"
+                $0.originalPurchasedAt = play.began - 600 * 86_400
+            }
+            let bought = play.buy("1000000000001810", "noads")
+            try await play.upload(play.receipt([restored, bought]))
+            let (report, findings) = try await play.night()
+            #expect(findings.caseIDs == [bought.id])
+            #expect(report.unjudged.map(\.cause) == [.beforeConnected])
         }
     }
 

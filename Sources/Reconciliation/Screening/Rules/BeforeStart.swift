@@ -1,7 +1,17 @@
+import Foundation
+
 extension ScreeningRule {
     /// Bought before the app's records begin: non-consumables and subscriptions stay in receipts for ever, and
     /// without this rule the first night would take years of delivered purchases for lost ones.
     static let beforeStart = ScreeningRule(.beforeStart) { subject in
-        subject.app.since.map { subject.transaction.purchasedAt < $0 } ?? false
+        subject.app.since.map { subject.boughtAt < $0 } ?? false
+    }
+}
+
+extension ScreeningSubject {
+    /// A restored non-consumable has a new date of purchase, and still the original one.
+    fileprivate var boughtAt: Date {
+        guard isRestorable, let original = transaction.originalPurchasedAt else { return transaction.purchasedAt }
+        return min(transaction.purchasedAt, original)
     }
 }
