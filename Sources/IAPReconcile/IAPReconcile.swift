@@ -15,12 +15,20 @@ enum IAPReconcile {
 
     private static func code(of arguments: [String]) async -> ExitCode {
         do {
-            return try await perform(Invocation(arguments: arguments))
+            let invocation = try Invocation(arguments: arguments)
+            let code = try await perform(invocation)
+            guard let unwritten = StandardOutput.failure else { return code }
+            let failure = tell(unwritten, of: arguments)
+            return code == .done && invocation.command.isResultPrinted ? failure : code
         } catch {
-            let failure = Failure(error)
-            StandardError.write(line(failure, of: arguments))
-            return failure.code
+            return tell(error, of: arguments)
         }
+    }
+
+    private static func tell(_ error: any Error, of arguments: [String]) -> ExitCode {
+        let failure = Failure(error)
+        StandardError.write(line(failure, of: arguments))
+        return failure.code
     }
 
     /// As the log is written: a command line that can't be understood may say that, too.

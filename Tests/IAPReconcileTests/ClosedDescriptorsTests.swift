@@ -18,4 +18,35 @@ import Testing
             #expect(verified.status == 0, "\(verified.output)\(verified.errors)")
         }
     }
+
+    /// What a full disk cut off would pass for a whole statement. The report's folder holds what a run found, so that a run
+    /// is none the worse.
+    @Test func aResultThatCannotBeWrittenIsSaid() async throws {
+        try await withProgramNight(customers: 45) { night in
+            let ran = try await redirected(night.run, ">/dev/full")
+            #expect(ran.status == 0)
+            #expect(ran.errors.contains("can't be written to standard output: No space left on device"))
+            let month = ["statement", "2026-09", "--as-of", "2026-09-20"]
+            let commands = [
+                month, month + ["--format", "xlsx"], month + ["--format", "json"], ["history"], ["verify"],
+                ["products", "--suggest"], ["doctor"],
+            ].map { $0 + ["--config", night.configuration] }
+            for command in commands + [["completion", "bash"], ["--help"], ["--version"]] {
+                let ended = try await redirected(command, ">/dev/full")
+                #expect(ended.status == 77 || command.first == "doctor" && ended.status != 0, "\(command)")
+                #expect(ended.errors.contains("can't be written to standard output: No space left on device"))
+            }
+        }
+    }
+
+    @Test func aReaderThatWentAwayIsNoError() async throws {
+        let script = "trap '' PIPE; { sleep 0.2; \"$@\"; echo \"ended with $?\" >&2; } | true"
+        let ended = try await ChildProcess.run("/bin/sh", ["-c", script, "sh", ProgramNight.program, "--help"])
+        #expect(ended.errors == "ended with 0\n")
+    }
+
+    private func redirected(_ arguments: [String], _ redirections: String) async throws -> ChildProcess.Ended {
+        let shell = ["-c", "exec \"$@\" \(redirections)", "sh", ProgramNight.program]
+        return try await ChildProcess.run("/bin/sh", shell + arguments)
+    }
 }

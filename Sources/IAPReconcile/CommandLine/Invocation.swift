@@ -47,6 +47,14 @@ enum Command: Sendable {
     case completion(Shell)
     case help
     case version
+
+    /// Whether what it prints is its result: that of a run lies in the report's folder.
+    var isResultPrinted: Bool {
+        switch self {
+        case .run, .report: false
+        default: true
+        }
+    }
 }
 
 /// How log lines are written.

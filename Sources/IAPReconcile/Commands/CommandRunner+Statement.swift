@@ -21,7 +21,7 @@ extension CommandRunner {
         let file = FileManager.default.temporaryDirectory.appending(path: "iap-reconcile-\(UUID().uuidString).xlsx")
         defer { try? FileManager.default.removeItem(at: file) }
         try StatementText.writeSpreadsheet(statement, to: file.path(percentEncoded: false))
-        try? FileHandle.standardOutput.write(contentsOf: Data(contentsOf: file))
+        StandardOutput.write(try Data(contentsOf: file))
     }
 }
 
