@@ -100,6 +100,7 @@ struct Run {
         }
         let reading = CaseFiguresReading(night: night, swept: swept)
         async let figuresBeside = beside?.run(reading.read)
+        if let text = taken.leftOut.text { night.log(LogEntry(.warning, text, runID: night.runID)) }
         let totals = try await closeBooks()
         let read = try await figuresBeside
         let figures = if let read { read } else { try await step { try await reading.read(session) } }

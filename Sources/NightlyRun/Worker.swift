@@ -88,9 +88,11 @@ struct Worker {
         night.count(totals)
         if totals.receiptsHeld > 0 || !totals.locked.isEmpty {
             night.leave(receipts: totals.receiptsHeld, transactions: totals.locked)
+            // It may be another worker of this run, which has long finished when they are tried again. What is left out to
+            // the end is said there.
             night.log(
                 LogEntry(
-                    .warning, "another session holds transactions, which stay as they are",
+                    .debug, "another session holds transactions, which are tried again",
                     fields: [
                         "buckets": batch.bucketNames, "receipts": String(totals.receiptsHeld),
                         "transactions": totals.locked.map(\.text).joined(separator: " "),

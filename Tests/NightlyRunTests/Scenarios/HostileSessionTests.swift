@@ -3,6 +3,7 @@ import AppStoreSimulator
 import Foundation
 import PostgreSQL
 import Reconciliation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -67,15 +68,39 @@ import Testing
     @Test func aRefundThatComesWhileAClaimIsOpenIsHeardTheNextNight() async throws {
         try await withPlay { play in
             let (bought, server) = try await refundedAmidAClaim(play)
-            let second = try await play.night(2).report
+            let warnings = Mutex<[String]>([])
+            let second = try await play.night(2) { entry in
+                if entry.level == .warning { warnings.withLock { $0.append(entry.message) } }
+            }.report
             #expect(second.leftOut.transactions.map(\.text) == [bought.id])
             #expect(second.leftOut.holders.map(\.login) == ["iap_app"])
+            #expect(warnings.withLock { $0 } == [second.leftOut.text])
             guard case .endedEarly(let why) = second.outcome else { return #expect(Bool(false), "it is complete") }
             #expect(why.contains(bought.id) && why.contains("of iap_app since"))
             try await server.execute("COMMIT")
             #expect(try await play.count("iap.receipts WHERE state = 'watched' AND next_attempt_at IS NOT NULL") == 1)
             #expect(try await play.night(3).report.outcome == .complete)
             #expect(try await play.count("iap.black WHERE refunded_at IS NOT NULL AND delivered_by = 'claim'") == 1)
+            try await expectSound(play)
+        }
+    }
+
+    /// As a batch of another worker of the same run holds it: it is free again when it is tried once more.
+    @Test func aLockThatIsGoneAtTheSecondTryIsNoWarning() async throws {
+        try await withPlay { play in
+            let (_, server) = try await refundedAmidAClaim(play)
+            defer { server.close() }
+            let other = play.buy("1000000000005004")
+            try await play.upload(play.receipt([other]), for: other)
+            let entries = Mutex<[LogEntry]>([])
+            let report = try await play.night(2) { entry in
+                entries.withLock { $0.append(entry) }
+                if entry.message.contains("which are tried again") { Task { try await play.endServers() } }
+            }.report
+            #expect(report.outcome == .complete)
+            #expect(report.receipts.left == 0)
+            #expect(entries.withLock { $0.first { $0.message.contains("tried again") }?.level } == .debug)
+            #expect(entries.withLock { $0.filter { $0.level == .warning }.map(\.message) } == [])
             try await expectSound(play)
         }
     }

@@ -94,9 +94,11 @@ struct Play {
     }
 
     /// The n-th night after the play: the first is tonight.
-    func night(_ number: Int = 1, isDryRun: Bool = false) async throws -> (report: RunReport, findings: Collector) {
+    func night(
+        _ number: Int = 1, isDryRun: Bool = false, log: @escaping @Sendable (LogEntry) -> Void = { _ in }
+    ) async throws -> (report: RunReport, findings: Collector) {
         var findings = Collector()
-        let job = NightlyJob(settings: settings, programVersion: "test", log: { _ in }, progress: { _ in })
+        let job = NightlyJob(settings: settings, programVersion: "test", log: log, progress: { _ in })
         let now = began + 3600 + Double(number - 1) * 86_400
         let report = try await job.run(
             RunOptions(isDryRun: isDryRun, now: now), stop: StopSignal(), findings: &findings)
@@ -116,6 +118,15 @@ struct Play {
         let connection = try await database.connect()
         defer { connection.close() }
         return try await connection.query("SELECT (\(sql))::text AS text").first?.decode("text", as: String?.self)
+    }
+
+    /// Ends the sessions of the app's servers.
+    func endServers() async throws {
+        _ = try await text(
+            """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE datname = current_database() AND usename = 'iap_app'
+            """)
     }
 
     func administer(_ sql: SQL) async throws {
