@@ -35,13 +35,8 @@ public struct RetentionDesk: Sendable {
     ///
     /// - Throws: `JobError.anotherRun` while a run is under way.
     public func erase(_ erasure: Erasure) async throws(JobError) -> ErasureOutcome {
-        do {
-            return try await connected { session async throws(LedgerError) in
-                try await session.erase(erasure)
-            }
-        } catch .databaseRefuses(let text) {
-            throw .databaseRefuses(
-                "\(text); role iap_privacy may erase: name its login with “privacy_conninfo” in [database]")
+        try await connected(as: .privacy) { session async throws(LedgerError) in
+            try await session.erase(erasure)
         }
     }
 
@@ -52,14 +47,14 @@ public struct RetentionDesk: Sendable {
         return try Present(asOf, time).moment
     }
 
-    private static func explained(_ error: LedgerError) -> JobError {
-        guard case .conflict(let text) = error else { return JobError(error) }
+    private static func explained(_ error: LedgerError, workingAs role: DatabaseRole) -> JobError {
+        guard case .conflict(let text) = error else { return JobError(error, workingAs: role) }
         return .anotherRun("Nothing was changed: \(text.sentence) Try again when it has ended.")
     }
 
     private func connected<Value>(
-        _ body: (LedgerSession) async throws(LedgerError) -> Value
+        as role: DatabaseRole = .job, _ body: (LedgerSession) async throws(LedgerError) -> Value
     ) async throws(JobError) -> Value {
-        try await withLedger(settings.ledger, explained: Self.explained, body)
+        try await withLedger(settings.ledger, explained: { Self.explained($0, workingAs: role) }, body)
     }
 }

@@ -8,8 +8,9 @@ public enum SchemaUpdate {
     /// - Parameter isRehearsal: makes a database for replays of it.
     /// - Throws: `JobError.configuration` where a ledger that is to be one for replays holds something already.
     public static func migrate(database: String, isRehearsal: Bool = false) async throws(JobError) -> [String] {
-        let (applied, isMarked) = try await withLedger(LedgerSettings(database: database), isCurrent: false) {
-            session async throws(LedgerError) in
+        let (applied, isMarked) = try await withLedger(
+            LedgerSettings(database: database), isCurrent: false, explained: { JobError($0) }
+        ) { session async throws(LedgerError) in
             (try await session.migrate(), isRehearsal ? try await session.markAsRehearsal() : true)
         }
         guard isMarked else {
@@ -22,8 +23,8 @@ public enum SchemaUpdate {
 
     /// The SQL of the pending migrations, to be read or applied by hand.
     public static func pendingSQL(database: String) async throws(JobError) -> String {
-        try await withLedger(LedgerSettings(database: database), isCurrent: false) {
-            session async throws(LedgerError) in try await session.pendingSQL()
-        }
+        try await withLedger(
+            LedgerSettings(database: database), isCurrent: false, explained: { JobError($0) }
+        ) { session async throws(LedgerError) in try await session.pendingSQL() }
     }
 }

@@ -6,9 +6,10 @@ import Job
 ///
 /// - Parameters:
 ///   - isCurrent: whether the schema has to be that of this program.
-///   - explained: what to say where the command knows more of a failure than the ledger.
+///   - explained: what to say where the command knows more of a failure than the ledger; by default, that it works with
+///     the rights of the job.
 func withLedger<Value>(
-    _ settings: LedgerSettings, isCurrent: Bool = true, explained: (LedgerError) -> JobError = { JobError($0) },
+    _ settings: LedgerSettings, isCurrent: Bool = true, explained: (LedgerError) -> JobError = asJob,
     _ body: (LedgerSession) async throws(LedgerError) -> Value
 ) async throws(JobError) -> Value {
     do {
@@ -24,7 +25,7 @@ func withLedger<Value>(
 
 /// As the other, for a command that reads files besides, whose errors go on as they are.
 func withLedger<Value>(
-    readingFiles settings: LedgerSettings, explained: (LedgerError) -> JobError = { JobError($0) },
+    readingFiles settings: LedgerSettings, explained: (LedgerError) -> JobError = asJob,
     _ body: (LedgerSession) async throws -> Value
 ) async throws -> Value {
     do {
@@ -35,3 +36,5 @@ func withLedger<Value>(
         throw explained(error)
     }
 }
+
+private func asJob(_ error: LedgerError) -> JobError { JobError(error, workingAs: .job) }

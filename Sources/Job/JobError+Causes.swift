@@ -8,6 +8,7 @@ extension JobError {
             switch error {
             case .connectionLost(let text): .databaseUnavailable(text)
             case .refused(let text): .databaseRefuses(text)
+            case .noDatabase(let text): .noDatabase("\(text.sentence) Name another in conninfo, or run setup.")
             case .schema(let text): .schemaMismatch(text)
             case .conflict(let text): .databaseUnavailable("another session's lock stays in the way: \(text)")
             case .cancelled: .databaseUnavailable("a statement was cancelled")
@@ -15,6 +16,25 @@ extension JobError {
             case .violated: .inconsistent("\(error.description.sentence) Look with iap-reconcile verify.")
             case .failed(let text): .inconsistent(text)
             }
+    }
+
+    /// As the other; where the database refuses, with the role that should have asked.
+    package init(_ error: LedgerError, workingAs role: DatabaseRole) {
+        guard case .refused(let text) = error else {
+            self.init(error)
+            return
+        }
+        self = .databaseRefuses("\(text); \(role.explanation)")
+    }
+
+    /// What a database that went away, or a lock that stayed, means once something of a night may be booked; `nil` for any other error.
+    package init?(interruptedBy error: LedgerError) {
+        switch error {
+        case .connectionLost, .conflict:
+            self = .interrupted(
+                "\(JobError(error).description.sentence) What was not recorded yet waits for the next night.")
+        default: return nil
+        }
     }
 
     package init(_ error: UnusableSetting) {
@@ -26,7 +46,7 @@ extension JobError {
         switch self {
         case .databaseUnavailable, .appleUnavailable: .unavailable
         case .databaseRefuses: .noPermission
-        case .schemaMismatch, .configuration: .configuration
+        case .noDatabase, .schemaMismatch, .configuration: .configuration
         case .anotherRun, .interrupted: .tryLater
         case .inconsistent: .software
         case .notFound: .dataError

@@ -4,11 +4,13 @@ public import Reconciliation
 public enum JobError: ForeseenError, Sendable {
     /// PostgreSQL can't be reached, or went away and did not come back.
     case databaseUnavailable(String)
-    /// PostgreSQL went away and did not come back, or another session's lock stayed in the way, after some receipts
-    /// were recorded; the rest is still due.
+    /// PostgreSQL went away and did not come back, or another session's lock stayed in the way, once the night was under
+    /// way; what was not recorded is still due.
     case interrupted(String)
     /// PostgreSQL refuses the password, the role or a grant.
     case databaseRefuses(String)
+    /// PostgreSQL has no database of the name that the configuration gives.
+    case noDatabase(String)
     /// The schema is missing, older or newer than this program needs; the text says what to do.
     case schemaMismatch(String)
     /// Apple could not be reached from the start; nothing was processed.
@@ -25,7 +27,7 @@ public enum JobError: ForeseenError, Sendable {
     public var description: String {
         switch self {
         case .databaseUnavailable(let text), .interrupted(let text),
-            .databaseRefuses(let text), .schemaMismatch(let text),
+            .databaseRefuses(let text), .noDatabase(let text), .schemaMismatch(let text),
             .appleUnavailable(let text), .anotherRun(let text), .configuration(let text),
             .inconsistent(let text), .notFound(let text):
             text

@@ -67,3 +67,8 @@ public enum Workers: String, Sendable, CaseIterable {
     /// Runs on any number of hosts share the buckets.
     case shared
 }
+
+extension JobSettings {
+    /// Whether libpq can read a connection string.
+    public static func isReadable(conninfo: String) -> Bool { (try? DatabaseAddress(conninfo)) != nil }
+}

@@ -45,7 +45,7 @@ public struct NightlyJob: Sendable {
             let run = try await begin(options, session: session, services: services, reports, stop: stop)
             return try await run.carryOut(to: &findings)
         } catch let error as LedgerError {
-            throw JobError(error)
+            throw JobError(error, workingAs: .job)
         } catch let error as UnusableSetting {
             throw JobError(error)
         }
@@ -129,7 +129,7 @@ public struct NightlyJob: Sendable {
         do {
             return try await writeAgain(runID, findings: &findings)
         } catch let error as LedgerError {
-            throw JobError(error)
+            throw JobError(error, workingAs: .job)
         }
     }
 

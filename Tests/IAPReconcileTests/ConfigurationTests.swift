@@ -128,6 +128,10 @@ import Testing
                 "[retention]\ndevices = 0", 2,
                 "“devices” is a time of a day or longer, such as 90d, or never, not “0”"
             ),
+            (
+                "[database]\nconninfo = hostt=x", 2,
+                "“conninfo” is host=… dbname=… user=… or postgresql://user@host/database, with keywords that libpq knows"
+            ),
             ("[sales]\nvendor_number = 85012345", 1, "[sales] needs issuer_id, key_id, key_file"),
             (
                 "[sales]\nvendor_number = 0", 2,

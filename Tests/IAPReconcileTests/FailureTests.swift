@@ -8,7 +8,8 @@ import Testing
 @Suite struct FailureTests {
     @Test(
         arguments: [
-            (.databaseUnavailable("x"), 69), (.databaseRefuses("x"), 77), (.schemaMismatch("x"), 78),
+            (.databaseUnavailable("x"), 69), (.databaseRefuses("x"), 77), (.noDatabase("x"), 78),
+            (.schemaMismatch("x"), 78),
             (.appleUnavailable("x"), 69), (.anotherRun("x"), 75), (.interrupted("x"), 75), (.configuration("x"), 78),
             (.inconsistent("x"), 70), (.notFound("x"), 65),
         ] as [(JobError, Int32)])

@@ -21,6 +21,41 @@ import Testing
         }
     }
 
+    /// Another login than the command's own: which it is and where it is named is said by every command alike.
+    @Test func aRoleThatMayNotIsToldWhichMay() async throws {
+        try await withScratchDatabase { database async throws -> Void in
+            try await withConfiguration(of: database.conninfo(as: "iap_finance")) { file in
+                let commands = [["run"], ["report"], ["history"], ["verify"], ["statement", "2026-09"], ["purge"]]
+                let others = [
+                    (["check", "x"], "iap_support: name its login with “support_conninfo”"),
+                    (["erase", "x", "--by", "y"], "iap_privacy: name its login with “privacy_conninfo”"),
+                    (["import", "orders", "-"], "iap_import: name its login with “import_conninfo”"),
+                ]
+                for (command, words) in commands.map({ ($0, "iap_job: name its login with “conninfo”") }) + others {
+                    let ended = try await ChildProcess.run(
+                        ProgramNight.program, command + ["--config", file],
+                        input: "bundle_id,order_id,user_id,product_id\n")
+                    #expect(ended.status == 77, "\(command)")
+                    #expect(ended.errors.contains("works as role \(words)"), "\(command): \(ended.errors)")
+                }
+            }
+        }
+    }
+
+    @Test func aDatabaseThatIsNotThereIsAMatterOfTheConfiguration() async throws {
+        try await withScratchDatabase(empty: true) { database async throws -> Void in
+            let conninfo = database.conninfo.replacing(database.name, with: "nodb")
+            try await withConfiguration(of: conninfo) { file in
+                for command in ["run", "history", "verify", "report"] {
+                    let ended = try await ChildProcess.run(ProgramNight.program, [command, "--config", file])
+                    #expect(ended.status == 78)
+                    #expect(ended.errors.contains("\(file): PostgreSQL 3D000: "), "\(ended.errors)")
+                    #expect(ended.errors.contains("database \"nodb\" does not exist. Name another in conninfo"))
+                }
+            }
+        }
+    }
+
     @Test func aDatabaseWithoutTheSchemaIsToldToMigrate() async throws {
         try await withScratchDatabase(empty: true) { database async throws -> Void in
             try await withConfiguration(of: database.conninfo) { file in

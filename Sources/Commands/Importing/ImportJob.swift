@@ -77,7 +77,7 @@ public struct ImportJob: Sendable {
             summary.isComplete = lines == nil && !isStopped
             try await note(summary, options, session)
         } catch let error as LedgerError {
-            throw JobError(error)
+            throw JobError(error, workingAs: .imports)
         }
         return summary
     }

@@ -42,7 +42,8 @@ public struct OwnerAccess: Sendable {
     ) async throws -> Value {
         let reached = database.map { address.beside($0) } ?? address
         func run() async throws -> Value {
-            try await withLedger(LedgerSettings(database: reached.text), isCurrent: false, body)
+            try await withLedger(
+                LedgerSettings(database: reached.text), isCurrent: false, explained: { JobError($0) }, body)
         }
         guard let user else { return try await run() }
         return try await user.acting(run)

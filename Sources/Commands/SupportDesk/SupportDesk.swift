@@ -87,9 +87,7 @@ public struct SupportDesk: Sendable {
 
     /// What the job's own role may not do, the support desk's may.
     static func explained(_ error: LedgerError) -> JobError {
-        guard case .refused(let text) = error else { return JobError(error) }
-        return .databaseRefuses(
-            "\(text); the support desk works as role iap_support: name its login with “support_conninfo”")
+        JobError(error, workingAs: .support)
     }
 
     /// Tells of a white transaction how long its client may still come for it.

@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Job
 import Reconciliation
 
 /// A command that needs the configuration.
@@ -26,6 +27,14 @@ struct CommandRunner {
     }
 
     func perform() async throws -> ExitCode {
+        do {
+            return try await carryOut()
+        } catch JobError.noDatabase(let text) {
+            throw ConfigurationError(file: invocation.configuration, line: nil, text: text)
+        }
+    }
+
+    private func carryOut() async throws -> ExitCode {
         switch invocation.command {
         case .run(let options, let directory): try await run(options, reportDirectory: directory)
         case .report(let run, let directory): try await report(run: run, reportDirectory: directory)

@@ -1,5 +1,6 @@
 import Foundation
 import Importing
+import Job
 import Reconciliation
 
 /// One setting as it was written, read as what it should be. Errors name its line and never its value where that
@@ -101,6 +102,11 @@ struct Setting {
     /// How libpq reaches a database; without a password, where others may read it.
     func conninfo() throws(ConfigurationError) -> String {
         let conninfo = try nonEmpty()
+        // Which is not shown: it may hold a password.
+        guard JobSettings.isReadable(conninfo: conninfo) else {
+            throw error(
+                "“\(key)” is host=… dbname=… user=… or postgresql://user@host/database, with keywords that libpq knows")
+        }
         guard isReadableByOthers, Conninfo.holdsPassword(conninfo) else { return conninfo }
         throw error(
             "a password stands in a file that others may read; run: chmod o-r \(file), or keep the password in "

@@ -7,6 +7,8 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     case connectionLost(String)
     /// PostgreSQL refuses the password, the role or a grant.
     case refused(String)
+    /// The server has no database of the name that was given.
+    case noDatabase(String)
     /// A lock was not to be had, or PostgreSQL chose this transaction to end a deadlock: try it again.
     case conflict(String)
     /// The schema is missing, older or newer than this program needs; the text says what to do.
@@ -22,8 +24,8 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .connectionLost(let text), .refused(let text), .conflict(let text), .schema(let text),
-            .failed(let text):
+        case .connectionLost(let text), .refused(let text), .noDatabase(let text), .conflict(let text),
+            .schema(let text), .failed(let text):
             text
         case .cancelled: "cancelled"
         case .violated(let findings): findings.map(\.description).joined(separator: "; ")

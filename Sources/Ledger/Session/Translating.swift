@@ -42,6 +42,7 @@ extension LedgerError {
         switch state {
         case .deadlockDetected, .serializationFailure, .lockNotAvailable: self = .conflict(text)
         case .insufficientPrivilege, .invalidPassword, .invalidAuthorization: self = .refused(text)
+        case .undefinedDatabase: self = .noDatabase(text)
         case .undefinedTable, .undefinedFunction, .undefinedColumn, .invalidSchemaName:
             self = .schema("\(text); run “iap-reconcile migrate”")
         // What was the primary server until a moment ago, or is one for reading only.
