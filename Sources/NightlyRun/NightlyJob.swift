@@ -55,22 +55,39 @@ public struct NightlyJob: Sendable {
         _ options: RunOptions, session: LedgerSession, services: AppleServices, _ reports: SalesReports?,
         stop: StopSignal
     ) async throws -> Run {
-        // A dry run's shadows are there once.
-        try await retrying(patience: options.isDryRun ? 0 : settings.patience) { why in
-            log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
-            try await session.reconnect(within: settings.patience)
-        } _: {
-            checkpoint(.connected)
-            let present = try await prepare(session, options)
-            checkpoint(.nightTaken)
-            try await services.checkAccess()
-            let stopwatch = Stopwatch()
-            await takeDecisions(options, present, stop: stop)
-            try await pullSources(options, present, stop: stop, stopwatch: stopwatch)
-            try await fetchSales(reports, options, present, stop: stop, stopwatch: stopwatch)
-            return try await Run.begin(
-                self, options, present, session: session, services: services, stop: stop, stopwatch: stopwatch)
+        var isUnderWay = false
+        do {
+            // A dry run's shadows are there once.
+            return try await retrying(patience: options.isDryRun ? 0 : settings.patience) { why in
+                log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
+                try await session.reconnect(within: settings.patience)
+            } _: {
+                checkpoint(.connected)
+                let present = try await prepare(session, options)
+                return try await begin(
+                    options, present, session: session, services: services, reports, stop: stop,
+                    isUnderWay: &isUnderWay)
+            }
+        } catch let error as LedgerError where isUnderWay {
+            // What was pulled and heard by then is booked.
+            throw JobError(interruptedBy: error) ?? error
         }
+    }
+
+    /// - Parameter isUnderWay: becomes true where something may be booked.
+    private func begin(
+        _ options: RunOptions, _ present: Present, session: LedgerSession, services: AppleServices,
+        _ reports: SalesReports?, stop: StopSignal, isUnderWay: inout Bool
+    ) async throws -> Run {
+        checkpoint(.nightTaken)
+        try await services.checkAccess()
+        let stopwatch = Stopwatch()
+        await takeDecisions(options, present, stop: stop)
+        try await pullSources(options, present, stop: stop, stopwatch: stopwatch, isUnderWay: &isUnderWay)
+        try await fetchSales(reports, options, present, stop: stop, stopwatch: stopwatch)
+        return try await Run.begin(
+            self, options, present, session: session, services: services, stop: stop, stopwatch: stopwatch,
+            isUnderWay: &isUnderWay)
     }
 
     /// First of all, so that what was decided is no case of this night. A dry run leaves the files where they are.
@@ -83,11 +100,18 @@ public struct NightlyJob: Sendable {
 
     /// A dry run leaves no trace, and so takes nothing over: it goes by what was pulled before.
     private func pullSources(
-        _ options: RunOptions, _ present: Present, stop: StopSignal, stopwatch: Stopwatch
-    ) async throws(LedgerError) {
+        _ options: RunOptions, _ present: Present, stop: StopSignal, stopwatch: Stopwatch, isUnderWay: inout Bool
+    ) async throws {
         guard !options.isDryRun, !settings.sources.isEmpty else { return }
         let puller = SourcePuller(settings: settings, stop: stop, present: present.moment, log: log)
-        try await stopwatch.time(.pull) { () async throws(LedgerError) in try await puller.pull() }
+        do {
+            try await stopwatch.time(.pull) { () async throws(LedgerError) in
+                try await puller.pull(isUnderWay: &isUnderWay)
+            }
+        } catch {
+            guard case .refused = error else { throw error }
+            throw JobError(error, workingAs: .imports)
+        }
     }
 
     private func salesReports(_ services: AppleServices) throws(UnusableSetting) -> SalesReports? {
@@ -105,10 +129,10 @@ public struct NightlyJob: Sendable {
         }
     }
 
-    /// What the night pulled of the company's own, and of Apple's sales reports.
-    func pulls(_ session: LedgerSession) async throws(LedgerError) -> [SourcePull] {
-        let pulls = try await session.sourcePulls(settings.sources.map(\.name))
-        guard let access = settings.sales, let sales = try await session.salesPull(of: access.vendorNumber)
+    /// What the night of that moment pulled of the company's own, and of Apple's sales reports.
+    func pulls(_ session: LedgerSession, at now: Date) async throws(LedgerError) -> [SourcePull] {
+        let pulls = try await session.sourcePulls(settings.sources.map(\.name), at: now)
+        guard let access = settings.sales, let sales = try await session.salesPull(of: access.vendorNumber, at: now)
         else { return pulls }
         return pulls + [sales]
     }
@@ -149,7 +173,7 @@ public struct NightlyJob: Sendable {
         var head = RunReport(kept, timeZone: settings.timeZone)
         head.history = try await session.history(upTo: kept.runID)
         head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
-        head.sources = try await pulls(session)
+        head.sources = try await pulls(session, at: kept.asOf)
         head.hearings = try await session.hearings(of: settings.apps.map(\.app), now: kept.asOf)
         head.redeliveries = try await session.redeliveryFigures(runID: kept.runID)
         head.watched = try await watchedFigures(session, head.hearings, at: kept.asOf)

@@ -19,9 +19,10 @@ struct Run {
     /// How the workers reach the database.
     let ledger: LedgerSettings
 
+    /// - Parameter isUnderWay: becomes true once the run has its row.
     static func begin(
         _ job: NightlyJob, _ options: RunOptions, _ present: Present, session: LedgerSession,
-        services: AppleServices, stop: StopSignal, stopwatch: Stopwatch
+        services: AppleServices, stop: StopSignal, stopwatch: Stopwatch, isUnderWay: inout Bool
     ) async throws -> Run {
         let startedAt = present.clock
         let now = present.moment
@@ -30,6 +31,7 @@ struct Run {
             RunStart(
                 asOf: now, startedAt: startedAt, host: ProcessInfo.processInfo.hostName,
                 processID: ProcessInfo.processInfo.processIdentifier, programVersion: job.programVersion))
+        isUnderWay = true
         checkpoint(.runBegun)
         let screener = Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue())
         let hearing = Hearing(
@@ -80,7 +82,7 @@ struct Run {
             try await end(report)
             return report
         } catch {
-            let error = interruption(error) ?? error
+            let error = (error as? LedgerError).flatMap(JobError.init(interruptedBy:)) ?? error
             await fail(error)
             throw error
         }
@@ -98,9 +100,9 @@ struct Run {
         if !taken.leftOut.isEmpty {
             taken.leftOut.holders += try await step { try await session.holdersOfTransactions() }
         }
+        if let text = taken.leftOut.text { night.log(LogEntry(.warning, text, runID: night.runID)) }
         let reading = CaseFiguresReading(night: night, swept: swept)
         async let figuresBeside = beside?.run(reading.read)
-        if let text = taken.leftOut.text { night.log(LogEntry(.warning, text, runID: night.runID)) }
         let totals = try await closeBooks()
         let read = try await figuresBeside
         let figures = if let read { read } else { try await step { try await reading.read(session) } }
@@ -136,7 +138,7 @@ struct Run {
             leftOut: try await step { try await self.leftOut() },
             untried: try await step { try await self.untried() },
             receipts: try await step { try await session.receiptCounts(of: night.runID) },
-            sources: try await step { try await job.pulls(session) },
+            sources: night.isDryRun ? [] : try await step { try await job.pulls(session, at: night.now) },
             hearings: try await step {
                 try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
             })
@@ -224,17 +226,6 @@ struct Run {
         let isOurs = try await session.tryLock(.night(isShared: job.settings.workers == .shared))
         guard isOurs, try await session.tryLock(.run(night.runID)) else {
             throw JobError.anotherRun("The database was lost for a while, and another run took the night.")
-        }
-    }
-
-    /// What a database that went away, or a lock that stayed, means once receipts were recorded.
-    private func interruption(_ error: any Error) -> JobError? {
-        guard let error = error as? LedgerError, night.receipts.left < night.receipts.due else { return nil }
-        switch error {
-        case .connectionLost, .conflict:
-            return .interrupted(
-                "\(JobError(error).description.sentence) What was not recorded yet waits for the next night.")
-        default: return nil
         }
     }
 

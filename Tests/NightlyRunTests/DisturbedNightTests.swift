@@ -35,15 +35,7 @@ import Testing
             try await admin.execute("BEGIN")
             try await admin.execute("LOCK TABLE iap.sightings IN EXCLUSIVE MODE")
             async let run = stage.run()
-            // In this database: others of the cluster belong to other tests, and wait for locks of their own.
-            while try await admin.query(
-                """
-                SELECT FROM pg_locks
-                WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-                """
-            ).isEmpty {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            try await Self.waitForWaiting(admin)
             try await Self.endSessions(admin)
             try await admin.execute("ROLLBACK")
             let report = try await run.report
@@ -98,6 +90,44 @@ import Testing
             defer { admin.close() }
             try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT -1")
             #expect(try await stage.run().report.outcome == .complete)
+        }
+    }
+
+    /// What was pulled and heard by then is booked, so that nobody is told that nothing was processed.
+    @Test func aDatabaseThatGoesBeforeTheInboxIsReadEndsTheNightToBeTriedAgain() async throws {
+        try await withStage(customers: 20) { stage in
+            let admin = try await stage.database.connect()
+            defer { admin.close() }
+            let holder = try await stage.database.connect()
+            defer { holder.close() }
+            try await holder.execute("BEGIN")
+            // In the way of hearing, once the run has its row.
+            try await holder.execute("LOCK TABLE iap.handed_notices IN ACCESS EXCLUSIVE MODE")
+            var hurried = stage
+            hurried.settings.patience = 1
+            async let run = hurried.run()
+            while try await admin.query("SELECT FROM iap.runs").isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await Self.refuse(admin, stage.database)
+            do {
+                _ = try await run
+                Issue.record("the run went on without a database")
+            } catch {
+                #expect((error as? JobError)?.exitCode == .tryLater && "\(error)".contains("waits for the next night"))
+            }
+            try await admin.execute("ALTER DATABASE \(identifier: stage.database.name) CONNECTION LIMIT -1")
+            #expect(try await stage.run().report.outcome == .complete)
+        }
+    }
+
+    /// Until some session waits for a lock in this database: others of the cluster belong to other tests.
+    private static func waitForWaiting(_ admin: Connection) async throws {
+        while try await admin.query(
+            """
+            SELECT FROM pg_locks
+            WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """
+        ).isEmpty {
+            try await Task.sleep(for: .milliseconds(5))
         }
     }
 

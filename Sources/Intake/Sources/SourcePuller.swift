@@ -22,14 +22,16 @@ package struct SourcePuller {
     }
 
     /// Pulls all sources: prices before what has them, orders before what names them.
-    package func pull() async throws(LedgerError) {
+    ///
+    /// - Parameter isUnderWay: becomes true where something may be taken.
+    package func pull(isUnderWay: inout Bool) async throws(LedgerError) {
         guard !settings.sources.isEmpty else { return }
         let session = try await connect()
         defer { session.close() }
         let order: [ImportKind] = [.products, .orders, .receipts, .delivered, .entitlements]
         for kind in order {
             for source in settings.sources where source.kind == kind && !stop.isRequested {
-                try await pull(source, into: session)
+                try await pull(source, into: session, &isUnderWay)
                 checkpoint(.sourceEnded)
             }
         }
@@ -45,7 +47,7 @@ package struct SourcePuller {
             guard missing.isEmpty else {
                 throw LedgerError.refused(
                     "sources are pulled with the rights of iap_import, and the role lacks "
-                        + "\(missing.joined(separator: ", ")); name a login that has them in import_conninfo")
+                        + missing.joined(separator: ", "))
             }
             return session
         } catch {
@@ -54,7 +56,9 @@ package struct SourcePuller {
         }
     }
 
-    private func pull(_ source: SourceSettings, into session: LedgerSession) async throws(LedgerError) {
+    private func pull(
+        _ source: SourceSettings, into session: LedgerSession, _ isUnderWay: inout Bool
+    ) async throws(LedgerError) {
         let pull = Pull(
             source: source, session: session, stop: stop, log: log,
             rows: SourceRows(kind: source.kind, apps: Set(settings.apps.map(\.app.bundleID)), present: present))
@@ -63,6 +67,7 @@ package struct SourcePuller {
             try await retryingConflicts { () async throws(LedgerError) in
                 try await session.prepareImport(of: source.kind)
             }
+            isUnderWay = true
             switch source.origin {
             case .query(let query): try await pull.pull(query)
             case .folder(let path): try await pull.pull(folder: path)

@@ -58,16 +58,15 @@ extension LedgerSession {
         }
     }
 
-    /// What the latest night that fetched sales reports came to, as the pull of a source; `nil` where none did.
-    public func salesPull(of vendorNumber: String) async throws(LedgerError) -> SourcePull? {
+    /// What a night fetched of sales reports, as the pull of a source; `nil` where there was nothing to fetch.
+    public func salesPull(of vendorNumber: String, at now: Date) async throws(LedgerError) -> SourcePull? {
         try await translating {
             try await connection.query(
                 """
                 SELECT sum(lines - refused)::bigint AS taken, sum(refused)::bigint AS refused,
                     (array_agg(problem ORDER BY day DESC) FILTER (WHERE problem IS NOT NULL))[1] AS problem
                 FROM sales_fetches
-                WHERE vendor_number = \(vendorNumber)
-                    AND tried_at = (SELECT max(tried_at) FROM sales_fetches WHERE vendor_number = \(vendorNumber))
+                WHERE vendor_number = \(vendorNumber) AND tried_at = \(now)
                 HAVING count(*) > 0
                 """
             ).first.map { row in

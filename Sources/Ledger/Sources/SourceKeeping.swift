@@ -157,13 +157,17 @@ extension LedgerSession {
                 VALUES (\(source.name), \(source.kind.rawValue), '', \(now), \(problem))
                 ON CONFLICT (source) DO UPDATE
                 SET tried_at = EXCLUDED.tried_at, problem = EXCLUDED.problem,
+                    -- Those of a night before, where this one did not get so far as to begin.
+                    taken = CASE WHEN known.tried_at = EXCLUDED.tried_at THEN known.taken ELSE 0 END,
+                    already_there = CASE WHEN known.tried_at = EXCLUDED.tried_at THEN known.already_there ELSE 0 END,
+                    refused = CASE WHEN known.tried_at = EXCLUDED.tried_at THEN known.refused ELSE 0 END,
                     pulled_at = CASE WHEN EXCLUDED.problem IS NULL THEN EXCLUDED.tried_at ELSE known.pulled_at END
                 """)
         }
     }
 
-    /// What the latest pulls came to, of the sources with these names.
-    public func sourcePulls(_ names: [String]) async throws(LedgerError) -> [SourcePull] {
+    /// What the pulls of a night came to, of the sources with these names; a source that it left alone is not among them.
+    public func sourcePulls(_ names: [String], at now: Date) async throws(LedgerError) -> [SourcePull] {
         try await translating {
             let rows = try await connection.query(
                 """
@@ -171,7 +175,7 @@ extension LedgerSession {
                     source, taken, already_there, refused, problem,
                     (SELECT count(*) FROM refused_rows WHERE refused_rows.source = sources.source) AS refused_lately
                 FROM unnest(\(names)) WITH ORDINALITY AS wanted (name, place)
-                JOIN sources ON sources.source = name
+                JOIN sources ON sources.source = name AND tried_at = \(now)
                 ORDER BY place
                 """)
             var pulls = try rows.map(SourcePull.init)

@@ -118,6 +118,22 @@ import Testing
         }
     }
 
+    /// What an earlier night took is no figure of this one.
+    @Test func aSourceThatWasNotReachedHasTakenNothing() async throws {
+        try await withShop { play, shop in
+            try await shop.order("o-1", at: play.began - 3000)
+            #expect(try await play.night().report.sources[1].taken == 1)
+            #expect(try await play.night(2, isDryRun: true).report.sources == [])
+            var play = play
+            let query = SourceQuery(
+                conninfo: "host=/nowhere", text: "SELECT", watermark: nil, statementTimeout: 5)
+            play.settings.sources[1].origin = .query(query)
+            let orders = try await play.night(3).report.sources[1]
+            #expect(orders.problem?.contains("/nowhere") == true)
+            #expect(orders.taken + orders.alreadyThere + orders.refused == 0)
+        }
+    }
+
     /// What was not committed yet when a later row was read.
     @Test func whatComesBehindTheWatermarkIsReadAllTheSame() async throws {
         try await withShop { play, shop in
