@@ -171,10 +171,16 @@ public struct NightlyJob: Sendable {
                     + "which cases were open at run \(runID) is not kept. What was written then is in its own folder.")
         }
         var head = RunReport(kept, timeZone: settings.timeZone)
+        // As many as are listed: what the support desk closed since is no case any more.
+        head.cases = try await session.caseCounts(runID: kept.runID)
+        head.trail = kept.trail
         head.history = try await session.history(upTo: kept.runID)
         head.sales = try await session.salesFigures(of: .upTo(kept.asOf))
         head.sources = try await pulls(session, at: kept.asOf)
         head.hearings = try await session.hearings(of: settings.apps.map(\.app), now: kept.asOf)
+        if kept.isUnreported {
+            head.outcome = RunOutcome(untried: head.receipts.left, sources: head.sources, hearings: head.hearings)
+        }
         head.redeliveries = try await session.redeliveryFigures(runID: kept.runID)
         head.watched = try await watchedFigures(session, head.hearings, at: kept.asOf)
         head.take(try await session.patternFacts(now: kept.asOf))

@@ -27,16 +27,22 @@ extension Run {
         if let why = night.unverifiable { return .endedEarly(why) }
         if let why = taken.leftOut.text { return .endedEarly(why) }
         // Not in a dry run, whose receipts stay due.
-        if taken.untried > 0, !night.isDryRun {
-            return .endedEarly("\(taken.untried) receipts were not tried and stay due")
-        }
-        if let source = taken.sources.first(where: { $0.problem != nil }), let problem = source.problem {
-            return .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")
-        }
-        if let hearing = taken.hearings.first(where: { $0.problem != nil }), let problem = hearing.problem {
-            return .endedEarly(
+        return RunOutcome(untried: night.isDryRun ? 0 : taken.untried, sources: taken.sources, hearings: taken.hearings)
+    }
+}
+
+extension RunOutcome {
+    /// How a run ended that nothing was in the way of, by what it read to its end.
+    init(untried: Int, sources: [SourcePull], hearings: [HearingFigures]) {
+        if untried > 0 {
+            self = .endedEarly("\(untried) receipts were not tried and stay due")
+        } else if let source = sources.first(where: { $0.problem != nil }), let problem = source.problem {
+            self = .endedEarly("the source \(source.name) could not be pulled to its end: \(problem)")
+        } else if let hearing = hearings.first(where: { $0.problem != nil }), let problem = hearing.problem {
+            self = .endedEarly(
                 "Apple's notifications of \(hearing.bundleID) could not be read to their end: \(problem)")
+        } else {
+            self = .complete
         }
-        return .complete
     }
 }

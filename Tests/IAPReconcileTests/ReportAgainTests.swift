@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQL
 import TestSupport
 import Testing
 
@@ -36,4 +37,66 @@ import Testing
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: latest) == String(third))
         }
     }
+
+    /// The mails that people kept hold the link: the night's own files must not be the ones that lost it.
+    @Test func whatIsWrittenAgainKeepsTheEndOfTheTrail() async throws {
+        try await withProgramNight(customers: 30) { night in
+            #expect(try await ChildProcess.run(ProgramNight.program, night.run).status == 0)
+            let before = try trail(night)
+            #expect(before.line.contains("its end \(before.end)") && before.end.count == 64)
+            try await reportAgain(night)
+            #expect(try trail(night) == before)
+        }
+    }
+
+    /// What the support desk closed since is neither listed nor counted.
+    @Test func whatIsWrittenAgainCountsWhatItLists() async throws {
+        try await withProgramNight(customers: 60) { night in
+            #expect(try await ChildProcess.run(ProgramNight.program, night.run).status == 0)
+            let before = try figures(night)
+            #expect(before.counted > 1 && before.counted == before.listed)
+            let connection = try await night.database.connect()
+            defer { connection.close() }
+            _ = try await connection.query(
+                """
+                SELECT iap.resolve(transaction_id, 'dismissed', 'sue', 'a test')
+                FROM (SELECT transaction_id FROM iap.cases WHERE state = 'open' ORDER BY 1 LIMIT 1) AS chosen
+                """)
+            try await reportAgain(night)
+            let after = try figures(night)
+            #expect(after.counted == before.counted - 1 && after.listed == after.counted)
+            let summary = try text(night, "summary.txt")
+            #expect(summary.contains("likely lost orders  \(after.counted) ("), "\(summary)")
+        }
+    }
+
+    private func reportAgain(_ night: ProgramNight) async throws {
+        let again = try await ChildProcess.run(ProgramNight.program, ["report", "--config", night.configuration])
+        #expect(again.status == 0, "\(again.errors)")
+    }
+
+    private func trail(_ night: ProgramNight) throws -> (line: String, end: String) {
+        let lines = try text(night, "summary.txt").split(separator: "\n")
+        let report = try JSONDecoder().decode(Report.self, from: Data(text(night, "report.json").utf8))
+        return (lines.first { $0.hasPrefix("trail ") }.map(String.init) ?? "", report.run.trail_end ?? "")
+    }
+
+    private func figures(_ night: ProgramNight) throws -> (counted: Int, listed: Int) {
+        let report = try JSONDecoder().decode(Report.self, from: Data(text(night, "report.json").utf8))
+        let figures = try JSONDecoder().decode(Figures.self, from: Data(text(night, "figures.json").utf8))
+        return (figures.cases, report.cases.count)
+    }
+
+    private func text(_ night: ProgramNight, _ file: String) throws -> String {
+        try String(contentsOfFile: "\(night.reports)/latest/\(file)", encoding: .utf8)
+    }
+
+    private struct Report: Decodable {
+        struct Run: Decodable { let trail_end: String? }
+        struct Case: Decodable {}
+        let run: Run
+        let cases: [Case]
+    }
+
+    private struct Figures: Decodable { let cases: Int }
 }

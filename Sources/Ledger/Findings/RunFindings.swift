@@ -9,11 +9,15 @@ public struct KeptRun: Sendable {
     public let startedAt: Date
     public let finishedAt: Date
     public let reason: String?
+    /// Whether all that it failed in was its report, which could not be written.
+    public let isUnreported: Bool
     public let receipts: ReceiptCounts
     public let totals: ControlTotals
     public let cases: CaseCounts
     public let pending: Int
     public let stages: [StageTime]
+    /// How far the trail's chain reached when it closed its books.
+    public let trail: AuditTrail?
 }
 
 extension LedgerSession {
@@ -23,10 +27,15 @@ extension LedgerSession {
             let rows = try await connection.query(
                 """
                 SELECT
-                    run_id, as_of, started_at, finished_at, reason, receipts_due, receipts_verified,
-                    receipts_try_again, receipts_unusable, \(ControlTotals.columns), cases::text AS cases,
-                    stages::text AS stages
+                    run_id, as_of, started_at, finished_at, reason,
+                    coalesce(state = 'failed' AND exit_code = \(ExitCode.noPermission.rawValue), false) AS is_unreported,
+                    receipts_due, receipts_verified, receipts_try_again, receipts_unusable, \(ControlTotals.columns),
+                    cases::text AS cases, stages::text AS stages, trail.entries, trail.link
                 FROM runs
+                LEFT JOIN (
+                    SELECT run_id, sum(entries) OVER (ORDER BY position)::bigint AS entries, encode(link, 'hex') AS link
+                    FROM audit.links
+                ) AS trail USING (run_id)
                 WHERE closing_number IS NOT NULL AND finished_at IS NOT NULL
                 ORDER BY run_id DESC
                 LIMIT 1
@@ -84,7 +93,10 @@ extension KeptRun {
         self.init(
             runID: try row.decode("run_id"), asOf: try row.decode("as_of"), startedAt: try row.decode("started_at"),
             finishedAt: try row.decode("finished_at"), reason: try row.decode("reason", as: String?.self),
-            receipts: try row.receiptCounts(), totals: try row.controlTotals(), cases: head.counts,
-            pending: head.cases.pending, stages: head.stages)
+            isUnreported: try row.decode("is_unreported"), receipts: try row.receiptCounts(),
+            totals: try row.controlTotals(), cases: head.counts, pending: head.cases.pending, stages: head.stages,
+            trail: try row.decode("link", as: String?.self).map {
+                AuditTrail(entries: try row.decode("entries"), end: $0)
+            })
     }
 }
