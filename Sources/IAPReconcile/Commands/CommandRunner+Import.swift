@@ -46,9 +46,12 @@ enum ImportText {
 
     /// Why a file can't be imported, and what to do: where a column is unknown, the one that was meant.
     static func text(_ error: ImportError) -> String {
-        guard case .unknownColumn(let column, let kind, let known) = error else { return error.description }
+        guard case .badColumns(let file, .unknownColumn(let column, let kind, let known)) = error else {
+            return error.description
+        }
         let name = String(column.prefix(100))
         let suggestion = NearestName.suggestion(for: name, in: known)
-        return suggestion.isEmpty ? error.description : "\(kind.rawValue) have no column “\(name)”\(suggestion)"
+        return suggestion.isEmpty
+            ? error.description : "\(file): \(kind.rawValue) have no column “\(name)”\(suggestion)"
     }
 }

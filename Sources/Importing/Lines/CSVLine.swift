@@ -12,7 +12,11 @@ struct CSVLineParser {
         }
         let known = names.compactMap(\.self)
         guard known.count == names.count else { throw .badHeader(file: file, why: "is not UTF-8") }
-        columns = try kind.fields(inColumns: known)
+        do throws(ImportError) {
+            columns = try kind.fields(inColumns: known)
+        } catch {
+            throw .badColumns(file: file, error)
+        }
     }
 
     /// `nil` where the bytes are no record of CSV.

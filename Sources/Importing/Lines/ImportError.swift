@@ -11,6 +11,8 @@ public enum ImportError: ForeseenError, Sendable {
     case unknownColumn(String, kind: ImportKind, known: [String])
     case repeatedColumn(String)
     case missingColumns([String], kind: ImportKind)
+    /// The header names columns that don't do, which is said without the file.
+    indirect case badColumns(file: String, ImportError)
 }
 
 extension ImportError {
@@ -25,6 +27,7 @@ extension ImportError {
         case .unknownColumn(let name, let kind, let known):
             "\(kind.rawValue) have no column “\(name.prefix(100))”; they may have \(known.joined(separator: ", "))"
         case .repeatedColumn(let name): "the column “\(name)” is there twice"
+        case .badColumns(let file, let why): "\(file): \(why.description)"
         case .missingColumns(let names, let kind):
             "\(kind.rawValue) need the column\(names.count == 1 ? "" : "s") \(names.joined(separator: ", "))"
         }

@@ -9,10 +9,11 @@ public enum ImportFormat: String, CaseIterable, Sendable {
     /// A JSON object a line.
     case jsonl
 
-    /// As the file's name ends, otherwise as it begins.
+    /// As the file's name ends, before it was compressed, otherwise as it begins.
     init(file: String, firstByte: UInt8?) {
+        let name = URL(filePath: file)
         self =
-            switch URL(filePath: file).pathExtension.lowercased() {
+            switch (name.pathExtension == "gz" ? name.deletingPathExtension() : name).pathExtension.lowercased() {
             case "csv": .csv
             case "jsonl", "ndjson", "json": .jsonl
             default: firstByte == UInt8(ascii: "{") ? .jsonl : .csv

@@ -53,7 +53,7 @@ extension Pull {
         let path = URL(filePath: folder).appending(path: file.name).path(percentEncoded: false)
         return ImportReader(
             GunzipSource(try FileSource(path) { stop.isRequested }), kind: kind,
-            file: file.name.hasSuffix(".gz") ? String(file.name.dropLast(3)) : file.name, format: nil)
+            file: file.name, format: nil)
     }
 
     package static func refused(_ line: RefusedLine, in file: SourceFile) -> RefusedRow {
