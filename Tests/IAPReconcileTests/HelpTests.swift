@@ -63,7 +63,7 @@ import Testing
               --user USER        whose it is
               --by WHO           who decides
               --note TEXT        why
-              --app BUNDLE       in this app, --environment production or sandbox, where several know ID
+              --app BUNDLE       ask for this app alone
           take ID                say that you are on the case of transaction ID; after a day it is free again
               --by WHO           who decides
               --free             nobody is on it any more

@@ -11,9 +11,9 @@ extension AppleAnswer {
         case .notNeeded: "Apple was not asked about \(id)."
         case .notAsked(let why): "Apple could not be asked about \(id): \(why)"
         case .asked(let answers):
-            answers.compactMap { answer in
+            answers.map { answer in
                 switch answer.finding {
-                case .found: nil
+                case .found: "\(answer.bundleID): Apple names no purchase."
                 case .notFound(let what): "\(answer.bundleID): \(what)."
                 case .failed(let why): "\(answer.bundleID): \(why); nothing was changed, try again."
                 }
@@ -47,14 +47,20 @@ enum AppleQuestion: Hashable {
         }
     }
 
-    /// Asks for each app that has a key.
+    /// Asks for each app that has a key, or for one alone.
     ///
     /// - Parameter settings: with the apps' keys.
-    func ask(_ settings: () throws -> JobSettings) async -> AppleAnswer {
+    func ask(_ settings: () throws -> JobSettings, for bundleID: BundleID? = nil) async -> AppleAnswer {
         do {
-            let clients = try Self.clients(try settings())
+            var settings = try settings()
+            if let bundleID {
+                settings.apps.removeAll { $0.app.bundleID != bundleID }
+                guard !settings.apps.isEmpty else { return .notAsked("There is no section [app \(bundleID)].") }
+            }
+            let clients = try Self.clients(settings)
             guard !clients.isEmpty else {
-                return .notAsked("No app has a key for the App Store Server API; see server_api_key_file.")
+                let which = bundleID.map { "The app \($0) has no" } ?? "No app has a"
+                return .notAsked("\(which) key for the App Store Server API; see server_api_key_file.")
             }
             var answers: [AppleAnswer.Answer] = []
             for (bundleID, client) in clients.sorted(by: { $0.key < $1.key }) {

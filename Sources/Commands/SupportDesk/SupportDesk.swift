@@ -52,8 +52,8 @@ public struct SupportDesk: Sendable {
         guard let question = AppleQuestion(id: adoption.id) else {
             throw .notFound("“\(adoption.id)” is neither a transaction's id nor that of an invoice of Apple's (M…).")
         }
-        let answer = await question.ask(apple)
-        let found = answer.transactions.filter { adoption.bundleID == nil || $0.key.bundleID == adoption.bundleID }
+        let answer = await question.ask(apple, for: adoption.bundleID)
+        let found = answer.transactions
         guard !found.isEmpty else { throw .notFound(answer.whyNothing(adoption.id)) }
         return try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
             var results: [Adoption.Result] = []

@@ -105,7 +105,7 @@ enum CommandTable {
             transaction id or of an invoice's order id (M…)
             """,
         options: [
-            owner, whoDecides, why, app,
+            owner, whoDecides, why, OptionForm("app", .text("BUNDLE"), help: "ask for this app alone"),
         ], understand: Command.adopt)
 
     private static let take = CommandForm(

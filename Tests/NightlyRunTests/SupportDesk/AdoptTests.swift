@@ -16,9 +16,11 @@ import Verification
         return SupportDesk(settings: settings)
     }
 
-    private func adopt(_ id: String, _ play: Play, user: String = "anna") async throws -> [Adoption.Result] {
+    private func adopt(
+        _ id: String, _ play: Play, user: String = "anna", app: String? = nil
+    ) async throws -> [Adoption.Result] {
         try await desk(play).adopt(
-            Adoption(id: id, userID: user, by: "sue", note: "sent the invoice", bundleID: nil)
+            Adoption(id: id, userID: user, by: "sue", note: "sent the invoice", bundleID: app.flatMap(BundleID.init))
         ) { play.settings }
     }
 
@@ -93,6 +95,31 @@ import Verification
             await #expect(throws: JobError.self) { try await adopt(id, play) }
             let known = try await play.count("iap.transactions")
             #expect(known == 0)
+        }
+    }
+
+    @Test func oneAppAloneIsAskedAbout() async throws {
+        try await withPlay(hasKey: true) { play in
+            let gems = play.buy("3000000008", hoursAgo: 30)
+            await #expect {
+                try await adopt(gems.id, play, app: "com.nope")
+            } throws: {
+                "\($0)" == "Apple could not be asked about \(gems.id): There is no section [app com.nope]."
+            }
+            var play = play
+            var keyless = play.settings.apps[0]
+            keyless.serverAPI = nil
+            keyless.app = App(
+                bundleID: try #require(BundleID("com.keyless")), environment: .production, grace: keyless.app.grace,
+                since: nil)
+            play.settings.apps.append(keyless)
+            await #expect {
+                try await adopt(gems.id, play, app: "com.keyless")
+            } throws: {
+                "\($0)".contains("The app com.keyless has no key for the App Store Server API")
+            }
+            #expect(try await play.count("iap.transactions") == 0)
+            #expect(try await adopt(gems.id, play, app: Play.bundleID).map(\.outcome) == [.white])
         }
     }
 
