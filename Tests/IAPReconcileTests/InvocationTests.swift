@@ -66,6 +66,10 @@ import Testing
             (["run", "--report-dir="], "--report-dir needs a value"),
             (["products"], "products needs --suggest"),
             (["doctor", "--print"], "--print is no option of “doctor”"),
+            (
+                ["verify", "--since", "3044f3e1522a…"],
+                "--since is an end of the trail as a summary names it, of 64 hex digits, not “3044f3e1522a…”"
+            ),
             (["run", "--quiet", "--verbose"], "--quiet and --verbose exclude each other"),
             (["run", "--log-format", "xml"], "--log-format is text or json, not “xml”"),
         ] as [([String], String)])

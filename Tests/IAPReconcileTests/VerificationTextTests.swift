@@ -24,7 +24,7 @@ import Testing
                        7
                 wrong  no link of the trail is the end that was kept: it was written anew, or is another's
 
-                3 checks, 2 not fine; trail: 42 entries, its end 3044f3e1522a
+                4 checks, 3 not fine; trail: 42 entries, its end 3044f3e1522a
 
                 """)
     }
@@ -36,7 +36,7 @@ import Testing
         #expect(
             VerificationText.summary([], trail, true)
                 == "fine   the trail continues the end that was kept\n\n"
-                + "0 checks, 0 not fine; trail: 42 entries, its end 3044f3e1522a\n")
+                + "1 checks, 0 not fine; trail: 42 entries, its end 3044f3e1522a\n")
     }
 
     @Test func programsReadThis() throws {

@@ -7,7 +7,16 @@ extension Command {
     }
 
     static func verify(_: [String], _ options: OptionValues) throws(UsageError) -> Command {
-        .verify(asJSON: options.has("json"), since: try options.text("since"))
+        .verify(asJSON: options.has("json"), since: try end(options))
+    }
+
+    /// One that was cut off, as where a document shows it so, is no sign that somebody wrote the trail anew.
+    private static func end(_ options: OptionValues) throws(UsageError) -> String? {
+        guard let text = try options.text("since") else { return nil }
+        guard text.wholeMatch(of: /[0-9A-Fa-f]{64}/) != nil else {
+            throw UsageError("--since is an end of the trail as a summary names it, of 64 hex digits, not “\(text)”")
+        }
+        return text.lowercased()
     }
 
     static func doctor(_: [String], _ options: OptionValues) throws(UsageError) -> Command {

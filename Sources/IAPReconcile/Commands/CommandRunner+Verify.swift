@@ -31,7 +31,9 @@ enum VerificationText {
 
     /// - Parameter isContinued: whether the trail continues the end that was asked about; `nil` where none was.
     static func summary(_ findings: [IntegrityFinding], _ trail: AuditTrail, _ isContinued: Bool?) -> String {
-        let wrong = findings.count { !$0.isFine }
+        // An end that was kept is one check more.
+        let checks = findings.map(\.isFine) + (isContinued.map { [$0] } ?? [])
+        let wrong = checks.count { !$0 }
         let end = trail.end.isEmpty ? "" : ", its end \(trail.end)"
         let since =
             switch isContinued {
@@ -39,7 +41,7 @@ enum VerificationText {
             case false?: "wrong  no link of the trail is the end that was kept: it was written anew, or is another's\n"
             case nil: ""
             }
-        return "\(since)\n\(findings.count) checks, \(wrong) not fine; trail: \(trail.entries) entries\(end)\n"
+        return "\(since)\n\(checks.count) checks, \(wrong) not fine; trail: \(trail.entries) entries\(end)\n"
     }
 
     static func json(_ findings: [IntegrityFinding], _ trail: AuditTrail, _ isContinued: Bool?) throws -> String {
