@@ -46,6 +46,56 @@ import Testing
         expect(shown)
     }
 
+    /// What has no default: the rest of such a section hangs on it, or nothing is told.
+    private static let required: [String: Set<String>] = [
+        "webhook": ["url", "secret_file", "secret_credential"], "mail": ["from", "to"],
+        "ping": ["start", "success", "failure"], "metrics": ["file"],
+        "sales": ["vendor_number", "issuer_id", "key_id", "key_file", "key_credential"],
+        "source": ["conninfo", "query", "query_file", "directory"],
+    ]
+
+    /// What those sections need before any other key can stand in them.
+    private static let heads = [
+        "webhook": "[webhook]\nurl = https://a.example\nsecret_credential = x",
+        "mail": "[mail]\nfrom = a@b.c\nto = a@b.c", "ping": "[ping]\nstart = https://a.example",
+        "source": "[source orders]\nconninfo = dbname=x\nquery = SELECT 1", "app": "[app com.example.game]",
+    ]
+
+    /// A commented key stands at its default, unless the comment says otherwise: set so, it changes nothing.
+    @Test func theExampleShowsEachDefault() throws {
+        var section = ""
+        var comment = ""
+        var isCommentOver = true
+        var compared: Set<String> = []
+        for line in try text("cron/iap-reconcile.conf.example").split(separator: "\n").map(String.init) {
+            if line.hasPrefix("# ") {
+                comment = (isCommentOver ? "" : comment + " ") + line.dropFirst(2)
+                isCommentOver = false
+                continue
+            }
+            isCommentOver = true
+            if let head = line.wholeMatch(of: /;?\[(\w+)[^\]]*\]/) {
+                section = String(head.1)
+                comment = ""
+            } else if let key = line.wholeMatch(of: /;(\w+) = .*/), !comment.lowercased().contains("by default"),
+                Self.required[section]?.contains(String(key.1)) != true
+            {
+                let head = Self.heads[section] ?? "[\(section)]"
+                #expect(
+                    try configuration(head + "\n" + line.dropFirst()) == configuration(head), "[\(section)] \(line)")
+                compared.insert("\(section).\(key.1)")
+            }
+        }
+        #expect(compared.count > 30 && compared.contains("run.batch_size"), "\(compared.sorted())")
+    }
+
+    /// All that a configuration comes to, as text.
+    private func configuration(_ text: String) throws -> String {
+        var dumped = ""
+        dump(try Configuration.parse(text, file: "x", secrets: .leftAlone), to: &dumped)
+        return dumped
+    }
+
     /// Each key stands in bold in the paragraph of its section.
     @Test func theManPageDocumentsEachKey() throws {
         let page = try text("docs/iap-reconcile.8")
