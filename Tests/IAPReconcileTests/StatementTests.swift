@@ -16,7 +16,17 @@ import Testing
             #expect(open.errors.contains("2026-09-30 is not closed yet"), "\(open.errors)")
             #expect(open.errors.contains("2026-09-20"))
 
+            let early = try await ChildProcess.run(
+                ProgramNight.program, ["statement", "2027-11", "--config", night.configuration])
+            #expect(early.status == 65)
+            #expect(early.errors.contains("No day from 2027-11-01 on is closed yet"), "\(early.errors)")
+            #expect(!early.errors.contains("--as-of"))
+
             let asOf = ["--as-of", "2026-09-20"]
+            let unknown = try await statement(night, asOf + ["--app", "com.zzz"])
+            #expect(unknown.status == 65 && unknown.output == "")
+            #expect(unknown.errors.contains("there is no section [app com.zzz]"), "\(unknown.errors)")
+
             let csv = try await statement(night, asOf)
             #expect(csv.status == 0, "\(csv.errors)")
             #expect(csv.output.hasPrefix("bundle_id,product_id,currency,opening,opening_amount,entered,"))

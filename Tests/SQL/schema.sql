@@ -679,18 +679,20 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::bigint,
+        -- What did not go back of a refund in part is owed no more, either.
         coalesce(sum(amount) FILTER (
-            WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+            WHERE ((account = 'excluded' AND detail <> 'refunded') OR account = 'kept') AND NOT is_before),
+            0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
         coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
-            WHERE account = 'refunded' AND transactions > 0 AND NOT is_before), 0)::bigint,
+            WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
-            WHERE account = 'refunded' AND transactions >= 0 AND NOT is_before), 0)::numeric(20, 3),
+            WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), 0)::numeric(20, 3),
         coalesce(-sum(transactions) FILTER (
-            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::bigint,
+            WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), 0)::bigint,
         coalesce(-sum(amount) FILTER (
-            WHERE account = 'refunded' AND transactions < 0 AND NOT is_before), 0)::numeric(20, 3)
+            WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), 0)::numeric(20, 3)
     FROM finance.closed(through) AS closed
     JOIN finance.journal ON booked_on <= closed
     CROSS JOIN LATERAL (SELECT booked_on < first AS is_before) AS span
@@ -716,14 +718,15 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
     FROM finance.purchases
     WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
-        AND (first_seen_at < first::timestamp AT TIME ZONE 'UTC'
-            OR first_seen_at >= (through + 1)::timestamp AT TIME ZONE 'UTC')
+        AND booked_on NOT BETWEEN first AND through AND is_sold
     UNION ALL
     SELECT
         'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
     FROM finance.purchases
-    WHERE first_seen_at >= first::timestamp AT TIME ZONE 'UTC'
+    WHERE booked_on BETWEEN first AND through AND is_sold
+        -- By index: nothing is booked before it enters, and no transaction takes a month to be committed.
+        AND first_seen_at >= (first - 31)::timestamp AT TIME ZONE 'UTC'
         AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
     UNION ALL
@@ -737,14 +740,14 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
         bought.currency, amount, purchased_at, first_seen_at
     FROM compared AS more
     JOIN finance.purchases AS bought USING (bundle_id, product_id)
-    WHERE more.difference < 0
+    WHERE more.difference < 0 AND bought.is_sold
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date = more.day
         AND (more.storefront IS NULL OR more.storefront = bought.storefront)
     ORDER BY 1, 2, 3, 4, 5, 6
 $$;
 
-COMMENT ON FUNCTION finance.statement_differences(first date, through date) IS 'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those that were bought in the span and entered outside of it; the other way round; units that Apple sold and nothing ever told of; and each purchase of a day, product and country of which the tables hold more than Apple sold.';
+COMMENT ON FUNCTION finance.statement_differences(first date, through date) IS 'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those that were bought in the span and booked outside of it; the other way round; units that Apple sold and nothing ever told of; and each purchase of a day, product and country of which the tables hold more than Apple sold.';
 
 CREATE FUNCTION finance.statement_sales(first date, through date) RETURNS TABLE(bundle_id text, product_id text, days bigint, units_sold bigint, units_seen bigint, difference bigint, refunds_sold bigint, refunds_seen bigint, refund_difference bigint, currency text, proceeds numeric)
     LANGUAGE sql STABLE
@@ -866,6 +869,9 @@ BEGIN
         RETURN 'white';
     ELSIF iap.standing(known) = 'already_delivered' THEN
         RETURN 'already_delivered';
+    ELSIF iap.owed_as(known) IS NOT NULL THEN
+        -- Restored: it is owed under its other id, and may be claimed by this one.
+        RETURN 'already_white';
     ELSIF known.place = 'excluded' THEN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
@@ -911,6 +917,9 @@ BEGIN
             ERRCODE = 'invalid_parameter_value';
     ELSIF claims ? 'revocationDate' THEN
         RETURN 'refunded';
+    ELSIF claims ->> 'inAppOwnershipType' = 'FAMILY_SHARED' OR claims ->> 'isUpgraded' = 'true' THEN
+        -- Another customer paid, or what replaced it is owed: the night would exclude it.
+        RETURN 'excluded';
     END IF;
 
     -- The night verifies it, and learns the price.
@@ -986,6 +995,75 @@ CREATE FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at t
     RETURN CASE WHEN (expires_at > at) THEN (expires_at + '01:00:00'::interval) ELSE NULL::timestamp with time zone END;
 
 COMMENT ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) IS 'When a subscriber is to be asked about, whose period expires then; NULL where it has expired.';
+
+CREATE TABLE audit.frontier (
+    is_only boolean DEFAULT true NOT NULL,
+    upto bigint NOT NULL,
+    gaps int8multirange NOT NULL,
+    closed_at timestamp with time zone NOT NULL,
+    horizon xid8 NOT NULL,
+    CONSTRAINT frontier_is_only_check CHECK (is_only)
+);
+
+COMMENT ON TABLE audit.frontier IS 'How far the books are closed: one row.';
+
+CREATE TABLE iap.books (
+    run_id bigint NOT NULL,
+    booked_on date NOT NULL,
+    account text NOT NULL,
+    day date NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    product_id text NOT NULL COLLATE pg_catalog."C",
+    currency text,
+    price_source text NOT NULL,
+    detail text,
+    transactions bigint NOT NULL,
+    units bigint NOT NULL,
+    milliunits numeric,
+    CONSTRAINT books_account_check CHECK ((account = ANY (ARRAY['owed'::text, 'delivered'::text, 'excluded'::text, 'refunded'::text, 'kept'::text])))
+);
+
+COMMENT ON TABLE iap.books IS 'The closed journal: what each run that closed its books found new of entries and moves, added up. Rows are added, and never changed or taken away.';
+
+CREATE FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto bigint, gaps int8multirange) RETURNS SETOF iap.books
+    LANGUAGE plpgsql STABLE
+    AS $$
+#variable_conflict use_variable
+BEGIN
+    RETURN QUERY
+    SELECT *
+    FROM (
+        SELECT
+            run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail,
+            sum(CASE WHEN account = 'kept' THEN 0 ELSE transactions END)::bigint AS transactions,
+            sum(CASE WHEN account = 'kept' THEN 0 ELSE units END)::bigint AS units,
+            sum(
+                CASE
+                    WHEN account = 'kept' THEN milliunits - refunded_milliunits
+                    WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits
+                    ELSE milliunits
+                END) AS milliunits
+        -- Positions are many, and few of them differ in what finance counts: only sums have lines.
+        FROM (
+            SELECT
+                greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day,
+                is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
+                sum(units) AS units, sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
+            FROM iap.positions
+            WHERE iap.is_beyond(number, before.upto, before.gaps)
+                -- The first half says no more than the second, and it is what an index can answer.
+                AND number <= upto AND NOT iap.is_beyond(number, upto, gaps)
+            GROUP BY 1, place, detail, day, refund_day, is_reversal, bundle_id, product_id, currency, booked_as
+        ) AS position
+        CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day, is_reversal)
+        GROUP BY booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail
+    ) AS line
+    -- What they come to, and not what was paid: of a refund its share alone may have been told anew.
+    WHERE transactions <> 0 OR units <> 0 OR milliunits <> 0;
+END
+$$;
+
+COMMENT ON FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto bigint, gaps int8multirange) IS 'What a run books of what entered and moved between two frontiers, where the days up to closed were closed before it.';
 
 CREATE FUNCTION iap.bounded(device jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE
@@ -1081,6 +1159,7 @@ DECLARE
     wanted  text := nullif(claim.order_id, '');
     is_ours boolean := true;
     is_new  boolean := false;
+    owed_as text;
 BEGIN
     PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
@@ -1101,6 +1180,13 @@ BEGIN
             t := held;
         END IF;
     END LOOP;
+    -- Who restores a purchase may hold no other id of it than the one that it was restored under.
+    IF t.reason = 'restored' AND NOT black THEN
+        owed_as := iap.owed_as(t);
+        IF owed_as IS NOT NULL THEN
+            RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
+        END IF;
+    END IF;
     outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, wanted);
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
@@ -1151,7 +1237,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) IS 'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which is for the support desk. Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
+COMMENT ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) IS 'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which is for the support desk. A restored non-consumable is claimed as the purchase, where that is still owed. Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
 
 CREATE FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text) RETURNS text
     LANGUAGE plpgsql
@@ -1243,25 +1329,7 @@ BEGIN
     END IF;
 
     totals := iap.white_totals(before, now_upto, now_gaps);
-    INSERT INTO iap.books
-    SELECT
-        run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail, sum(transactions),
-        sum(units),
-        sum(CASE WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits ELSE milliunits END)
-    -- Positions are many, and few of them differ in what finance counts: only sums have lines.
-    FROM (
-        SELECT
-            greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day, bundle_id,
-            product_id, currency, booked_as, sum(transactions) AS transactions, sum(units) AS units,
-            sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
-        FROM iap.positions
-        WHERE iap.is_beyond(number, before.upto, before.gaps)
-            AND NOT iap.is_beyond(number, now_upto, now_gaps)
-        GROUP BY 1, place, detail, day, refund_day, bundle_id, product_id, currency, booked_as
-    ) AS position
-    CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day)
-    GROUP BY booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail
-    HAVING sum(transactions) <> 0 OR sum(units) <> 0 OR sum(milliunits) <> 0;
+    INSERT INTO iap.books SELECT * FROM iap.booked(run, closed, before, now_upto, now_gaps);
 
     INSERT INTO audit.links (position, run_id, sealed_at, upto, late, entries, link)
     SELECT
@@ -1468,23 +1536,38 @@ CREATE FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most
     AS $$
 DECLARE
     changes iap.change[];
+    reached iap.transactions;
+    covered bigint;
 BEGIN
-    SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
-    FROM (
-        SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
-        FROM transactions AS white
-        JOIN entitlements USING (original_transaction_id, bundle_id)
-        WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
-            AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, entitlements.granted_at)
-        ORDER BY white.transaction_id, white.bundle_id, white.environment
-        LIMIT most
-        FOR UPDATE OF white SKIP LOCKED
-    ) AS held;
-    RETURN iap.cover(changes, run, at, 'iap-reconcile');
+    reached.transaction_id := '';
+    -- Page by page, past those that stay.
+    LOOP
+        SELECT array_agg(ROW(t, iap.delivered(t, user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+        FROM (
+            SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
+            FROM transactions AS white
+            JOIN entitlements USING (original_transaction_id, bundle_id)
+            WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
+                AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, entitlements.granted_at)
+                AND (
+                    -- Most were bought before it: no call for each.
+                    white.purchased_at <= entitlements.granted_at
+                    OR NOT iap.is_bought_since(ROW(white.*)::iap.transactions, entitlements.granted_at))
+                AND (white.transaction_id, white.bundle_id, white.environment)
+                    > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
+            ORDER BY white.transaction_id, white.bundle_id, white.environment
+            LIMIT most
+            FOR UPDATE OF white SKIP LOCKED
+        ) AS held;
+        covered := iap.cover(changes, run, at, 'iap-reconcile');
+        EXIT WHEN covered > 0 OR coalesce(cardinality(changes), 0) < most;
+        reached := (changes[cardinality(changes)]).was;
+    END LOOP;
+    RETURN covered;
 END
 $$;
 
-COMMENT ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from white to black that an entitlement covers, and says how many. What another session has locked is left for the next time.';
+COMMENT ON FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from white to black that an entitlement covers, and says how many: none, where none is left. What another session has locked is left for the next time.';
 
 CREATE FUNCTION iap.decide(transaction_id text, bundle_id text, environment text, mark text, how text, who text, note text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1585,10 +1668,13 @@ BEGIN
     PERFORM iap.require_id('bundle_id', delivery_status.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', delivery_status.transaction_id, 64);
     RETURN CASE
-        WHEN EXISTS (
-            SELECT FROM iap.transactions AS t
+        -- Both environments number their transactions on their own: of one id Apple asks about what was paid.
+        WHEN (
+            SELECT iap.standing(ROW(t.*)::iap.transactions)
+            FROM iap.transactions AS t
             WHERE t.transaction_id = delivery_status.transaction_id AND t.bundle_id = delivery_status.bundle_id
-                AND iap.standing(ROW(t.*)::iap.transactions) = 'already_delivered')
+            ORDER BY t.environment
+            LIMIT 1) = 'already_delivered'
         THEN 'DELIVERED' ELSE 'UNDELIVERED_OTHER'
     END;
 END
@@ -1774,7 +1860,13 @@ BEGIN
         FROM iap.entitlements
         WHERE original_transaction_id = entitle.original_transaction_id AND bundle_id = entitle.bundle_id
         FOR UPDATE;
-        IF known.entitled_until >= entitle.until THEN
+        IF known.entitled_until > entitle.until AND entitle.until > at
+            OR known.entitled_until = entitle.until AND entitle.until = 'infinity'
+        THEN
+            -- It shortens nothing, but says what is granted now: perhaps for what was bought since.
+            word := known;
+            word.granted_at := at;
+        ELSIF known.entitled_until >= entitle.until THEN
             RETURN known.entitled_until;
         END IF;
         word.first_granted_at := known.first_granted_at;
@@ -1791,6 +1883,7 @@ BEGIN
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
             AND iap.is_covered(ROW(white.*)::iap.transactions, word)
             AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, word.granted_at)
+            AND NOT iap.is_bought_since(ROW(white.*)::iap.transactions, word.granted_at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -1799,7 +1892,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.entitle(bundle_id text, original_transaction_id text, user_id text, until timestamp with time zone) IS 'Says until when the app''s server has granted what an original transaction bought, in the caller''s transaction, which grants it; gives until when it is granted now. A later word never shortens: see iap.revoke_entitlement. A purchase that is granted for ever has until “infinity”.';
+COMMENT ON FUNCTION iap.entitle(bundle_id text, original_transaction_id text, user_id text, until timestamp with time zone) IS 'Says until when the app''s server has granted what an original transaction bought, in the caller''s transaction, which grants it; gives until when it is granted now. A later word never shortens: see iap.revoke_entitlement. But it must be said for an upgrade, too, also where that ends sooner than what it replaces. A purchase that is granted for ever has until “infinity”.';
 
 CREATE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURNS bigint
     LANGUAGE plpgsql
@@ -1895,16 +1988,21 @@ CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURN
     AS $$
 DECLARE
     changes iap.change[];
-    erased  bigint := iap.erase_from_entitlements(user_id, pseudonym);
+    tokens  iap.account_tokens[];
+    open    iap.white[];
+    erased  bigint;
 BEGIN
-    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
+    -- By their tokens, which go first.
+    SELECT array_agg(own) INTO tokens FROM iap.account_tokens AS own WHERE own.user_id = erase_from_transactions.user_id;
+    SELECT array_agg(owed) INTO open FROM iap.open_transactions_of(erase_from_transactions.user_id) AS owed;
+    erased := iap.erase_from_entitlements(erase_from_transactions.user_id, pseudonym);
+    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym, tokens))::iap.change) INTO changes
     FROM (
         SELECT *
         FROM iap.transactions AS t
         WHERE t.user_id = erase_from_transactions.user_id OR t.admitted_user_id = erase_from_transactions.user_id
             OR (t.transaction_id, t.bundle_id, t.environment) IN (
-                SELECT transaction_id, bundle_id, environment
-                FROM iap.open_transactions_of(erase_from_transactions.user_id))
+                SELECT owed.transaction_id, owed.bundle_id, owed.environment FROM unnest(open) AS owed)
         ORDER BY t.transaction_id, t.bundle_id, t.environment
         FOR UPDATE
     ) AS t;
@@ -1963,19 +2061,40 @@ $$;
 
 COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, so that amounts, orders and deliveries still add up, and devices, payloads and tokens go. Gives the outcome: erased, with what was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym.';
 
-CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) RETURNS iap.transactions
+CREATE TABLE iap.account_tokens (
+    app_account_token text NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL,
+    registered_at timestamp with time zone DEFAULT now() NOT NULL,
+    seal bigint
+);
+
+COMMENT ON TABLE iap.account_tokens IS 'Whose an appAccountToken is, as the apps'' servers said.';
+
+COMMENT ON COLUMN iap.account_tokens.seal IS 'Of the whole row: see audit.seal.';
+
+CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, tokens iap.account_tokens[]) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
     AS $$
+DECLARE
+    is_theirs boolean := EXISTS (
+            SELECT FROM iap.orders
+            WHERE orders.user_id = erased.user_id AND orders.app_account_token = t.app_account_token)
+        OR EXISTS (
+            SELECT FROM unnest(tokens) AS own
+            WHERE own.app_account_token = t.app_account_token AND own.bundle_id = t.bundle_id);
 BEGIN
-    -- A token is the user's who ordered with it, or alone handed the purchase in.
-    IF EXISTS (
-        SELECT FROM iap.orders WHERE orders.user_id = erased.user_id AND orders.app_account_token = t.app_account_token)
-        OR NOT EXISTS (
-            SELECT FROM iap.sightings
-            WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
-                AND sightings.environment = t.environment AND sightings.user_id <> erased.user_id)
+    -- A token is the user's who registered it, ordered with it, or alone handed the purchase in.
+    IF is_theirs OR NOT EXISTS (
+        SELECT FROM iap.sightings
+        WHERE sightings.transaction_id = t.transaction_id AND sightings.bundle_id = t.bundle_id
+            AND sightings.environment = t.environment AND sightings.user_id <> erased.user_id)
     THEN
         t.app_account_token := NULL;
+    END IF;
+    -- What the token alone said is theirs stays owed, and to nobody else.
+    IF is_theirs AND t.place = 'white' THEN
+        t.admitted_user_id := coalesce(t.admitted_user_id, pseudonym);
     END IF;
     t.user_id := CASE t.user_id WHEN erased.user_id THEN pseudonym ELSE t.user_id END;
     t.admitted_user_id := CASE t.admitted_user_id WHEN erased.user_id THEN pseudonym ELSE t.admitted_user_id END;
@@ -1983,7 +2102,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) IS 'A transaction without a user''s id and tokens.';
+COMMENT ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, tokens iap.account_tokens[]) IS 'A transaction without a user''s id and tokens. Those that were registered with the user are given.';
 
 CREATE FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -2263,8 +2382,7 @@ BEGIN
     -- What is white or excluded moves; what Apple said of it stays.
     SELECT
         coalesce(array_agg(v::iap.verified) FILTER (WHERE t IS NULL), '{}'),
-        array_agg(ROW(t, iap.delivered(t, v.user_id, v.order_id, 'import', v.delivered_at))::iap.change)
-            FILTER (WHERE (t).place <> 'black')
+        array_agg(ROW(t, iap.imported(t, v::iap.verified))::iap.change) FILTER (WHERE (t).place <> 'black')
     INTO fresh, changes
     FROM unnest(deliveries) AS v
     LEFT JOIN LATERAL (
@@ -2328,11 +2446,26 @@ CREATE FUNCTION iap.import_entitlements(words iap.entitlements[]) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    taken bigint;
-    word  iap.entitlements;
+    latest iap.entitlements[];
+    taken  bigint;
+    word   iap.entitlements;
 BEGIN
+    -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
+    SELECT array_agg(furthest::iap.entitlements) INTO latest
+    FROM (
+        SELECT DISTINCT ON (original_transaction_id, bundle_id)
+            original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at, revoked_at, seal
+        FROM unnest(words) WITH ORDINALITY AS said
+        ORDER BY original_transaction_id, bundle_id, least(entitled_until, revoked_at) DESC, ordinality DESC
+    ) AS furthest;
     INSERT INTO entitlements AS known
-    SELECT granted.* FROM unnest(words) AS granted
+    SELECT granted.*, audit.seal(ROW(granted.*, NULL)::iap.entitlements)
+    FROM (
+        SELECT
+            original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at, granted_at,
+            revoked_at
+        FROM unnest(latest)
+    ) AS granted
     ORDER BY granted.original_transaction_id, granted.bundle_id
     ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
     SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
@@ -2347,19 +2480,63 @@ BEGIN
 
     FOR word IN
         SELECT revoked.*
-        FROM unnest(words) AS revoked
+        FROM unnest(latest) AS revoked
         JOIN entitlements AS known USING (original_transaction_id, bundle_id)
-        WHERE revoked.revoked_at IS NOT NULL AND known.entitled_until > revoked.entitled_until
+        WHERE revoked.revoked_at IS NOT NULL
+            AND known.entitled_until > least(revoked.entitled_until, revoked.revoked_at)
+            -- What was granted since, beyond what was revoked, is another grant.
+            AND (revoked.entitled_until >= known.entitled_until OR revoked.revoked_at >= known.granted_at)
         ORDER BY revoked.original_transaction_id, revoked.bundle_id
     LOOP
-        PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
+        PERFORM iap.revoke_entitlement(
+            word.bundle_id, word.original_transaction_id, least(word.entitled_until, word.revoked_at));
         taken := taken + 1;
     END LOOP;
+
+    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since.
+    UPDATE entitlements AS known
+    SET granted_at = said.granted_at,
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
+            known.original_transaction_id, known.bundle_id, known.user_id, known.entitled_until, known.first_granted_at,
+            said.granted_at, known.revoked_at, NULL)::iap.entitlements)
+            ELSE known.seal END
+    FROM (
+        SELECT original_transaction_id, bundle_id, min(entitled_until) AS entitled_until, granted_at
+        FROM unnest(words)
+        WHERE revoked_at IS NULL AND entitled_until > granted_at
+        GROUP BY original_transaction_id, bundle_id, granted_at
+    ) AS said
+    WHERE known.original_transaction_id = said.original_transaction_id AND known.bundle_id = said.bundle_id
+        AND known.entitled_until > said.entitled_until AND known.granted_at < said.granted_at;
     RETURN taken;
 END
 $$;
 
-COMMENT ON FUNCTION iap.import_entitlements(words iap.entitlements[]) IS 'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it says that the grant was revoked. What is covered moves in the night.';
+COMMENT ON FUNCTION iap.import_entitlements(words iap.entitlements[]) IS 'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it says that the grant was revoked, and nothing was granted beyond it since. Of several for one original purchase the one that reaches furthest counts. What is covered moves in the night.';
+
+CREATE FUNCTION iap.imported(t iap.transactions, v iap.verified) RETURNS iap.transactions
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    listed record;
+    amount iap.amount;
+BEGIN
+    -- Excluded for a quantity that can't be: the company knows how many it delivered.
+    IF t.quantity < 1 THEN
+        t.quantity := v.quantity;
+        SELECT list_price_milliunits AS price, currency INTO listed
+        FROM products
+        WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
+        amount := iap.amount_of(t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
+        t.booked_milliunits := amount.milliunits;
+        t.booked_currency := amount.currency;
+        t.booked_as := amount.booked_as;
+    END IF;
+    RETURN iap.delivered(t, v.user_id, v.order_id, 'import', v.delivered_at);
+END
+$$;
+
+COMMENT ON FUNCTION iap.imported(t iap.transactions, v iap.verified) IS 'A transaction that a company delivered before: black.';
 
 CREATE FUNCTION iap.is_another_night(confirmed_at timestamp with time zone, verified_at timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -2375,6 +2552,22 @@ CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) R
     RETURN ((number > LEAST(upto, (lower(gaps) - 1))) AND ((number > upto) OR (number <@ gaps)));
 
 COMMENT ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) IS 'Whether an entry, a move or an event lies beyond a frontier.';
+
+CREATE FUNCTION iap.is_bought_since(t iap.transactions, granted_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN t.purchased_at > granted_at AND EXISTS (
+        SELECT FROM transactions AS replaced
+        WHERE iap.is_of_original(
+                replaced.transaction_id, replaced.original_transaction_id, t.original_transaction_id)
+            AND replaced.bundle_id = t.bundle_id AND replaced.environment = t.environment
+            AND replaced.product_id <> t.product_id
+            AND replaced.purchased_at < t.purchased_at AND replaced.expires_at > t.purchased_at);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_bought_since(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a period is of a product that took another''s place, as an upgrade does, after the grant was said: that reaches over it for the other''s sake, and has not delivered it. A renewal, also into another product, begins where the period before ends, and may have been granted ahead.';
 
 CREATE FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -2401,12 +2594,18 @@ CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS b
     AS $_$
     SELECT CASE
         WHEN ($1).expires_at IS NOT NULL THEN ($1).expires_at <= ($2).entitled_until
+        -- Apple has yet to tell the end of it. The grant of the period before, which servers stretch over its end, is
+        -- none of this one: that is said a day before it at most, and reaches further. The shortest is a trial of three
+        -- days.
+        WHEN ($1).product_type = 'auto_renewable' AND ($2).entitled_until <> 'infinity'
+            THEN ($2).granted_at > ($1).purchased_at - interval '1 day'
+                AND ($2).entitled_until > ($1).purchased_at + interval '2 days' AND ($2).revoked_at IS NULL
         -- What has no end of its own was granted, or it was taken back.
         ELSE ($1).purchased_at < ($2).entitled_until AND ($2).revoked_at IS NULL
     END
 $_$;
 
-COMMENT ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) IS 'Whether what an entitlement grants reaches to the end of a period.';
+COMMENT ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) IS 'Whether what an entitlement grants reaches to the end of a period; where that is not known yet, whether it was said for this period.';
 
 CREATE FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -2560,7 +2759,7 @@ $$;
 
 COMMENT ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) IS 'Of the batch that is staged in the session''s table heard, the numbers of those that the ledger knows and of the others.';
 
-CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date) RETURNS TABLE(account text, line_day date, line_detail text)
+CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) RETURNS TABLE(account text, line_day date, line_detail text)
     LANGUAGE sql IMMUTABLE
     BEGIN ATOMIC
  SELECT line.account,
@@ -2571,11 +2770,19 @@ CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date)
                      WHEN 'white'::text THEN 'owed'::text
                      WHEN 'black'::text THEN 'delivered'::text
                      ELSE 'excluded'::text
-                 END,lines_of.day,lines_of.detail), ('refunded'::text,lines_of.refund_day,NULL::text)) line(account, line_day, line_detail)
+                 END,lines_of.day,lines_of.detail), ('refunded'::text,lines_of.refund_day,
+                 CASE
+                     WHEN lines_of.is_reversal THEN 'reversed'::text
+                     ELSE NULL::text
+                 END), ('kept'::text,
+                 CASE
+                     WHEN ((lines_of.place = 'excluded'::text) AND (lines_of.detail = 'refunded'::text)) THEN lines_of.day
+                     ELSE NULL::date
+                 END,NULL::text)) line(account, line_day, line_detail)
    WHERE (line.line_day IS NOT NULL);
 END;
 
-COMMENT ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date) IS 'The accounts of finance that a position stands in, each with its day and detail.';
+COMMENT ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) IS 'The accounts of finance that a position stands in, each with its day and detail.';
 
 CREATE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
     LANGUAGE plpgsql
@@ -2821,17 +3028,6 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.note_checks(bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamp with time zone) IS 'Notes what Apple answered for these deliveries; a finding that is NULL is that Apple knows the purchase, with its appAccountToken.';
-
-CREATE TABLE audit.frontier (
-    is_only boolean DEFAULT true NOT NULL,
-    upto bigint NOT NULL,
-    gaps int8multirange NOT NULL,
-    closed_at timestamp with time zone NOT NULL,
-    horizon xid8 NOT NULL,
-    CONSTRAINT frontier_is_only_check CHECK (is_only)
-);
-
-COMMENT ON TABLE audit.frontier IS 'How far the books are closed: one row.';
 
 CREATE TABLE iap.hearings (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
@@ -3129,9 +3325,12 @@ COMMENT ON COLUMN iap.white.admitted_user_id IS 'The user for whom the app''s ow
 COMMENT ON COLUMN iap.white.nights_confirmed IS 'Nights on which Apple confirmed it while nobody claimed it.';
 
 CREATE FUNCTION iap.open_transactions_of(user_id text) RETURNS SETOF iap.white
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
     SELECT *
     FROM iap.white
     WHERE white.admitted_user_id = $1
@@ -3144,7 +3343,13 @@ CREATE FUNCTION iap.open_transactions_of(user_id text) RETURNS SETOF iap.white
             WHERE cases.transaction_id = white.transaction_id AND cases.bundle_id = white.bundle_id
                 AND cases.environment = white.environment AND cases.state = 'open'
                 AND cases.owner_user_ids @> ARRAY[$1])
-    ORDER BY white.purchased_at, white.transaction_id
+        -- And what else iap.owed looks at: tokens, and orders.
+        OR (white.transaction_id, white.bundle_id, white.environment) IN (
+            SELECT owed.transaction_id, owed.bundle_id, owed.environment
+            FROM (SELECT DISTINCT bundle_id FROM iap.white) AS app
+            CROSS JOIN LATERAL iap.open_for(app.bundle_id, $1) AS owed)
+    ORDER BY white.purchased_at, white.transaction_id;
+END
 $_$;
 
 COMMENT ON FUNCTION iap.open_transactions_of(user_id text) IS 'What is paid and not delivered, and may be owed to a user.';
@@ -3194,7 +3399,15 @@ $$;
 
 COMMENT ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) IS 'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
 
-CREATE FUNCTION iap.orders_for(t iap.transactions, user_id text) RETURNS text[]
+CREATE TABLE iap.delivered_orders (
+    order_id text NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    original_transaction_id text NOT NULL COLLATE pg_catalog."C"
+);
+
+COMMENT ON TABLE iap.delivered_orders IS 'The orders that claims were delivered for, and the original purchase of each.';
+
+CREATE FUNCTION iap.orders_for(t iap.transactions, user_id text, offered iap.delivered_orders[] DEFAULT '{}'::iap.delivered_orders[]) RETURNS text[]
     LANGUAGE plpgsql STABLE
     AS $$
 #variable_conflict use_column
@@ -3220,15 +3433,20 @@ BEGIN
         WHERE NOT EXISTS (
                 SELECT FROM iap.orders AS o
                 WHERE o.order_id = named.order_id AND o.bundle_id = t.bundle_id AND o.user_id <> orders_for.user_id)
+            -- As in iap.claim_outcome.
             AND NOT EXISTS (
-                SELECT FROM iap.delivered_orders AS taken
-                WHERE taken.order_id = named.order_id AND taken.bundle_id = t.bundle_id
-                    AND taken.original_transaction_id <> t.original_transaction_id)
+                SELECT FROM iap.transactions AS served
+                WHERE served.order_id = named.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
+                    AND served.original_transaction_id <> t.original_transaction_id)
+            AND NOT EXISTS (
+                SELECT FROM unnest(offered) AS other
+                WHERE other.order_id = named.order_id
+                    AND other.original_transaction_id <> t.original_transaction_id)
     );
 END
 $$;
 
-COMMENT ON FUNCTION iap.orders_for(t iap.transactions, user_id text) IS 'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched by the night. None of another user''s, and none that another purchase was delivered for.';
+COMMENT ON FUNCTION iap.orders_for(t iap.transactions, user_id text, offered iap.delivered_orders[]) IS 'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched by the night. None of another user''s, none that another purchase was delivered for, and none of those that are offered for another one: an order is used once.';
 
 CREATE FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT order_ids text[], OUT is_certain boolean) RETURNS SETOF record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -3238,8 +3456,9 @@ CREATE FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, 
     AS $$
 #variable_conflict use_column
 DECLARE
-    t      iap.transactions;
-    owners text[];
+    t       iap.transactions;
+    owners  text[];
+    offered iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.require_id('bundle_id', owed.bundle_id, 255);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
@@ -3255,8 +3474,12 @@ BEGIN
         product_id := t.product_id;
         quantity := t.quantity;
         purchased_at := t.purchased_at;
-        order_ids := iap.orders_for(t, owed.user_id);
+        order_ids := iap.orders_for(t, owed.user_id, offered);
         is_certain := coalesce(iap.certain_owner(t) = owed.user_id, false);
+        -- The likeliest is the one that the caller claims it for.
+        IF is_certain AND order_ids <> '{}' THEN
+            offered := offered || ROW(order_ids[1], t.bundle_id, t.original_transaction_id)::iap.delivered_orders;
+        END IF;
         RETURN NEXT;
     END LOOP;
 END
@@ -3286,6 +3509,24 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.owed_again(t iap.transactions) IS 'A transaction that is owed after all: its setting was mended, its refund reversed, or its resolve taken back.';
+
+CREATE FUNCTION iap.owed_as(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT transaction_id
+        FROM transactions
+        WHERE t.reason = 'restored'
+            AND iap.is_of_original(transaction_id, original_transaction_id, t.original_transaction_id)
+            AND bundle_id = t.bundle_id AND environment = t.environment AND product_id = t.product_id
+            AND place = 'white'
+        ORDER BY transaction_id
+        LIMIT 1);
+END
+$$;
+
+COMMENT ON FUNCTION iap.owed_as(t iap.transactions) IS 'Under which id the purchase of a restored non-consumable is still owed; NULL where it is not.';
 
 CREATE FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) RETURNS text[]
     LANGUAGE plpgsql STABLE
@@ -4021,11 +4262,34 @@ BEGIN
             PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);
         END LOOP;
     END IF;
+    -- What the same decision ended with it: the other periods of a subscription's case.
+    FOR other IN
+        SELECT period.*
+        FROM iap.cases AS told
+        JOIN iap.transactions AS period
+            ON period.transaction_id = ANY (told.periods) AND period.bundle_id = told.bundle_id
+                AND period.environment = told.environment
+        JOIN iap.moves AS ended
+            ON ended.transaction_id = period.transaction_id AND ended.move_id = period.move_id
+        JOIN iap.moves AS decided
+            ON decided.transaction_id = t.transaction_id AND decided.move_id = t.move_id
+                AND (decided.kind, decided.actor, decided.moved_at, decided.details ->> 'note')
+                    = (ended.kind, ended.actor, ended.moved_at, ended.details ->> 'note')
+        WHERE told.transaction_id = t.transaction_id AND told.bundle_id = t.bundle_id
+            AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
+        ORDER BY period.transaction_id
+        FOR UPDATE OF period
+    LOOP
+        CONTINUE WHEN NOT iap.reopened(other);
+        PERFORM iap.move(
+            ARRAY[ROW(other, iap.owed_again(other))::iap.change], 'reopened', reopen.who, NULL, at, details);
+        PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);
+    END LOOP;
     RETURN 'reopened';
 END
 $$;
 
-COMMENT ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) IS 'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before. What a claim delivered stays delivered. Otherwise it changes nothing and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';
+COMMENT ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) IS 'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before, with the other periods of a subscription that the same decision ended. What a claim delivered stays delivered. Otherwise it changes nothing and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';
 
 CREATE FUNCTION iap.reopened(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -4206,7 +4470,7 @@ BEGIN
     IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
         RETURN 'several_owners';
     ELSIF NOT (
-        resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners)
+        resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners || iap.owners_of(t))
         OR iap.is_known_user(resolve.user_id))
     THEN
         RETURN 'unknown_user';
@@ -4245,6 +4509,11 @@ DECLARE
 BEGIN
     PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
     PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
+    IF ends = '-infinity' THEN
+        RAISE EXCEPTION 'until can''t be %', ends USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'What was granted by mistake is taken back from its beginning on.';
+    END IF;
     SELECT * INTO known
     FROM iap.entitlements
     WHERE original_transaction_id = revoke_entitlement.original_transaction_id
@@ -4304,7 +4573,21 @@ BEGIN
     FROM ends
     WHERE ends.ended_as IS NOT NULL AND redeliveries.transaction_id = ends.transaction_id
         AND redeliveries.bundle_id = ends.bundle_id AND redeliveries.environment = ends.environment;
-    UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL;
+    WITH told AS (
+        UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL
+        RETURNING transaction_id, bundle_id, environment, ended_as
+    )
+    INSERT INTO redelivered (transaction_id, bundle_id, environment, run_id, move_id)
+    SELECT told.transaction_id, told.bundle_id, told.environment, run, delivered.move_id
+    FROM told
+    CROSS JOIN LATERAL (
+        SELECT max(moves.move_id) AS move_id
+        FROM moves
+        WHERE moves.transaction_id = told.transaction_id AND moves.bundle_id = told.bundle_id
+            AND moves.environment = told.environment AND moves.to_place = 'black'
+    ) AS delivered
+    WHERE told.ended_as = 'redelivered' AND delivered.move_id IS NOT NULL
+    ON CONFLICT (transaction_id, bundle_id, environment, run_id) DO NOTHING;
 END
 $$;
 
@@ -4796,7 +5079,12 @@ BEGIN
     is_ours := is_new OR EXISTS (
         SELECT FROM delivered_orders AS taken
         WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
-            AND taken.original_transaction_id = t.original_transaction_id);
+            AND taken.original_transaction_id = t.original_transaction_id)
+        -- Or it was taken for an original that Apple has corrected since.
+        OR EXISTS (
+            SELECT FROM transactions AS served
+            WHERE served.order_id = take_order.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
+                AND served.original_transaction_id = t.original_transaction_id);
 END
 $$;
 
@@ -4862,11 +5150,12 @@ CREATE FUNCTION iap.take_redeliveries(bundle_id text, most integer DEFAULT 100, 
     AS $$
 #variable_conflict use_column
 DECLARE
-    r     iap.redeliveries;
-    t     iap.transactions;
-    how   text;
-    given integer := 0;
-    seen  integer;
+    r       iap.redeliveries;
+    t       iap.transactions;
+    how     text;
+    given   integer := 0;
+    seen    integer;
+    offered iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.require_id('bundle_id', take_redeliveries.bundle_id, 255);
     IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
@@ -4922,7 +5211,10 @@ BEGIN
                     SELECT unnest(periods) FROM iap.cases
                     WHERE cases.transaction_id = r.transaction_id AND cases.bundle_id = r.bundle_id
                         AND cases.environment = r.environment AND cases.state = 'open');
-            order_ids := iap.orders_for(t, r.user_id);
+            order_ids := iap.orders_for(t, r.user_id, offered);
+            IF order_ids <> '{}' THEN
+                offered := offered || ROW(order_ids[1], t.bundle_id, t.original_transaction_id)::iap.delivered_orders;
+            END IF;
             RETURN NEXT;
         END LOOP;
         EXIT WHEN seen = 0 OR given = most;
@@ -5127,6 +5419,9 @@ BEGIN
         WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
             AND bundle_id = delivered.bundle_id AND environment = delivered.environment
             AND transaction_id <> delivered.transaction_id AND place = 'white'
+            AND (
+                product_id = delivered.product_id
+                OR iap.type_of(ROW(transactions.*)::iap.transactions) = 'non_consumable')
         ORDER BY transaction_id
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -5199,7 +5494,10 @@ BEGIN
             THEN 'delivered' ELSE 'paid, being delivered'
         END
         WHEN 'already_delivered' THEN 'delivered'
-        WHEN 'excluded' THEN CASE WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown' ELSE 'not paid' END
+        WHEN 'excluded' THEN CASE
+            WHEN iap.owed_as(t) IS NOT NULL THEN 'paid, being delivered'
+            WHEN t.reason IN ('dismissed', 'before_start') THEN 'unknown' ELSE 'not paid'
+        END
         ELSE 'unknown'
     END;
 END
@@ -5389,7 +5687,7 @@ COMMENT ON VIEW iap.entries IS 'How each transaction entered the ledger: as it i
 
 CREATE VIEW audit.trail AS
  SELECT entries.number,
-    convert_to((ROW(entries.number, entries.transaction_id, entries.bundle_id, entries.environment, entries.at, entries.run_id, entries.place, entries.detail, entries.day, entries.refund_day, entries.product_id, entries.units, entries.milliunits, entries.currency, entries.booked_as))::text, 'UTF8'::name) AS told
+    convert_to((ROW(entries.number, entries.transaction_id, entries.bundle_id, entries.environment, entries.at, entries.run_id, entries.place, entries.detail, entries.day, entries.refund_day, entries.product_id, entries.units, entries.milliunits, entries.currency, entries.booked_as, entries.refund_percentage))::text, 'UTF8'::name) AS told
    FROM iap.entries
 UNION ALL
  SELECT moves.move_id AS number,
@@ -5717,7 +6015,7 @@ CREATE VIEW iap.unproved AS
             moves.bundle_id,
             moves.environment
            FROM iap.moves
-          WHERE ((moves.kind = 'corrected'::text) AND (moves.from_place = 'black'::text) AND (moves.to_place = 'black'::text) AND (moves.from_product_id <> moves.to_product_id))
+          WHERE ((moves.from_place = 'black'::text) AND (moves.to_place = 'black'::text) AND (moves.from_product_id <> moves.to_product_id))
         UNION ALL
          SELECT 'refunded_before'::text,
             transactions.delivered_at,
@@ -5858,24 +6156,6 @@ COMMENT ON COLUMN finance.differences.is_black IS 'Whether it is in black.';
 
 COMMENT ON COLUMN finance.differences.is_excluded IS 'Whether it is excluded.';
 
-CREATE TABLE iap.books (
-    run_id bigint NOT NULL,
-    booked_on date NOT NULL,
-    account text NOT NULL,
-    day date NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    product_id text NOT NULL COLLATE pg_catalog."C",
-    currency text,
-    price_source text NOT NULL,
-    detail text,
-    transactions bigint NOT NULL,
-    units bigint NOT NULL,
-    milliunits numeric,
-    CONSTRAINT books_account_check CHECK ((account = ANY (ARRAY['owed'::text, 'delivered'::text, 'excluded'::text, 'refunded'::text])))
-);
-
-COMMENT ON TABLE iap.books IS 'The closed journal: what each run that closed its books found new of entries and moves, added up. Rows are added, and never changed or taken away.';
-
 CREATE VIEW finance.journal AS
  SELECT books.booked_on,
     books.run_id,
@@ -5897,9 +6177,9 @@ COMMENT ON COLUMN finance.journal.booked_on IS 'The day on which it happened, or
 
 COMMENT ON COLUMN finance.journal.run_id IS 'The run that closed its books over it.';
 
-COMMENT ON COLUMN finance.journal.account IS 'owed: paid and not claimed; delivered; excluded: not owed; refunded: delivered, and refunded since.';
+COMMENT ON COLUMN finance.journal.account IS 'owed: paid and not claimed; delivered; excluded: not owed; refunded: delivered, and refunded since; kept: money alone, what did not go back of what was refunded in part and never delivered.';
 
-COMMENT ON COLUMN finance.journal.day IS 'owed: of the purchase; delivered: of the delivery; excluded: of the exclusion or the refund; refunded: of the refund.';
+COMMENT ON COLUMN finance.journal.day IS 'owed: of the purchase; delivered: of the delivery; excluded: of the exclusion or the refund; refunded, kept: of the refund.';
 
 COMMENT ON COLUMN finance.journal.bundle_id IS 'The app.';
 
@@ -5909,7 +6189,7 @@ COMMENT ON COLUMN finance.journal.currency IS 'Of the amount; NULL where no pric
 
 COMMENT ON COLUMN finance.journal.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 
-COMMENT ON COLUMN finance.journal.detail IS 'delivered: claim, resolved or import; excluded: the reason; else NULL.';
+COMMENT ON COLUMN finance.journal.detail IS 'delivered: claim, resolved, import or entitlement; excluded: the reason; refunded: reversed where Apple took the refund back; else NULL.';
 
 COMMENT ON COLUMN finance.journal.transactions IS 'How many purchases.';
 
@@ -6010,7 +6290,11 @@ CREATE TABLE iap.sales (
     proceeds_currency text,
     units bigint NOT NULL,
     is_refund boolean GENERATED ALWAYS AS ((units < 0)) STORED NOT NULL,
-    CONSTRAINT price_has_currency CHECK (((price_milliunits IS NULL) = (currency IS NULL))),
+    CONSTRAINT price_has_currency CHECK (
+CASE
+    WHEN (price_milliunits IS NULL) THEN (currency IS NULL)
+    ELSE ((price_milliunits = 0) OR (currency IS NOT NULL))
+END),
     CONSTRAINT proceeds_have_currency CHECK (((proceeds_milliunits IS NULL) = (proceeds_currency IS NULL))),
     CONSTRAINT sales_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
     CONSTRAINT sales_price_milliunits_check CHECK ((price_milliunits >= 0)),
@@ -6091,20 +6375,71 @@ COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';
 
 COMMENT ON COLUMN finance.proceeds.amount IS 'The developer''s part of all the units, negative for refunds; NULL where the report does not say.';
 
-CREATE VIEW finance.purchases AS
+CREATE VIEW iap.closings AS
+ SELECT links."position",
+    links.run_id,
+    runs.as_of,
+    runs.closed_through,
+    links.upto,
+    links.late,
+    lag(links.upto, 1, (0)::bigint) OVER (ORDER BY links."position") AS upto_before,
+    max(runs.closed_through) OVER (ORDER BY links."position" ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS closed_before
+   FROM (audit.links
+     LEFT JOIN iap.runs USING (run_id));
+
+COMMENT ON VIEW iap.closings IS 'The links of the chain, each with its run, and with the number and the day up to which the books were closed before.';
+
+CREATE VIEW iap.purchases AS
  SELECT transactions.transaction_id,
     transactions.bundle_id,
     transactions.product_id,
-    transactions.quantity AS units,
-    transactions.booked_currency AS currency,
-    (((transactions.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    transactions.quantity,
+    transactions.booked_milliunits,
+    transactions.booked_currency,
     transactions.place,
-    COALESCE(transactions.reason, transactions.delivered_by) AS detail,
+    transactions.reason,
+    transactions.delivered_by,
     transactions.storefront,
     transactions.purchased_at,
-    transactions.first_seen_at
-   FROM iap.transactions
+    transactions.refunded_at,
+    transactions.entry_id,
+    transactions.first_seen_at,
+    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text, 'restored'::text])) AND ((transactions.transaction_id = transactions.original_transaction_id) OR (COALESCE(transactions.product_type, products.type, ''::text) <> 'non_consumable'::text))) AS is_sold
+   FROM (iap.transactions
+     LEFT JOIN iap.products USING (bundle_id, product_id))
   WHERE (transactions.environment = 'Production'::text);
+
+COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether Apple sold them.';
+
+CREATE VIEW finance.purchases AS
+ SELECT purchases.transaction_id,
+    purchases.bundle_id,
+    purchases.product_id,
+    purchases.quantity AS units,
+    purchases.booked_currency AS currency,
+    (((purchases.booked_milliunits)::numeric / 1000.0))::numeric(20,3) AS amount,
+    purchases.place,
+    COALESCE(purchases.reason, purchases.delivered_by) AS detail,
+    purchases.storefront,
+    purchases.purchased_at,
+    purchases.first_seen_at,
+    purchases.is_sold,
+    GREATEST(((purchases.first_seen_at AT TIME ZONE 'UTC'::text))::date, (
+        CASE
+            WHEN ((purchases.entry_id > ( SELECT frontier.upto
+               FROM audit.frontier)) OR (purchases.entry_id <@ ( SELECT frontier.gaps
+               FROM audit.frontier))) THEN ( SELECT max(closings.closed_through) AS max
+               FROM iap.closings)
+            WHEN (purchases.entry_id <@ ( SELECT range_agg(int8range(number.number, (number.number + 1))) AS range_agg
+               FROM (audit.links
+                 CROSS JOIN LATERAL unnest(links.late) number(number)))) THEN ( SELECT min(closings.closed_before) AS min
+               FROM iap.closings
+              WHERE (purchases.entry_id = ANY (closings.late)))
+            ELSE (( SELECT array_agg(closings.closed_before ORDER BY closings."position") AS array_agg
+               FROM iap.closings))[(1 + width_bucket((purchases.entry_id - 1), ( SELECT array_agg(links.upto ORDER BY links."position") AS array_agg
+               FROM audit.links)))]
+        END + 1)) AS booked_on
+   FROM iap.purchases;
 
 COMMENT ON VIEW finance.purchases IS 'Each purchase that counts, where it is, when it was bought and when it entered.';
 
@@ -6130,17 +6465,36 @@ COMMENT ON COLUMN finance.purchases.purchased_at IS 'When it was bought.';
 
 COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger.';
 
+COMMENT ON COLUMN finance.purchases.is_sold IS 'Whether Apple sold it: not what is shared in a family, restored, a tester''s or of another app.';
+
+COMMENT ON COLUMN finance.purchases.booked_on IS 'The day on which the journal has its entry; of what no run has closed its books over yet, the first day that it may be.';
+
+CREATE TABLE iap.redelivered (
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
+    run_id bigint NOT NULL,
+    move_id bigint NOT NULL,
+    CONSTRAINT redelivered_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text])))
+);
+
+COMMENT ON TABLE iap.redelivered IS 'The deliveries without the customer that runs told of. Rows are added, and never changed.';
+
+COMMENT ON COLUMN iap.redelivered.run_id IS 'The run that told of it.';
+
+COMMENT ON COLUMN iap.redelivered.move_id IS 'The move that says what was delivered and when, as it was known then.';
+
 CREATE VIEW finance.redeliveries AS
- SELECT redeliveries.transaction_id,
-    redeliveries.bundle_id,
-    transactions.product_id,
-    transactions.booked_currency AS currency,
-    GREATEST(((transactions.delivered_at AT TIME ZONE 'UTC'::text))::date, ( SELECT (max(closings.closed_through) + 1)
+ SELECT redelivered.transaction_id,
+    redelivered.bundle_id,
+    moves.to_product_id AS product_id,
+    moves.to_currency AS currency,
+    GREATEST(moves.to_day, ( SELECT (max(closings.closed_through) + 1)
            FROM finance.closings
-          WHERE (closings.run_id < redeliveries.told_run_id))) AS booked_on
-   FROM (iap.redeliveries
-     JOIN iap.transactions USING (transaction_id, bundle_id, environment))
-  WHERE ((redeliveries.ended_as = 'redelivered'::text) AND (redeliveries.told_run_id IS NOT NULL) AND (redeliveries.environment = 'Production'::text));
+          WHERE (closings.run_id < redelivered.run_id))) AS booked_on
+   FROM (iap.redelivered
+     JOIN iap.moves USING (transaction_id, bundle_id, environment, move_id))
+  WHERE (redelivered.environment = 'Production'::text);
 
 COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
 
@@ -6148,9 +6502,9 @@ COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the pur
 
 COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
 
-COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product.';
+COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product, as it was known when a run told of it.';
 
-COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price.';
+COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price, as it was known when a run told of it.';
 
 COMMENT ON COLUMN finance.redeliveries.booked_on IS 'The day of its delivery, or the first day that was not closed yet when a run told of it.';
 
@@ -6333,21 +6687,27 @@ COMMENT ON COLUMN finance.refunds_before_delivery.paid IS 'What was paid.';
 
 CREATE VIEW iap.sold_against_seen AS
  WITH seen AS NOT MATERIALIZED (
-         SELECT transactions.bundle_id,
-            transactions.product_id,
-            transactions.storefront,
-            transactions.quantity,
-            transactions.purchased_at,
-            transactions.refunded_at
-           FROM (iap.transactions
-             LEFT JOIN iap.products USING (bundle_id, product_id))
-          WHERE ((transactions.environment = 'Production'::text) AND (COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text, 'restored'::text])) AND ((transactions.transaction_id = transactions.original_transaction_id) OR (COALESCE(transactions.product_type, products.type, ''::text) <> 'non_consumable'::text)))
+         SELECT purchases.bundle_id,
+            purchases.product_id,
+            purchases.storefront,
+            purchases.quantity,
+            purchases.purchased_at,
+            purchases.refunded_at
+           FROM iap.purchases
+          WHERE purchases.is_sold
         ), counted AS (
          SELECT sales_reports.day,
             sales.bundle_id,
             sales.product_id,
             sales.storefront,
-            sales.currency,
+                CASE
+                    WHEN (sales.units > 0) THEN sales.currency
+                    ELSE NULL::text
+                END AS currency,
+                CASE
+                    WHEN ((sales.units > 0) AND (sales.price_milliunits <> 0)) THEN sales.currency
+                    ELSE NULL::text
+                END AS paid_in,
                 CASE
                     WHEN (sales.units > 0) THEN sales.units
                     ELSE (0)::bigint
@@ -6371,6 +6731,7 @@ CREATE VIEW iap.sold_against_seen AS
             seen.product_id,
             seen.storefront,
             NULL::text,
+            NULL::text,
             0,
             sum(seen.quantity) AS sum,
             0,
@@ -6383,6 +6744,7 @@ CREATE VIEW iap.sold_against_seen AS
             seen.bundle_id,
             seen.product_id,
             seen.storefront,
+            NULL::text,
             NULL::text,
             0,
             0,
@@ -6398,6 +6760,7 @@ CREATE VIEW iap.sold_against_seen AS
             counted.product_id,
             counted.storefront,
             counted.currency,
+            counted.paid_in,
             counted.sold,
             counted.seen,
             counted.refunds_sold,
@@ -6429,11 +6792,11 @@ CREATE VIEW iap.sold_against_seen AS
     (sum(placed.refunds_seen))::bigint AS refunds_seen,
     ((sum(placed.refunds_sold) - sum(placed.refunds_seen)))::bigint AS refund_difference,
         CASE
-            WHEN ((min(placed.currency) = max(placed.currency)) AND bool_and((placed.milliunits IS NOT NULL))) THEN min(placed.currency)
+            WHEN (COALESCE((min(placed.paid_in) = max(placed.paid_in)), (min(placed.currency) = max(placed.currency))) AND bool_and((placed.milliunits IS NOT NULL))) THEN COALESCE(min(placed.paid_in), min(placed.currency))
             ELSE NULL::text
         END AS currency,
         CASE
-            WHEN ((min(placed.currency) = max(placed.currency)) AND bool_and((placed.milliunits IS NOT NULL))) THEN (sum(placed.milliunits))::bigint
+            WHEN (COALESCE((min(placed.paid_in) = max(placed.paid_in)), (min(placed.currency) = max(placed.currency))) AND bool_and((placed.milliunits IS NOT NULL))) THEN (sum(placed.milliunits))::bigint
             ELSE NULL::bigint
         END AS milliunits_sold
    FROM (placed
@@ -6497,7 +6860,7 @@ COMMENT ON COLUMN finance.sold_against_seen.refunds_seen IS 'Units of the transa
 
 COMMENT ON COLUMN finance.sold_against_seen.refund_difference IS 'Refunds of the report less refunds of the tables.';
 
-COMMENT ON COLUMN finance.sold_against_seen.currency IS 'In which all units sold were paid; NULL if in several or in none that is known.';
+COMMENT ON COLUMN finance.sold_against_seen.currency IS 'In which all units sold were paid, but for those that cost nothing; NULL if in several or in none that is known.';
 
 COMMENT ON COLUMN finance.sold_against_seen.amount_sold IS 'What customers paid for the units sold, in that currency; NULL without one.';
 
@@ -6551,6 +6914,7 @@ CREATE VIEW iap.positions AS
     "position".detail,
     "position".day,
     "position".refund_day,
+    "position".is_reversal,
     "position".product_id,
     "position".currency,
     "position".booked_as,
@@ -6567,6 +6931,7 @@ CREATE VIEW iap.positions AS
             entries.detail,
             entries.day,
             entries.refund_day,
+            false AS is_reversal,
             entries.product_id,
             entries.units,
             entries.milliunits,
@@ -6584,6 +6949,7 @@ CREATE VIEW iap.positions AS
             moves.from_detail,
             moves.from_day,
             moves.from_refund_day,
+            ((moves.from_refund_day IS NOT NULL) AND (moves.to_refund_day IS NULL)),
             moves.from_product_id,
             moves.from_units,
             moves.from_milliunits,
@@ -6601,6 +6967,7 @@ CREATE VIEW iap.positions AS
             moves.to_detail,
             moves.to_day,
             moves.to_refund_day,
+            false,
             moves.to_product_id,
             moves.to_units,
             moves.to_milliunits,
@@ -6622,14 +6989,21 @@ CREATE VIEW iap.journal_lines AS
     positions.currency,
     positions.booked_as,
     lines_of.line_detail AS detail,
-    positions.transactions,
-    positions.units,
         CASE
+            WHEN (lines_of.account = 'kept'::text) THEN 0
+            ELSE positions.transactions
+        END AS transactions,
+        CASE
+            WHEN (lines_of.account = 'kept'::text) THEN 0
+            ELSE positions.units
+        END AS units,
+        CASE
+            WHEN (lines_of.account = 'kept'::text) THEN (positions.milliunits - positions.refunded_milliunits)
             WHEN ((lines_of.account = 'refunded'::text) OR (lines_of.line_detail = 'refunded'::text)) THEN positions.refunded_milliunits
             ELSE positions.milliunits
         END AS milliunits
    FROM (iap.positions
-     CROSS JOIN LATERAL iap.lines_of(positions.place, positions.detail, positions.day, positions.refund_day) lines_of(account, line_day, line_detail));
+     CROSS JOIN LATERAL iap.lines_of(positions.place, positions.detail, positions.day, positions.refund_day, positions.is_reversal) lines_of(account, line_day, line_detail));
 
 COMMENT ON VIEW iap.journal_lines IS 'What each entry and move adds to and takes from the accounts of finance.';
 
@@ -6645,10 +7019,17 @@ CREATE VIEW finance.unexplained AS
             transactions.bundle_id,
             transactions.product_id,
             transactions.booked_currency AS currency,
-            1 AS transactions,
-            transactions.quantity AS units,
+                CASE
+                    WHEN (line_1.account = 'kept'::text) THEN 0
+                    ELSE 1
+                END AS transactions,
+                CASE
+                    WHEN (line_1.account = 'kept'::text) THEN 0
+                    ELSE transactions.quantity
+                END AS units,
             COALESCE(
                 CASE
+                    WHEN (line_1.account = 'kept'::text) THEN (transactions.booked_milliunits - iap.share_of(transactions.booked_milliunits, transactions.revocation_percentage))
                     WHEN ((line_1.account = 'refunded'::text) OR ((transactions.place = 'excluded'::text) AND (transactions.reason = 'refunded'::text))) THEN iap.share_of(transactions.booked_milliunits, transactions.revocation_percentage)
                     ELSE transactions.booked_milliunits
                 END, (0)::bigint) AS milliunits
@@ -6658,7 +7039,7 @@ CREATE VIEW finance.unexplained AS
                             WHEN 'white'::text THEN 'owed'::text
                             WHEN 'black'::text THEN 'delivered'::text
                             ELSE 'excluded'::text
-                        END,true), ('refunded'::text,((transactions.place = 'black'::text) AND (transactions.refunded_at IS NOT NULL)))) line_1(account, is_held))
+                        END,true), ('refunded'::text,((transactions.place = 'black'::text) AND (transactions.refunded_at IS NOT NULL))), ('kept'::text,((transactions.place = 'excluded'::text) AND (transactions.reason = 'refunded'::text)))) line_1(account, is_held))
           WHERE ((transactions.environment = 'Production'::text) AND line_1.is_held)
         UNION ALL
          SELECT books.account,
@@ -6825,12 +7206,14 @@ CREATE VIEW iap.unpaid_orders AS
           WHERE ((transactions.order_id = orders.order_id) AND (transactions.bundle_id = orders.bundle_id))))) AND (NOT (EXISTS ( SELECT
            FROM iap.transactions
           WHERE ((transactions.user_id = orders.user_id) AND (transactions.bundle_id = orders.bundle_id) AND (transactions.product_id = orders.product_id) AND ((transactions.purchased_at >= (orders.created_at - '30 days'::interval)) AND (transactions.purchased_at <= (orders.created_at + '30 days'::interval))))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.transactions
+          WHERE ((transactions.app_account_token = orders.app_account_token) AND (transactions.bundle_id = orders.bundle_id) AND starts_with(transactions.place, 'white'::text))))) AND (NOT (EXISTS ( SELECT
            FROM iap.cases
           WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.order_ids @> ARRAY[orders.order_id]))))) AND (NOT (EXISTS ( SELECT
            FROM iap.cases
           WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.owner_user_ids @> ARRAY[orders.user_id]))))));
 
-COMMENT ON VIEW iap.unpaid_orders IS 'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user got none of the product within 30 days, and nothing of their user is open. Ask for a span of created_at.';
+COMMENT ON VIEW iap.unpaid_orders IS 'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user got none of the product within 30 days, nothing that is owed bears their token, and nothing of their user is open. Ask for a span of created_at.';
 
 CREATE VIEW iap.orders_never_paid AS
  SELECT unpaid_orders.bundle_id,
@@ -6890,18 +7273,6 @@ COMMENT ON COLUMN finance.unpaid_orders.product_name IS 'Its name; NULL if the p
 COMMENT ON COLUMN finance.unpaid_orders.orders IS 'How many, whether they are still there or not.';
 
 COMMENT ON COLUMN finance.unpaid_orders.purged IS 'Of these: taken away after their time.';
-
-CREATE TABLE iap.account_tokens (
-    app_account_token text NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    user_id text NOT NULL,
-    registered_at timestamp with time zone DEFAULT now() NOT NULL,
-    seal bigint
-);
-
-COMMENT ON TABLE iap.account_tokens IS 'Whose an appAccountToken is, as the apps'' servers said.';
-
-COMMENT ON COLUMN iap.account_tokens.seal IS 'Of the whole row: see audit.seal.';
 
 CREATE VIEW iap.black AS
  SELECT transactions.transaction_id,
@@ -6991,14 +7362,6 @@ COMMENT ON COLUMN iap.customers.expires_at IS 'When a subscription of theirs exp
 COMMENT ON COLUMN iap.customers.revision IS 'Up to where the customer''s history is known: Apple is asked for what changed behind it.';
 
 COMMENT ON COLUMN iap.customers.next_at IS 'When they are due to be asked about.';
-
-CREATE TABLE iap.delivered_orders (
-    order_id text NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    original_transaction_id text NOT NULL COLLATE pg_catalog."C"
-);
-
-COMMENT ON TABLE iap.delivered_orders IS 'The orders that claims were delivered for, and the original purchase of each.';
 
 CREATE TABLE iap.delivered_originals (
     original_transaction_id text NOT NULL COLLATE pg_catalog."C",
@@ -7338,6 +7701,9 @@ ALTER TABLE ONLY iap.purged_orders
 ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT receipts_pkey PRIMARY KEY (bucket, receipt_id);
 
+ALTER TABLE ONLY iap.redelivered
+    ADD CONSTRAINT redelivered_pkey PRIMARY KEY (transaction_id, bundle_id, environment, run_id);
+
 ALTER TABLE ONLY iap.redeliveries
     ADD CONSTRAINT redeliveries_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
 
@@ -7404,7 +7770,7 @@ CREATE INDEX handed_notices_waiting ON iap.handed_notices USING btree (submitted
 
 CREATE INDEX moves_by_number ON iap.moves USING btree (move_id);
 
-CREATE INDEX moves_to_other_products ON iap.moves USING btree (moved_at) WHERE ((kind = 'corrected'::text) AND (from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_product_id <> to_product_id));
+CREATE INDEX moves_to_other_products ON iap.moves USING btree (moved_at) WHERE ((from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_product_id <> to_product_id));
 
 CREATE INDEX notices_by_moment ON iap.notices USING brin (signed_at);
 
@@ -7530,6 +7896,8 @@ REVOKE ALL ON FUNCTION iap.analyze_grown() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.bounded(device jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) FROM PUBLIC;
@@ -7578,7 +7946,7 @@ REVOKE ALL ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text)
 
 REVOKE ALL ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, tokens iap.account_tokens[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
@@ -7598,9 +7966,13 @@ REVOKE ALL ON FUNCTION iap.import_deliveries(deliveries iap.verified[]) FROM PUB
 
 REVOKE ALL ON FUNCTION iap.import_entitlements(words iap.entitlements[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.imported(t iap.transactions, v iap.verified) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_another_night(confirmed_at timestamp with time zone, verified_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_bought_since(t iap.transactions, granted_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) FROM PUBLIC;
 
@@ -7624,7 +7996,7 @@ REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transac
 
 REVOKE ALL ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
 
@@ -7656,11 +8028,13 @@ REVOKE ALL ON FUNCTION iap.open_transactions_of(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.orders_for(t iap.transactions, user_id text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.orders_for(t iap.transactions, user_id text, offered iap.delivered_orders[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT order_ids text[], OUT is_certain boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owed_again(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.owed_as(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) FROM PUBLIC;
 

@@ -1,6 +1,7 @@
 import Ledger
 public import Job
 public import Reconciliation
+import Verification
 
 /// Finance's statement of a month.
 public struct StatementDesk: Sendable {
@@ -16,7 +17,7 @@ public struct StatementDesk: Sendable {
     ///   - first: the first day of the month.
     ///   - asOf: the last day that is told of, if it lies in the month.
     ///   - app: of this app alone.
-    /// - Throws: `JobError.notFound` where that day is not closed yet.
+    /// - Throws: `JobError.notFound` where that day is not closed yet, or nobody knows the app.
     public func statement(
         of first: CalendarDay, asOf: CalendarDay?, app: BundleID?
     ) async throws(JobError) -> Statement {
@@ -28,8 +29,16 @@ public struct StatementDesk: Sendable {
             return .statement(try await session.statement(from: first, through: last, app: app))
         }
         switch found {
-        case .statement(let statement): return statement
+        case .statement(let statement):
+            guard let app, statement.isEmpty, !settings.apps.contains(where: { $0.app.bundleID == app }) else {
+                return statement
+            }
+            throw .notFound("Nothing of \(app) was booked or sold by \(last), and there is no section [app \(app)].")
         case .notClosed(nil): throw .notFound("No run has closed its books yet; run “iap-reconcile run” first.")
+        case .notClosed(let closed?) where closed < first:
+            throw .notFound(
+                "No day from \(first) on is closed yet: a day is closed by the first run after it. The last that is closed is "
+                    + "\(closed).")
         case .notClosed(let closed?):
             throw .notFound(
                 "\(last) is not closed yet: a day is closed by the first run after it. The last that is closed is \(closed); "

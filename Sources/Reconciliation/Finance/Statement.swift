@@ -21,6 +21,9 @@ public struct Statement: Hashable, Sendable {
         self.sales = sales
         self.differences = differences
     }
+
+    /// Whether none of its tables has a row.
+    public var isEmpty: Bool { [liability, sales, differences].allSatisfy(\.rows.isEmpty) }
 }
 
 /// Rows, as a function of schema `finance` gives them.
