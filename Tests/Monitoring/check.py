@@ -21,6 +21,12 @@ for path in sorted(folder.iterdir()):
 for name, file in used.items():
     if name not in names:
         problems.append(f"{file}: the program writes no iap_reconcile_{name}")
+# The alerts that the tests of the rules make up are those that the program tells of.
+figures = set(re.findall(
+    r'case \.\w+: "([a-z_]+)"', (root / "Sources/Reconciliation/Report/WatchedFigure.swift").read_text()))
+for alert in re.findall(r'alert="([^"]*)"', (folder / "iap-reconcile.rules.test.yml").read_text()):
+    if alert not in figures:
+        problems.append(f"iap-reconcile.rules.test.yml: the program writes no alert {alert}")
 if not used:
     problems.append("nothing is asked for")
 
