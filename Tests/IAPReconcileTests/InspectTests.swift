@@ -58,6 +58,12 @@ import Testing
         #expect(lines.last == #"{"error":"the receipt is empty","file":"empty"}"#)
     }
 
+    @Test func aFolderIsToldInTheSystemsWords() async throws {
+        let ended = try await ChildProcess.run(program, ["inspect", "/etc"])
+        #expect(ended.status == 65)
+        #expect(ended.output == #"{"error":"/etc can't be read: Is a directory","file":"/etc"}"# + "\n")
+    }
+
     @Test(
         arguments: [
             ([], 64, "a file to inspect is missing"), (["--limit", "3", "x"], 64, "--limit is no option of “inspect”"),

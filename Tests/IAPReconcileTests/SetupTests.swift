@@ -94,7 +94,8 @@ import Testing
     @Test func aSecretThatIsNotThereEndsItBeforeTheConfiguration() async throws {
         try await withEmptyServer(login: "peer") { server in
             let refused = try await server.setup(["--yes", "--secret-file", "/nowhere/secret"])
-            #expect(refused.status == 77 && refused.errors.contains("/nowhere/secret"))
+            // As an import of a file that is not there.
+            #expect(refused.status == 65 && refused.errors.contains("/nowhere/secret"))
             #expect(try server.contents()["iap-reconcile.conf"]?.contains("conninfo") == false)
             // What was done holds, and the next attempt goes on from there.
             #expect(try await server.setup(["--yes"]).status == 0)
@@ -127,6 +128,15 @@ import Testing
             let refused = try await server.setup([])
             #expect(refused.status == 64 && refused.errors.contains("--yes agrees"), "\(refused.errors)")
             #expect(try await server.databases() == ["postgres"])
+        }
+    }
+
+    /// Its group will be that user's, once the first step has made both.
+    @Test(.enabled(if: geteuid() == 0)) func aUserThatIsStillToBeMadeHasTheConfiguration() async throws {
+        try await withEmptyServer(login: "password") { server in
+            let shown = try await server.setup(["--dry-run", "--run-as", "iap-to-be-made"])
+            #expect(shown.output.contains("useradd") && shown.output.contains("of root:iap-to-be-made, mode 640"))
+            #expect(shown.status == 0, "\(shown.output)\(shown.errors)")
         }
     }
 
@@ -181,19 +191,20 @@ private struct EmptyServer {
     private var secret: String { folder.appending(path: "given.secret").path(percentEncoded: false) }
 
     private var given: [String] {
-        ["setup", "--config", configuration, "--run-as", user, "--login", login]
+        ["setup", "--config", configuration, "--login", login]
     }
 
     func setup(_ arguments: [String]) async throws -> ChildProcess.Ended {
         let app =
             ["--app", "com.example.game"] + (arguments.contains("--secret-file") ? [] : ["--secret-file", secret])
+        let user = arguments.contains("--run-as") ? [] : ["--run-as", user]
         let database = ["--database", "host=\(cluster.directory) dbname='\(database.replacing("'", with: "\\'"))'"]
-        return try await ChildProcess.run(program, given + database + app + arguments)
+        return try await ChildProcess.run(program, given + user + database + app + arguments)
     }
 
     /// What it shows somebody who types these lines.
     func atATerminal(_ lines: [String]) async throws -> String {
-        let words = ([program] + given + ["--app", "com.example.game", "--secret-file", secret])
+        let words = ([program] + given + ["--run-as", user, "--app", "com.example.game", "--secret-file", secret])
             .map { "'\($0)'" }.joined(separator: " ")
         let ended = try await ChildProcess.run(
             "/usr/bin/script", ["-qec", words, "/dev/null"], input: lines.map { $0 + "\n" }.joined())

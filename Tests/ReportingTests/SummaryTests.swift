@@ -13,6 +13,21 @@ import Testing
         #expect(text().contains("\npurged              12 payloads, 0 devices of receipts long settled\n"))
     }
 
+    /// Runs that share the inbox each tell of their own.
+    @Test func whatOtherRunsTriedIsNotLeft() {
+        var run = Sample.run()
+        func text() -> String { Summary(run: run, formats: Formats(timeZone: run.timeZone)).text(location: "x") }
+        run.outcome = .complete
+        run.receipts = ReceiptCounts(due: 1000, verified: 56)
+        #expect(text().contains("complete: everything due was tried, 944 receipts of it by runs beside this one\n"))
+        #expect(text().contains("0 unusable, 944 tried by others\n"))
+        run.receipts = ReceiptCounts(due: 56, verified: 56)
+        #expect(text().contains("complete: everything due was tried\n") && text().contains("0 unusable, 0 not tried\n"))
+        run.runID = nil
+        run.receipts = ReceiptCounts(due: 1000, verified: 56)
+        #expect(text().contains("complete: everything due was tried\n") && text().contains("944 not tried\n"))
+    }
+
     @Test func redeliveriesAreToldAndWhichKeepFailing() throws {
         var run = Sample.run()
         func text() -> String { Summary(run: run, formats: Formats(timeZone: run.timeZone)).text(location: "x") }

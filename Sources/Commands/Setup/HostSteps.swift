@@ -92,7 +92,7 @@ public struct SecretStep: SetupStep {
     }
 
     public func missing() throws -> [String] {
-        guard let secret = try PlacedFile(existing: source).contents, !secret.isEmpty else {
+        guard let secret = try PlacedFile(existing: source, otherwise: .dataError).contents, !secret.isEmpty else {
             throw SetupError("\(source) is empty.", exitCode: .dataError)
         }
         let isInPlace = try file.isInPlace(with: secret)

@@ -1,4 +1,5 @@
 public import Foundation
+import Reconciliation
 
 /// A file as it should lie: whose it is, who may read it, and what it holds.
 public struct PlacedFile: Sendable {
@@ -6,24 +7,31 @@ public struct PlacedFile: Sendable {
     let mode: mode_t
     let owner: uid_t
     let group: gid_t
+    /// The name of a group that is still to be made.
+    private let newGroup: String?
 
-    /// - Parameter owner: nobody where it shall belong to whoever writes it.
-    public init(_ path: String, mode: mode_t, owner: SystemUser?, group: SystemUser? = nil) {
+    /// - Parameters:
+    ///   - owner: nobody where it shall belong to whoever writes it.
+    ///   - user: whose group may read it; it may be one that is still to be made.
+    public init(_ path: String, mode: mode_t, owner: SystemUser?, groupOf user: String? = nil) {
+        let group = user.flatMap { SystemUser(named: $0) }
         self.path = path
         self.mode = mode
         self.owner = owner?.number ?? geteuid()
         self.group = (group ?? owner)?.group ?? getegid()
+        newGroup = group == nil ? user : nil
     }
 
     /// As it lies there already.
     ///
-    /// - Throws: `SetupError` where it is not there or is no file.
-    init(existing path: String) throws {
+    /// - Throws: `SetupError` with this code where it is not there or is no file.
+    init(existing path: String, otherwise code: ExitCode = .noPermission) throws {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw SetupError("\(path) is no file on this machine.")
+            throw SetupError("\(path) is no file on this machine.", exitCode: code)
         }
         self.path = path
+        newGroup = nil
         (mode, owner, group) = (status.st_mode & 0o7777, status.st_uid, status.st_gid)
     }
 
@@ -32,8 +40,8 @@ public struct PlacedFile: Sendable {
         func name(_ text: UnsafePointer<CChar>?, _ number: UInt32) -> String {
             text.map { String(cString: $0) } ?? "\(number)"
         }
-        let whose = name(getpwuid(owner)?.pointee.pw_name, owner) + ":" + name(getgrgid(group)?.pointee.gr_name, group)
-        return "of \(whose), mode \(String(mode, radix: 8))"
+        let members = newGroup ?? name(getgrgid(group)?.pointee.gr_name, group)
+        return "of \(name(getpwuid(owner)?.pointee.pw_name, owner)):\(members), mode \(String(mode, radix: 8))"
     }
 
     /// What it holds; `nil` where it is not there.

@@ -17,7 +17,7 @@ extension CommandRunner {
                 : EnquiryText(
                     timeZone: configuration.settings.timeZone, language: configuration.reportLanguage
                 ).text(of: enquiry))
-        return DeskVerdict(of: enquiry) == .unknown ? .dataError : .done
+        return DeskVerdict(of: enquiry).isOfNothing ? .dataError : .done
     }
 
     /// Ends a case, or opens it again. What is not changed ends with 65 and says why.

@@ -40,16 +40,24 @@ struct Inspecting {
 
     /// A little more than any receipt may have is read, so that a larger file is seen to be one.
     private static func contents(of file: String) throws(UnusableFile) -> Data {
-        do {
-            let handle = file == "-" ? .standardInput : try FileHandle(forReadingFrom: URL(filePath: file))
-            var contents = Data()
-            while contents.count <= Inspector.sizeLimit, let more = try handle.read(upToCount: 1 << 20), !more.isEmpty {
-                contents.append(more)
+        let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw unreadable(file) }
+        defer { close(descriptor) }
+        var contents: [UInt8] = []
+        while contents.count <= Inspector.sizeLimit {
+            var count = -1
+            contents += [UInt8](unsafeUninitializedCapacity: 1 << 20) { bytes, used in
+                repeat { count = read(descriptor, bytes.baseAddress, bytes.count) } while count < 0 && errno == EINTR
+                used = max(0, count)
             }
-            return contents
-        } catch {
-            throw UnusableFile(description: "\(file) can't be read: \(error.localizedDescription)")
+            guard count >= 0 else { throw unreadable(file) }
+            guard count > 0 else { break }
         }
+        return Data(contents)
+    }
+
+    private static func unreadable(_ file: String) -> UnusableFile {
+        UnusableFile(description: "\(file) can't be read: \(String(cString: strerror(errno)))")
     }
 }
 

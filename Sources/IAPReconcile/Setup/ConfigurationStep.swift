@@ -85,6 +85,6 @@ struct ConfigurationStep: SetupStep {
     }
 
     private var file: PlacedFile {
-        PlacedFile(path, mode: 0o640, owner: SystemUser(named: "root"), group: SystemUser(named: login.user))
+        PlacedFile(path, mode: 0o640, owner: SystemUser(named: "root"), groupOf: login.user)
     }
 }

@@ -26,6 +26,9 @@ public enum DeskVerdict: Hashable, Sendable {
     /// Several transactions: how many are owed, delivered, refunded, or something else.
     case several(owed: Int, delivered: Int, refunded: Int, others: Int)
     case unknown
+
+    /// Whether nobody knows anything of the id, Apple neither.
+    public var isOfNothing: Bool { self == .unknown || self == .notPaid }
 }
 
 extension DeskVerdict {

@@ -20,7 +20,9 @@ struct ReportFolder {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o750])
         } catch {
-            throw .notWritable(path: directory, reason: Self.reason(of: error))
+            var status = stat()
+            let isThere = stat(directory, &status) == 0
+            throw .notWritable(path: directory, reason: isThere ? "it is no folder" : Self.reason(of: error))
         }
         // Else another's folder could be taken for dead before it is locked.
         let turn = FolderLock(directory, isWaiting: true)
@@ -102,6 +104,7 @@ struct ReportFolder {
 
     private static func reason(of error: any Error) -> String {
         let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-        return cause?.localizedDescription ?? error.localizedDescription
+        let reason = cause?.localizedDescription ?? error.localizedDescription
+        return reason.hasSuffix(".") ? String(reason.dropLast()) : reason
     }
 }

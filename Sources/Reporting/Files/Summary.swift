@@ -34,10 +34,17 @@ struct Summary {
 
     private var outcome: String {
         switch run.outcome {
+        case .complete where leftToOthers > 0:
+            "complete: everything due was tried, \(leftToOthers) receipts of it by runs beside this one"
         case .complete: "complete: everything due was tried"
         case .endedEarly(let why): "ended early: \(Printable.text(why, longest: 500))"
         }
     }
+
+    /// Where runs share the inbox, what is left of a run that is complete another has tried. In a dry run nobody has.
+    private var leftToOthers: Int { run.outcome == .complete && !run.isDryRun ? run.receipts.left : 0 }
+
+    private var whoseLeft: String { leftToOthers > 0 ? "tried by others" : "not tried" }
 
     private static let shownAlerts = 10
 
@@ -128,7 +135,7 @@ struct Summary {
             row(
                 "receipts",
                 "\(counts.due) due: \(counts.verified) verified, \(counts.tryAgain) to try again, "
-                    + "\(counts.unusable) unusable, \(counts.left) not tried"),
+                    + "\(counts.unusable) unusable, \(counts.left) \(whoseLeft)"),
             // Thirty days' receipts beside tonight's; a malformed one is listed from its first night.
             row(
                 "listed",

@@ -55,7 +55,8 @@ struct TrendCharts {
 
     /// The money of the open cases after each run, each currency by itself.
     private func money(_ first: RunFigures, _ last: RunFigures) -> HTML {
-        let lines = currencies.map { currency -> HTML in
+        let (drawn, others) = currencies
+        let lines = drawn.map { currency -> HTML in
             let sums = runs.map { run in run.money.first { $0.currency == currency }?.milliunits ?? 0 }
             let plot = Plot(count: runs.count, height: Self.height / 3, range: 0...Double(max(1, sums.max() ?? 1)))
             let titles = zip(runs, sums).enumerated().map { index, night -> HTML in
@@ -68,21 +69,26 @@ struct TrendCharts {
                 """
         }
         guard !lines.isEmpty else { return "" }
+        let left = others.map(\.text).joined(separator: ", ")
+        let note = readers.each { $0.words.html(.moneyTrendLeft, ["currencies": "\(left)"]) }
         return """
             <div class="card"><h2>\(readers.text(.moneyTrend))</h2><p class="soft">\(readers.text(.moneyTrendNote))</p>
-            \(lines)\(ends(first, last))</div>
+            \(lines)\(others.isEmpty ? "" as HTML : "<p class=\"soft\">\(note)</p>")\(ends(first, last))</div>
             """
     }
 
-    private var currencies: [CurrencyCode] {
+    /// Those that are drawn, and the others.
+    private var currencies: (drawn: [CurrencyCode], others: [CurrencyCode]) {
         var ranks: [CurrencyCode: (nights: Int, most: Int64)] = [:]
         for sum in runs.flatMap(\.money) where sum.milliunits > 0 {
             let rank = ranks[sum.currency] ?? (0, 0)
             ranks[sum.currency] = (rank.nights + 1, max(rank.most, sum.milliunits))
         }
-        return ranks.sorted { one, other in
+        let ranked = ranks.sorted { one, other in
             (other.value.nights, other.value.most, one.key.text) < (one.value.nights, one.value.most, other.key.text)
-        }.prefix(Self.shownCurrencies).map(\.key)
+        }.map(\.key)
+        let others = ranked.dropFirst(Self.shownCurrencies).sorted { $0.text < $1.text }
+        return (Array(ranked.prefix(Self.shownCurrencies)), others)
     }
 
     private func card(

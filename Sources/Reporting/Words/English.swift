@@ -235,6 +235,7 @@ struct English: Wording {
         case .flowSummary: "In the runs shown {new} cases were opened and {closed} closed."
         case .moneyTrend: "Money at risk"
         case .moneyTrendNote: "Paid in the open cases after each run"
+        case .moneyTrendLeft: "Not drawn: {currencies}"
         case .byAppVersion: "By app version"
         case .bySystem: "By system"
         case .byModel: "By device"

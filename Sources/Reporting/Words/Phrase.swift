@@ -26,7 +26,7 @@ enum Phrase: String, CaseIterable {
     case receipts, verifiedOfDue, notVerified, unusableCount, notTried, moreCurrencies
     // Charts
     case ageing, ageingNote, trend, trendNote, trendSummary, openCases, newCases, age, count
-    case flow, flowNote, flowSummary, moneyTrend, moneyTrendNote
+    case flow, flowNote, flowSummary, moneyTrend, moneyTrendNote, moneyTrendLeft
     case byAppVersion, bySystem, byModel, clientsNote, moreClients, lostShare, lostOf
     // Cases
     case cases, noCases, firstOf, allOf, furtherPages, otherPage, previousPage, nextPage

@@ -226,6 +226,7 @@ struct SimplifiedChinese: Wording {
         case .flowSummary: "所示运行中新增 {new} 笔，关闭 {closed} 笔。"
         case .moneyTrend: "涉及金额走势"
         case .moneyTrendNote: "每次运行后未结漏单的已付金额"
+        case .moneyTrendLeft: "未绘制的币种：{currencies}"
         case .byAppVersion: "按应用版本"
         case .bySystem: "按系统"
         case .byModel: "按设备"

@@ -157,11 +157,24 @@ import Testing
         }
     }
 
+    /// Neither the ledger nor Apple: nothing is known, and the command ends as where Apple was not asked.
+    @Test func whatAppleDoesNotKnowEitherIsOfNothing() async throws {
+        try await withPlay(hasKey: true) { play in
+            for id in ["3000000999", "MXXXXXXXXX"] {
+                let verdict = DeskVerdict(of: try await play.check(id, askingApple: play.settings))
+                #expect(verdict == .notPaid && verdict.isOfNothing)
+            }
+            let gems = play.buy("3000000998")
+            let seen = try await play.check(gems.id, askingApple: play.settings)
+            #expect(!DeskVerdict(of: seen).isOfNothing)
+        }
+    }
+
     @Test func nobodyKnowsWhatNobodyHandedIn() async throws {
         try await withPlay { play in
             for id in ["who?", "'; DROP TABLE iap.white; --", "什么"] {
                 let verdict = try await play.verdict(on: id)
-                #expect(verdict == .unknown)
+                #expect(verdict == .unknown && verdict.isOfNothing)
             }
         }
     }
