@@ -3,7 +3,9 @@ public import Foundation
 /// Everything that is known of one white transaction past its grace, as the assessment reads it.
 public struct CaseFacts: Hashable, Sendable {
     /// Whether no user's receipt held it, nor was uploaded for it: at most Apple told of it when it was asked about one.
-    public var wasHandedInByNobody: Bool { sightings.allSatisfy { $0.userID == nil || !($0.isInReceipt || $0.isNamed) } }
+    public var wasHandedInByNobody: Bool {
+        sightings.allSatisfy { $0.userID == nil || !($0.isInReceipt || $0.isNamed) }
+    }
 
     /// So many sightings, mentions and claims are looked at, and so many orders of a user and product: one client can
     /// make thousands of each, and a night must not crawl for it.

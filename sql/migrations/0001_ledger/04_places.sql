@@ -509,13 +509,14 @@ CREATE FUNCTION iap.release_originals(changes iap.change[]) RETURNS void
 -- Nobody else may take away what keeps a purchase from being delivered twice.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 BEGIN
-    DELETE FROM iap.delivered_originals AS taken
+    -- Also in a dry run nothing but what is owed: there the ledger still has it delivered.
+    DELETE FROM delivered_originals AS taken
     USING unnest(changes) AS c
     WHERE taken.original_transaction_id IN ((c.was).original_transaction_id, (c.was).transaction_id)
         AND taken.bundle_id = (c.was).bundle_id AND taken.environment = (c.was).environment
         AND taken.transaction_id = (c.was).transaction_id
         AND EXISTS (
-            SELECT FROM iap.transactions AS t
+            SELECT FROM transactions AS t
             WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                 AND t.environment = taken.environment AND t.place = 'white');
 END
