@@ -163,13 +163,14 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
     FROM finance.purchases
     WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
-        AND booked_on NOT BETWEEN first AND through AND is_sold
+        -- As a range: where a purchase was booked is looked up once.
+        AND NOT daterange(first, through, '[]') @> booked_on AND is_sold
     UNION ALL
     SELECT
         'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
     FROM finance.purchases
-    WHERE booked_on BETWEEN first AND through AND is_sold
+    WHERE daterange(first, through, '[]') @> booked_on AND is_sold
         -- By index: nothing is booked before it enters, and no transaction takes a month to be committed.
         AND first_seen_at >= (first - 31)::timestamp AT TIME ZONE 'UTC'
         AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
