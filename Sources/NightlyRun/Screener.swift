@@ -12,18 +12,14 @@ struct Screener: Sendable {
         self.catalogue = catalogue
     }
 
-    /// The first purchases of what the batch holds that may be restored: what must be known of the ledger before
-    /// screening.
+    /// The purchases in the batch that may come under several ids: what must be known of the ledger before screening.
     func originals(in verified: [VerifiedGroup]) -> [KnownOriginals.Original: Set<TransactionID>] {
         var found: [KnownOriginals.Original: Set<TransactionID>] = [:]
         var ofUnknownType: Set<KnownOriginals.Original> = []
         for (app, receipt, _) in receipts(in: verified) {
-            for transaction in receipt.transactions.map(\.transaction) {
+            for transaction in receipt.transactions.map(\.transaction) where transaction.refundedAt == nil {
                 let type = type(of: transaction, in: app)
-                guard ScreeningSubject.isRestorable(transaction, of: type), transaction.refundedAt == nil else {
-                    continue
-                }
-                let original = original(of: transaction, app, receipt)
+                guard let original = original(of: transaction, type, app, receipt) else { continue }
                 found[original, default: []].insert(transaction.id)
                 if type == nil { ofUnknownType.insert(original) }
             }
@@ -42,12 +38,14 @@ struct Screener: Sendable {
         for (app, receipt, group) in receipts(in: verified) {
             let screened = receipt.transactions.map { verified in
                 let transaction = verified.transaction
-                let original = original(of: transaction, app, receipt)
+                let type = type(of: transaction, in: app)
+                let original = original(of: transaction, type, app, receipt)
                 let subject = ScreeningSubject(
                     transaction: transaction, environment: receipt.environment, foundBundleID: receipt.bundleID,
-                    app: app, productType: type(of: transaction, in: app),
-                    isOriginalKnown: known.isKnown(
-                        original, besides: transaction.id, presented: presented[original] ?? []))
+                    app: app, productType: type,
+                    isOriginalKnown: original.map {
+                        known.isKnown($0, besides: transaction.id, presented: presented[$0] ?? [])
+                    } ?? false)
                 return (
                     ScreenedTransaction(subject: subject, source: verified.source, verifiedAt: receipt.verifiedAt),
                     verified.isInReceipt
@@ -88,11 +86,18 @@ struct Screener: Sendable {
         }
     }
 
+    /// What a transaction is one id of; `nil` where nothing gives it another one. Periods are asked for where each is
+    /// claimed: a subscription that is granted until a day is one purchase.
     private func original(
-        of transaction: Transaction, _ app: App, _ receipt: VerifiedReceipt
-    ) -> KnownOriginals.Original {
-        KnownOriginals.Original(
-            id: transaction.originalID, bundleID: app.bundleID, environment: receipt.environment)
+        of transaction: Transaction, _ type: ProductType?, _ app: App, _ receipt: VerifiedReceipt
+    ) -> KnownOriginals.Original? {
+        let isPeriod = type == .autoRenewable && app.delivery[.autoRenewable] ?? .claim == .claim
+        guard ScreeningSubject.isRestorable(transaction, of: type) || (isPeriod && transaction.periodID != nil) else {
+            return nil
+        }
+        return KnownOriginals.Original(
+            id: transaction.originalID, bundleID: app.bundleID, environment: receipt.environment,
+            period: isPeriod ? transaction.periodID : nil)
     }
 
     /// Apple's word, otherwise the table of products, otherwise what an expiry tells.
@@ -100,4 +105,9 @@ struct Screener: Sendable {
         transaction.productType ?? catalogue.type(of: transaction.productID, in: app.bundleID)
             ?? (transaction.expiresAt == nil ? nil : .autoRenewable)
     }
+}
+
+extension Transaction {
+    /// The id of a subscription's period; what is tested in Xcode has none, or 0.
+    fileprivate var periodID: String? { webOrderLineItemID.flatMap { $0.isEmpty || $0 == "0" ? nil : $0 } }
 }

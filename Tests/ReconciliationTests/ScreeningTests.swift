@@ -81,11 +81,12 @@ import Testing
     }
 
     @Test(arguments: ProductType.allCases)
-    func excludesOnlyANonConsumableAsRestored(type: ProductType) throws {
+    func excludesAsRestoredOnlyWhatKeepsComing(type: ProductType) throws {
         let transaction = try Sample.transaction("2", originalID: "1")
         let known = try Sample.subject(transaction, productType: type, isOriginalKnown: true)
         let unknown = try Sample.subject(transaction, productType: type, isOriginalKnown: false)
-        #expect(Screening.exclusion(of: known) == (type == .nonConsumable ? .restored : nil))
+        let isRestored = type == .nonConsumable || type == .autoRenewable
+        #expect(Screening.exclusion(of: known) == (isRestored ? .restored : nil))
         #expect(Screening.exclusion(of: unknown) == nil)
     }
 

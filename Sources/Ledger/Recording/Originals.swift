@@ -1,18 +1,21 @@
 import PostgreSQL
 public import Reconciliation
 
-/// Which transactions of the same first purchase the ledger holds.
+/// Which transactions of the same purchase the ledger holds.
 public struct KnownOriginals: Sendable {
-    /// A first purchase in an app and environment.
+    /// A purchase in an app and environment that may come under several ids.
     public struct Original: Hashable, Sendable {
         public let id: TransactionID
         public let bundleID: BundleID
         public let environment: Environment
+        /// Of a subscription the period, by its `web_order_line_item_id`, which stays the same when it is restored.
+        public let period: String?
 
-        public init(id: TransactionID, bundleID: BundleID, environment: Environment) {
+        public init(id: TransactionID, bundleID: BundleID, environment: Environment, period: String? = nil) {
             self.id = id
             self.bundleID = bundleID
             self.environment = environment
+            self.period = period
         }
     }
 
@@ -30,7 +33,7 @@ public struct KnownOriginals: Sendable {
 }
 
 extension LedgerSession {
-    /// What the ledger holds of these first purchases, by two indexes: most are their own originals.
+    /// What the ledger holds of these purchases, by two indexes: most are their own originals.
     public func known(_ originals: Set<KnownOriginals.Original>) async throws(LedgerError) -> KnownOriginals {
         var known = KnownOriginals()
         guard !originals.isEmpty else { return known }
@@ -38,31 +41,40 @@ extension LedgerSession {
         try await translating {
             let rows = try await connection.query(
                 """
-                SELECT transaction_id, original_transaction_id, bundle_id, environment, place
+                SELECT
+                    transaction_id, original_transaction_id, bundle_id, environment, place, web_order_line_item_id
                 FROM \(whole(.transactions)) AS held
                 WHERE transaction_id = ANY (\(ids)) AND original_transaction_id = transaction_id
                     AND place IN ('black', 'white')
                 UNION ALL
-                SELECT transaction_id, original_transaction_id, bundle_id, environment, place
+                SELECT
+                    transaction_id, original_transaction_id, bundle_id, environment, place, web_order_line_item_id
                 FROM \(whole(.transactions)) AS held
                 WHERE original_transaction_id = ANY (\(ids)) AND original_transaction_id <> transaction_id
                     AND place IN ('black', 'white')
                 """)
-            for row in rows { try known.add(row) }
+            for row in rows { try known.add(row, of: originals) }
         }
         return known
     }
 }
 
 extension KnownOriginals {
-    fileprivate mutating func add(_ row: Row) throws {
+    /// As what is bought once and as a period, whichever was asked for.
+    fileprivate mutating func add(_ row: Row, of originals: Set<Original>) throws {
         let key = try TransactionKey(row)
-        let original = Original(
-            id: try row.id("original_transaction_id"), bundleID: key.bundleID, environment: key.environment)
-        if try row.decode("place", as: String.self) == "black" {
-            delivered[original, default: []].insert(key.id)
-        } else {
-            white[original, default: []].insert(key.id)
+        let id: TransactionID = try row.id("original_transaction_id")
+        let isDelivered = try row.decode("place", as: String.self) == "black"
+        let period = try row.decode("web_order_line_item_id", as: String?.self)
+        for period in Set([nil, period]) {
+            let original = Original(
+                id: id, bundleID: key.bundleID, environment: key.environment, period: period)
+            guard originals.contains(original) else { continue }
+            if isDelivered {
+                delivered[original, default: []].insert(key.id)
+            } else {
+                white[original, default: []].insert(key.id)
+            }
         }
     }
 }

@@ -9,7 +9,8 @@ public struct ScreeningSubject: Hashable, Sendable {
     public let app: App
     /// The type of the product, as Apple or the table `products` tells it.
     public let productType: ProductType?
-    /// Whether the purchase that this one restores is in the ledger under another transaction id.
+    /// Whether the purchase that this one restores, or the period of a subscription that it is, is in the ledger under
+    /// another transaction id.
     public let isOriginalKnown: Bool
 
     public init(

@@ -56,6 +56,24 @@ import Testing
         return play
     }
 
+    /// A restore gives a period another id; its web order line item id stays.
+    @Test func aClaimedPeriodIsDeliveredOnceWhenItsIDChanges() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let periods = try await subscribe(play, periods: 2, hoursAgo: 300)
+            try await play.upload(play.receipt([periods[0]]), for: periods[0])
+            #expect(try await play.night(1).findings.caseIDs.contains(periods[0].id))
+            #expect(try await play.claim(periods[0]) == "delivered")
+            var restored = periods[0]
+            restored.id = "2000000000000199"
+            try await play.upload(play.receipt([restored, periods[1]]), for: restored)
+            for night in 2...3 { #expect(try await play.night(night).findings.caseIDs == [periods[1].id]) }
+            let reason = try await play.text("SELECT reason FROM iap.excluded WHERE transaction_id = \(restored.id)")
+            #expect(reason == "restored")
+            #expect(try await play.claim(restored) == "already_delivered")
+            #expect(try await play.claim(periods[1]) == "delivered")
+        }
+    }
+
     @Test func whatIsGrantedIsNoCaseAndLeavesWhite() async throws {
         try await withPlay { play in
             let play = kept(play, [.autoRenewable: .entitlement])

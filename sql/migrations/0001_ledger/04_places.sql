@@ -213,17 +213,24 @@ BEGIN
         WHEN t.transaction_id IS NULL THEN 'not_verified'
         WHEN t.place = 'white' THEN 'white'
         WHEN t.place = 'black' THEN 'already_delivered'
-        WHEN t.reason = 'restored' AND EXISTS (
-            SELECT FROM delivered_originals
-            WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
-                AND environment = t.environment) THEN 'already_delivered'
+        WHEN t.reason = 'restored' AND (
+            EXISTS (
+                SELECT FROM delivered_originals
+                WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
+                    AND environment = t.environment)
+            OR EXISTS (
+                SELECT FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment AND same.place = 'black'
+                    AND same.web_order_line_item_id = t.web_order_line_item_id)) THEN 'already_delivered'
         ELSE 'excluded'
     END;
 END
 $$;
 COMMENT ON FUNCTION iap.standing IS
-    'Where a transaction stands, for those who ask for it: a restored non-consumable is already delivered if its '
-    'purchase was, under whatever id.';
+    'Where a transaction stands, for those who ask for it: a restored non-consumable, or period of a subscription, is '
+    'already delivered if its purchase was, under whatever id.';
 
 -- The transitions ----------------------------------------------------------------------------------------------------
 
