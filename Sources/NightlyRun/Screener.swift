@@ -47,7 +47,10 @@ struct Screener: Sendable {
                         known.isKnown($0, besides: transaction.id, presented: presented[$0] ?? [])
                     } ?? false)
                 return (
-                    ScreenedTransaction(subject: subject, source: verified.source, verifiedAt: receipt.verifiedAt),
+                    ScreenedTransaction(
+                        subject: subject, source: verified.source,
+                        verifiedAt: verified.signedAt ?? receipt.verifiedAt,
+                        confirmedAt: verified.signedAt == nil ? nil : receipt.verifiedAt),
                     verified.isInReceipt
                 )
             }

@@ -58,7 +58,12 @@ extension VerifiedReceipt {
                 receipt.unreadable.append("a transaction has an id or a product id that can't be one")
                 continue
             }
-            receipt.transactions.append(VerifiedTransaction(transaction, source: source))
+            // That it was bought; of a refund a receipt tells nothing, unless it holds one.
+            let saidAt = transaction.refundedAt == nil ? nil : answer.receiptCreationDate
+            receipt.transactions.append(
+                VerifiedTransaction(
+                    transaction, source: source,
+                    signedAt: source == .local ? min(saidAt ?? transaction.purchasedAt, now) : nil))
         }
         return .success(receipt)
     }
@@ -66,7 +71,10 @@ extension VerifiedReceipt {
     /// What one signed transaction says.
     init(_ signed: SignedTransaction, source: Source, now: Date) throws {
         try self.init(holdingNothing: signed.bundleID, signed.environment, now: now)
-        transactions = [VerifiedTransaction(try Transaction(signed), source: source)]
+        transactions = [
+            VerifiedTransaction(
+                try Transaction(signed), source: source, signedAt: signed.signedDate.map { min($0, now) })
+        ]
     }
 
     /// What a signed payload says that names no purchase. What Xcode and local tests sign counts as sandbox: nobody

@@ -131,6 +131,7 @@ extension VerifiedReceipt {
             if let place = places[transaction.id] {
                 transactions[place].transaction = transaction
                 transactions[place].source = .serverAPI
+                transactions[place].signedAt = nil
             } else {
                 places[transaction.id] = transactions.count
                 transactions.append(VerifiedTransaction(transaction, source: .serverAPI, isInReceipt: false))

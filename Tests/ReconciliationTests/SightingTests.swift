@@ -24,6 +24,32 @@ import Testing
         #expect(sightings.heard().transactions == [sightings[1].screened])
     }
 
+    /// Of one source a word may be as old as its signature, and a later one takes its refund back; what stood before the
+    /// refund does not.
+    @Test(arguments: [Source.local, .serverAPI])
+    func hearsTheLaterWordOfOneSourceOnARefund(source: Source) throws {
+        let words = [
+            try sighted(source: source, at: 0), try sighted(refunded: true, source: source, at: 60),
+            try sighted(source: source, at: 120),
+        ]
+        #expect([words[0], words[1]].heard().transactions == [words[1].screened])
+        for order in [[1, 2], [2, 1], [0, 1, 2], [2, 1, 0]] {
+            #expect(order.map { words[$0] }.heard().transactions == [words[2].screened])
+        }
+        let sameTime = [try sighted(source: source, at: 60), words[1]]
+        #expect(sameTime.heard().transactions == [words[1].screened])
+    }
+
+    /// Whatever comes first in the batch: the refund was taken back, and the better source tells the rest.
+    @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]])
+    func aRefundThatItsOwnSourceTookBackCountsForNothingBesideAnother(order: [Int]) throws {
+        let words = [
+            try sighted(refunded: true, source: .local, at: 0), try sighted(source: .local, at: 60),
+            try sighted(source: .verifyReceipt, at: 120),
+        ]
+        #expect(order.map { words[$0] }.heard().transactions == [words[2].screened])
+    }
+
     @Test func prefersTheBetterSourceThenTheLaterWord() throws {
         let bySource = [try sighted(source: .local, at: 60), try sighted(source: .verifyReceipt)]
         #expect(bySource.heard().transactions == [bySource[1].screened])

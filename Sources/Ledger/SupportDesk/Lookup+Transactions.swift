@@ -105,7 +105,8 @@ extension KnownTransaction.Place {
         default:
             self = .white(
                 Owed(
-                    firstSeenAt: try row.decode("first_seen_at"), verifiedAt: try row.decode("verified_at"),
+                    firstSeenAt: try row.decode("first_seen_at"),
+                    verifiedAt: try row.decode("last_confirmed_at", as: Date?.self) ?? row.decode("verified_at"),
                     nightsConfirmed: Int(try row.decode("nights_confirmed", as: Int32.self)),
                     admittedFor: try row.decode("admitted_user_id", as: String?.self)))
         }

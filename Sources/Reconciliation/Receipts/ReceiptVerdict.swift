@@ -59,10 +59,16 @@ public struct VerifiedTransaction: Hashable, Sendable {
     public var source: Source
     /// Whether the receipt holds it; otherwise Apple told it of the customer who is known by the receipt.
     public var isInReceipt: Bool
+    /// When Apple said so, where nobody asked: what was signed is as old as its signature, whenever it comes. `nil` where
+    /// it was said when the receipt was verified.
+    public var signedAt: Date?
 
-    public init(_ transaction: Transaction, source: Source, isInReceipt: Bool = true) {
+    public init(
+        _ transaction: Transaction, source: Source, isInReceipt: Bool = true, signedAt: Date? = nil
+    ) {
         self.transaction = transaction
         self.source = source
         self.isInReceipt = isInReceipt
+        self.signedAt = signedAt
     }
 }

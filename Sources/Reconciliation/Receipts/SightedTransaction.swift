@@ -39,7 +39,7 @@ extension [SightedTransaction] {
             if sightings.count == 1 {
                 transactions.append(self[first].screened)
             } else {
-                transactions += sightings.map { self[$0].screened }.merged { $0.tellsMore(than: $1) }
+                transactions += sightings.map { self[$0].screened }.told()
             }
         }
         return (transactions, numbers)

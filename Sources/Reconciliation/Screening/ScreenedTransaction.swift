@@ -11,8 +11,10 @@ public struct ScreenedTransaction: Hashable, Sendable {
     public let source: Source
     /// When Apple said so.
     public let verifiedAt: Date
+    /// When what Apple said was looked at, where that was later: a night that looks at a signature confirms the purchase.
+    public let confirmedAt: Date?
 
-    public init(subject: ScreeningSubject, source: Source, verifiedAt: Date) {
+    public init(subject: ScreeningSubject, source: Source, verifiedAt: Date, confirmedAt: Date? = nil) {
         let transaction = subject.transaction
         self.key = TransactionKey(
             id: transaction.id, bundleID: subject.app.bundleID, environment: subject.environment)
@@ -22,15 +24,16 @@ public struct ScreenedTransaction: Hashable, Sendable {
         self.foundBundleID = exclusion == .foreignBundle ? subject.foundBundleID : nil
         self.source = source
         self.verifiedAt = verifiedAt
+        self.confirmedAt = confirmedAt
     }
 
-    /// Whether this tells more of the same transaction than that one: a refund before none, then the better source, then
-    /// the later word.
-    func tellsMore(than other: ScreenedTransaction) -> Bool {
+    /// Whether this tells more of the same transaction than that one. Of one source the later word does: it may take a
+    /// refund back. Of several a refund does before none, for a poorer one may not tell it, then the better source.
+    fileprivate func tellsMore(than other: ScreenedTransaction) -> Bool {
+        if source == other.source, verifiedAt != other.verifiedAt { return verifiedAt > other.verifiedAt }
         let isRefund = transaction.refundedAt != nil
         if isRefund != (other.transaction.refundedAt != nil) { return isRefund }
-        if source != other.source { return source > other.source }
-        return verifiedAt > other.verifiedAt
+        return source > other.source
     }
 
     /// Takes over what only the other one says, as the ledger does where it hears of one after the other: `verifyReceipt`
@@ -53,8 +56,17 @@ extension [ScreenedTransaction] {
         merged { $0.verifiedAt > $1.verifiedAt }
     }
 
+    /// What tells the most of each transaction, with what only others tell: first of each source, so that what a source
+    /// has taken back counts for nothing beside the others.
+    func told() -> [ScreenedTransaction] {
+        if allSatisfy({ $0.source == first?.source }) { return merged { $0.tellsMore(than: $1) } }
+        return Set(map(\.source)).sorted()
+            .flatMap { source in filter { $0.source == source }.merged { $0.tellsMore(than: $1) } }
+            .merged { $0.tellsMore(than: $1) }
+    }
+
     /// The best of each transaction, with what only others tell; in the order of their keys.
-    func merged(_ isBetter: (ScreenedTransaction, ScreenedTransaction) -> Bool) -> [ScreenedTransaction] {
+    private func merged(_ isBetter: (ScreenedTransaction, ScreenedTransaction) -> Bool) -> [ScreenedTransaction] {
         var best: [ScreenedTransaction] = []
         best.reserveCapacity(count)
         var places: [TransactionKey: Int] = [:]

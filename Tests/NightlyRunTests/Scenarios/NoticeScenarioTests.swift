@@ -250,6 +250,60 @@ import Verification
         }
     }
 
+    /// What Apple signed of a purchase, of its refund, and of that refund's reversal.
+    private func signed(_ play: Play, _ bought: SimulatedTransaction) throws -> [String] {
+        play.store.update { records in
+            records.refund(
+                bought.id, Refund(at: play.began - 72 * 3600, reversedAt: play.began - 24 * 3600))
+        }
+        let signed = play.store.notifications(of: Play.bundleID)
+        try #require(signed.count == 3)
+        return signed
+    }
+
+    private func hand(_ play: Play, _ payload: String) async throws {
+        _ = try await play.server("SELECT iap.submit_notification(\(Play.bundleID), \(payload)) AS answer")
+    }
+
+    /// What the client kept of the refund is as old as its signature, whenever it comes.
+    @Test func aRefundThatWasReversedIsNoneWhenItsSignatureComesLate() async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000021", hoursAgo: 90)
+            let signed = try signed(play, bought)
+            try await play.upload(signed[0])
+            #expect(try await play.night(1).findings.caseIDs == [bought.id])
+            try await hand(play, signed[1])
+            #expect(try await play.night(2).findings.caseIDs == [])
+            try await hand(play, signed[2])
+            #expect(try await play.night(3).findings.caseIDs == [bought.id])
+            try await play.upload(signed[1])
+            #expect(try await play.night(4).findings.caseIDs == [bought.id])
+            #expect(try await play.count("iap.moves WHERE kind = 'refunded'") == 1)
+        }
+    }
+
+    @Test func aReversalIsHeardOfWhatOnlyASignatureSaidWasRefunded() async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000022", hoursAgo: 90)
+            let signed = try signed(play, bought)
+            try await hand(play, signed[1])
+            #expect(try await play.night(1).findings.caseIDs == [])
+            #expect(try await play.count("iap.excluded WHERE reason = 'refunded' AND source = 'local'") == 1)
+            try await hand(play, signed[2])
+            #expect(try await play.night(2).findings.caseIDs == [bought.id])
+        }
+    }
+
+    @Test(arguments: [[1, 2], [2, 1]])
+    func ofTwoSignaturesTheLaterCounts(order: [Int]) async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000000023", hoursAgo: 90)
+            let signed = try signed(play, bought)
+            for number in order { try await play.upload(signed[number]) }
+            #expect(try await play.night(1).findings.caseIDs == [bought.id])
+        }
+    }
+
     @Test(arguments: ["", "nonsense", "a.b.c"])
     func whatIsNotApplesStaysAsideAndIsTold(payload: String) async throws {
         try await withPlay(.local) { play in

@@ -99,6 +99,9 @@ import Testing
             #expect(findings.cases.first?.source == (hasKey ? .serverAPI : .local))
             #expect(findings.unusable.map(\.userID) == ["mallory"])
             #expect(findings.unusable.first?.problem == .notGenuine)
+            // However old the signature is, each night that finds the purchase unclaimed counts.
+            _ = try await play.night(2)
+            #expect(try await play.count("iap.white WHERE nights_confirmed = 2") == 1)
         }
     }
 

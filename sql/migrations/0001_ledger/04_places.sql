@@ -65,7 +65,9 @@ CREATE TYPE iap.verified AS (
     number                  integer,
     revocation_type         text,
     revocation_percentage   integer,
-    app_transaction_id      text
+    app_transaction_id      text,
+    -- When it was looked at, where verified_at says when Apple signed it; for a night's confirmation.
+    confirmed_at            timestamptz
 );
 COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';
 
@@ -163,7 +165,7 @@ BEGIN
             nextval('iap.trail') AS entry_id, at AS first_seen_at, run AS first_run_id,
             CASE WHEN v.delivered_at IS NULL THEN v.user_id END AS admitted_user_id, v.receipt_id AS admitted_receipt_id,
             CASE WHEN run IS NULL THEN 0 ELSE 1 END AS nights_confirmed,
-            CASE WHEN run IS NOT NULL THEN v.verified_at END AS last_confirmed_at,
+            CASE WHEN run IS NOT NULL THEN coalesce(v.confirmed_at, v.verified_at) END AS last_confirmed_at,
             CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END AS user_id,
             CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END AS order_id,
             CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END AS delivered_by, v.delivered_at,
@@ -471,9 +473,9 @@ BEGIN
                 t := iap.refunded(t, v, run);
             END IF;
             t := iap.excluded(t, v.exclusion, run, at);
-        ELSIF iap.is_another_night(t.last_confirmed_at, v.verified_at) THEN
+        ELSIF iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at)) THEN
             t.nights_confirmed := t.nights_confirmed + 1;
-            t.last_confirmed_at := v.verified_at;
+            t.last_confirmed_at := coalesce(v.confirmed_at, v.verified_at);
         END IF;
     ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
         AND t.reason IN ('sandbox', 'before_start', 'refunded') AND v.exclusion IS DISTINCT FROM t.reason

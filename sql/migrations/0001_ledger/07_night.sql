@@ -76,7 +76,8 @@ LANGUAGE sql IMMUTABLE AS $$
         OR (
             t.place = 'white'
             AND (
-                v.exclusion IS NOT NULL OR iap.is_another_night(t.last_confirmed_at, v.verified_at)))
+                v.exclusion IS NOT NULL
+                OR iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at))))
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
 $$;
 COMMENT ON FUNCTION iap.is_news IS 'Whether iap.heard can make anything else of a transaction than what it is.';
@@ -87,7 +88,7 @@ CREATE FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) RETURNS 
 LANGUAGE sql IMMUTABLE AS $$
     SELECT t.place = 'white' AND t.refund_run_id IS NULL
         AND v.exclusion IS NULL AND v.refunded_at IS NULL
-        AND iap.is_another_night(t.last_confirmed_at, v.verified_at)
+        AND iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at))
         AND (v.source < t.source OR (v.source = t.source AND v.verified_at >= t.verified_at))
         AND (v.product_type IS NULL OR v.product_type = t.product_type) IS TRUE
         AND (v.expires_at IS NULL OR v.expires_at = t.expires_at) IS TRUE
@@ -109,7 +110,8 @@ DECLARE
     confirmed iap.standing[];
 BEGIN
     WITH held AS MATERIALIZED (
-        SELECT v.number, v.source, v.verified_at, found.*
+        SELECT
+            v.number, v.source, v.verified_at, coalesce(v.confirmed_at, v.verified_at) AS confirmed_at, found.*
         FROM unnest(purchases) AS v
         CROSS JOIN LATERAL (
             SELECT t.transaction_id, t.bundle_id, t.environment
@@ -121,7 +123,7 @@ BEGIN
         ) AS found
     ), done AS (
         UPDATE transactions AS t
-        SET nights_confirmed = t.nights_confirmed + 1, last_confirmed_at = held.verified_at,
+        SET nights_confirmed = t.nights_confirmed + 1, last_confirmed_at = held.confirmed_at,
             verified_at = CASE WHEN held.source = t.source THEN held.verified_at ELSE t.verified_at END
         FROM held
         WHERE t.transaction_id = held.transaction_id AND t.bundle_id = held.bundle_id
