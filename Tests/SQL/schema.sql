@@ -237,7 +237,8 @@ CREATE TYPE iap.verified AS (
 	number integer,
 	revocation_type text,
 	revocation_percentage integer,
-	app_transaction_id text
+	app_transaction_id text,
+	confirmed_at timestamp with time zone
 );
 
 COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';
@@ -718,13 +719,14 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
     FROM finance.purchases
     WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
-        AND booked_on NOT BETWEEN first AND through AND is_sold
+        -- As a range: where a purchase was booked is looked up once.
+        AND NOT daterange(first, through, '[]') @> booked_on AND is_sold
     UNION ALL
     SELECT
         'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
         storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
     FROM finance.purchases
-    WHERE booked_on BETWEEN first AND through AND is_sold
+    WHERE daterange(first, through, '[]') @> booked_on AND is_sold
         -- By index: nothing is booked before it enters, and no transaction takes a month to be committed.
         AND first_seen_at >= (first - 31)::timestamp AT TIME ZONE 'UTC'
         AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
@@ -1359,7 +1361,8 @@ DECLARE
     confirmed iap.standing[];
 BEGIN
     WITH held AS MATERIALIZED (
-        SELECT v.number, v.source, v.verified_at, found.*
+        SELECT
+            v.number, v.source, v.verified_at, coalesce(v.confirmed_at, v.verified_at) AS confirmed_at, found.*
         FROM unnest(purchases) AS v
         CROSS JOIN LATERAL (
             SELECT t.transaction_id, t.bundle_id, t.environment
@@ -1371,7 +1374,7 @@ BEGIN
         ) AS found
     ), done AS (
         UPDATE transactions AS t
-        SET nights_confirmed = t.nights_confirmed + 1, last_confirmed_at = held.verified_at,
+        SET nights_confirmed = t.nights_confirmed + 1, last_confirmed_at = held.confirmed_at,
             verified_at = CASE WHEN held.source = t.source THEN held.verified_at ELSE t.verified_at END
         FROM held
         WHERE t.transaction_id = held.transaction_id AND t.bundle_id = held.bundle_id
@@ -1774,7 +1777,7 @@ BEGIN
             nextval('iap.trail') AS entry_id, at AS first_seen_at, run AS first_run_id,
             CASE WHEN v.delivered_at IS NULL THEN v.user_id END AS admitted_user_id, v.receipt_id AS admitted_receipt_id,
             CASE WHEN run IS NULL THEN 0 ELSE 1 END AS nights_confirmed,
-            CASE WHEN run IS NOT NULL THEN v.verified_at END AS last_confirmed_at,
+            CASE WHEN run IS NOT NULL THEN coalesce(v.confirmed_at, v.verified_at) END AS last_confirmed_at,
             CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END AS user_id,
             CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END AS order_id,
             CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END AS delivered_by, v.delivered_at,
@@ -2353,9 +2356,9 @@ BEGIN
                 t := iap.refunded(t, v, run);
             END IF;
             t := iap.excluded(t, v.exclusion, run, at);
-        ELSIF iap.is_another_night(t.last_confirmed_at, v.verified_at) THEN
+        ELSIF iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at)) THEN
             t.nights_confirmed := t.nights_confirmed + 1;
-            t.last_confirmed_at := v.verified_at;
+            t.last_confirmed_at := coalesce(v.confirmed_at, v.verified_at);
         END IF;
     ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
         AND t.reason IN ('sandbox', 'before_start', 'refunded') AND v.exclusion IS DISTINCT FROM t.reason
@@ -2574,7 +2577,7 @@ CREATE FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) RETURNS 
     AS $$
     SELECT t.place = 'white' AND t.refund_run_id IS NULL
         AND v.exclusion IS NULL AND v.refunded_at IS NULL
-        AND iap.is_another_night(t.last_confirmed_at, v.verified_at)
+        AND iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at))
         AND (v.source < t.source OR (v.source = t.source AND v.verified_at >= t.verified_at))
         AND (v.product_type IS NULL OR v.product_type = t.product_type) IS TRUE
         AND (v.expires_at IS NULL OR v.expires_at = t.expires_at) IS TRUE
@@ -2676,7 +2679,8 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         OR (
             t.place = 'white'
             AND (
-                v.exclusion IS NOT NULL OR iap.is_another_night(t.last_confirmed_at, v.verified_at)))
+                v.exclusion IS NOT NULL
+                OR iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at))))
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
 $$;
 
@@ -4181,13 +4185,14 @@ CREATE FUNCTION iap.release_originals(changes iap.change[]) RETURNS void
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $$
 BEGIN
-    DELETE FROM iap.delivered_originals AS taken
+    -- Also in a dry run nothing but what is owed: there the ledger still has it delivered.
+    DELETE FROM delivered_originals AS taken
     USING unnest(changes) AS c
     WHERE taken.original_transaction_id IN ((c.was).original_transaction_id, (c.was).transaction_id)
         AND taken.bundle_id = (c.was).bundle_id AND taken.environment = (c.was).environment
         AND taken.transaction_id = (c.was).transaction_id
         AND EXISTS (
-            SELECT FROM iap.transactions AS t
+            SELECT FROM transactions AS t
             WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                 AND t.environment = taken.environment AND t.place = 'white');
 END
@@ -4728,16 +4733,23 @@ BEGIN
         WHEN t.transaction_id IS NULL THEN 'not_verified'
         WHEN t.place = 'white' THEN 'white'
         WHEN t.place = 'black' THEN 'already_delivered'
-        WHEN t.reason = 'restored' AND EXISTS (
-            SELECT FROM delivered_originals
-            WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
-                AND environment = t.environment) THEN 'already_delivered'
+        WHEN t.reason = 'restored' AND (
+            EXISTS (
+                SELECT FROM delivered_originals
+                WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
+                    AND environment = t.environment)
+            OR EXISTS (
+                SELECT FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment AND same.place = 'black'
+                    AND same.web_order_line_item_id = t.web_order_line_item_id)) THEN 'already_delivered'
         ELSE 'excluded'
     END;
 END
 $$;
 
-COMMENT ON FUNCTION iap.standing(t iap.transactions) IS 'Where a transaction stands, for those who ask for it: a restored non-consumable is already delivered if its purchase was, under whatever id.';
+COMMENT ON FUNCTION iap.standing(t iap.transactions) IS 'Where a transaction stands, for those who ask for it: a restored non-consumable, or period of a subscription, is already delivered if its purchase was, under whatever id.';
 
 CREATE FUNCTION iap.status(bundle_id text, transaction_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, OUT place text, OUT case_state text, OUT tell text) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
