@@ -53,7 +53,7 @@ enum BlackTable {
         if try await bench.hasDatabase(name) { return name }
         try await bench.copyDatabase(try await bench.filledDatabase(receipts: Nights.fewReceipts), to: name)
         try await bench.execute(fill(rows), in: name)
-        try await closeBooks(bench.conninfo(name))
+        try await endNight(bench.conninfo(name))
         return name
     }
 
@@ -84,7 +84,7 @@ enum BlackTable {
 
     /// What was delivered in the years before lies in closed books, and its customers and prices are noted: a night does so
     /// with those of its own day.
-    private static func closeBooks(_ database: String) async throws {
+    private static func endNight(_ database: String) async throws {
         let session = try await LedgerSession.connect(LedgerSettings(database: database))
         defer { session.close() }
         let now = Date()

@@ -3524,13 +3524,14 @@ BEGIN
         WHERE t.reason = 'restored'
             AND iap.is_of_original(transaction_id, original_transaction_id, t.original_transaction_id)
             AND bundle_id = t.bundle_id AND environment = t.environment AND product_id = t.product_id
-            AND place = 'white'
+            -- Of a subscription the same period; what is bought once has none.
+            AND web_order_line_item_id IS NOT DISTINCT FROM t.web_order_line_item_id AND place = 'white'
         ORDER BY transaction_id
         LIMIT 1);
 END
 $$;
 
-COMMENT ON FUNCTION iap.owed_as(t iap.transactions) IS 'Under which id the purchase of a restored non-consumable is still owed; NULL where it is not.';
+COMMENT ON FUNCTION iap.owed_as(t iap.transactions) IS 'Under which id a restored purchase, or period of a subscription, is still owed; NULL where it is not.';
 
 CREATE FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) RETURNS text[]
     LANGUAGE plpgsql STABLE
