@@ -36,7 +36,7 @@ public enum LedgerLock: Hashable, Sendable {
 
 extension LedgerSession {
     /// The space of the ledger's advisory locks, drawn at random for each database and readable by the job alone: nobody
-    /// else can hold a lock that it waits for.
+    /// else holds a lock that it waits for, but who looks for it in `pg_locks`.
     func lockSpace() async throws -> Int32 {
         if let space { return space }
         let drawn = try await connection.only("SELECT space FROM iap.lock_space").decode("space", as: Int32.self)

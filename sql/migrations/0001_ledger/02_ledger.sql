@@ -335,7 +335,7 @@ CREATE TABLE iap.runs (
 );
 
 -- Whatever the job locks by number it locks in this space, drawn for each database and told to nobody else: so no other
--- role can be in its way.
+-- role is in its way by accident. Whoever may log in can read it from pg_locks while a run is up.
 CREATE TABLE iap.lock_space (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     space   integer NOT NULL
