@@ -4242,9 +4242,6 @@ BEGIN
     PERFORM iap.move(ARRAY[ROW(t, iap.owed_again(t))::iap.change], 'reopened', reopen.who, NULL, at, details);
     PERFORM iap.watch_again(t.transaction_id, t.bundle_id, t.environment);
     IF t.place = 'black' THEN
-        DELETE FROM iap.delivered_originals
-        WHERE original_transaction_id IN (t.original_transaction_id, t.transaction_id) AND bundle_id = t.bundle_id
-            AND environment = t.environment AND transaction_id = t.transaction_id;
         -- What left white with its delivery.
         FOR other IN
             SELECT restored.*
@@ -4545,11 +4542,6 @@ BEGIN
         FOR UPDATE
     ) AS t;
     IF changes IS NOT NULL THEN
-        DELETE FROM iap.delivered_originals AS taken
-        USING unnest(changes) AS change
-        WHERE taken.original_transaction_id = (change.was).original_transaction_id
-            AND taken.bundle_id = (change.was).bundle_id AND taken.environment = (change.was).environment
-            AND taken.transaction_id = (change.was).transaction_id;
         PERFORM iap.move(
             changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
     END IF;

@@ -21,6 +21,25 @@ extension IntegrityCheck {
             OR (closing_number IS NOT NULL AND (opening_white <> closed_before OR closing_number <> number_before + 1))
         """
 
+    /// Between which frontiers a link lies, where the link before it reached up to this number: what came late to it lies
+    /// beyond the first, and what came late to a later one beyond the second.
+    private static func frontiers(before upto: SQL) -> SQL {
+        """
+        ROW(
+            true, \(upto),
+            coalesce((SELECT range_agg(int8range(number, number + 1)) FROM unnest(links.late) AS number), '{}'),
+            now(), '0'::xid8)::audit.frontier,
+        links.upto,
+        (SELECT gaps FROM audit.frontier) + coalesce(
+            (
+                SELECT range_agg(int8range(number, number + 1))
+                FROM audit.links AS later
+                CROSS JOIN LATERAL unnest(later.late) AS number
+                WHERE later.position > links.position
+            ), '{}')
+        """
+    }
+
     /// What entered and moved is added up by the links of the chain, each of which is of one run.
     static let runsUnlikeMoves: SQL = """
         SELECT 'run ' || runs.run_id AS example
@@ -28,18 +47,7 @@ extension IntegrityCheck {
         JOIN audit.links USING (run_id)
         LEFT JOIN audit.links AS before ON before.position = links.position - 1
         CROSS JOIN LATERAL white_totals(
-            ROW(
-                true, coalesce(before.upto, 0),
-                coalesce((SELECT range_agg(int8range(number, number + 1)) FROM unnest(links.late) AS number), '{}'),
-                now(), '0'::xid8)::audit.frontier,
-            links.upto,
-            (SELECT gaps FROM audit.frontier) + coalesce(
-                (
-                    SELECT range_agg(int8range(number, number + 1))
-                    FROM audit.links AS later
-                    CROSS JOIN LATERAL unnest(later.late) AS number
-                    WHERE later.position > links.position
-                ), '{}')) AS told
+            \(frontiers(before: "coalesce(before.upto, 0)"))) AS told
         WHERE closing_number IS NOT NULL
             AND (runs.new, runs.claimed, runs.resolved, runs.refunded)
                 IS DISTINCT FROM (told.new, told.claimed, told.resolved, told.refunded)
@@ -64,18 +72,7 @@ extension IntegrityCheck {
             FROM closings AS links
             CROSS JOIN LATERAL booked(
                 links.run_id, links.closed_before,
-                ROW(
-                    true, links.upto_before,
-                    coalesce((SELECT range_agg(int8range(number, number + 1)) FROM unnest(links.late) AS number), '{}'),
-                    now(), '0'::xid8)::audit.frontier,
-                links.upto,
-                (SELECT gaps FROM audit.frontier) + coalesce(
-                    (
-                        SELECT range_agg(int8range(number, number + 1))
-                        FROM audit.links AS later
-                        CROSS JOIN LATERAL unnest(later.late) AS number
-                        WHERE later.position > links.position
-                    ), '{}')) AS told
+                \(frontiers(before: "links.upto_before"))) AS told
         ) AS line
         GROUP BY
             run_id, booked_on, account, day, bundle_id, product_id, currency, price_source, detail

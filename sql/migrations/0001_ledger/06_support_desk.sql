@@ -193,9 +193,6 @@ BEGIN
     PERFORM iap.move(ARRAY[ROW(t, iap.owed_again(t))::iap.change], 'reopened', reopen.who, NULL, at, details);
     PERFORM iap.watch_again(t.transaction_id, t.bundle_id, t.environment);
     IF t.place = 'black' THEN
-        DELETE FROM iap.delivered_originals
-        WHERE original_transaction_id IN (t.original_transaction_id, t.transaction_id) AND bundle_id = t.bundle_id
-            AND environment = t.environment AND transaction_id = t.transaction_id;
         -- What left white with its delivery.
         FOR other IN
             SELECT restored.*

@@ -310,11 +310,6 @@ BEGIN
         FOR UPDATE
     ) AS t;
     IF changes IS NOT NULL THEN
-        DELETE FROM iap.delivered_originals AS taken
-        USING unnest(changes) AS change
-        WHERE taken.original_transaction_id = (change.was).original_transaction_id
-            AND taken.bundle_id = (change.was).bundle_id AND taken.environment = (change.was).environment
-            AND taken.transaction_id = (change.was).transaction_id;
         PERFORM iap.move(
             changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
     END IF;
