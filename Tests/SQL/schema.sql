@@ -1417,6 +1417,7 @@ COMMENT ON FUNCTION iap.connect() IS 'Notes which apps have begun to claim purch
 
 CREATE FUNCTION iap.corrected(t iap.transactions, v iap.verified) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'auto'
     AS $$
 DECLARE
     was    iap.transactions := t;
@@ -5233,14 +5234,15 @@ CREATE FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) RETURN
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
-    -- What a person called refunded, Apple has never refunded. A signature alone takes no refund back: it was signed for
-    -- another reason. Apple's word does.
-    RETURN t.refund_run_id IS NOT NULL AND (
-        (v.source > 'local' AND v.source >= t.source AND v.verified_at > t.verified_at)
-        OR EXISTS (
-            SELECT FROM notices
-            WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
-                AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at));
+    -- What a person called refunded, Apple has never refunded. Most are not: for them no statement is run.
+    IF t.refund_run_id IS NULL THEN
+        RETURN false;
+    END IF;
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does.
+    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > t.verified_at) OR EXISTS (
+        SELECT FROM notices
+        WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+            AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
 END
 $$;
 
