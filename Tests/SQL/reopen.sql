@@ -115,7 +115,7 @@ SELECT set_eq(
     $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'p1'$$, ARRAY['p1', 'p2', 'p3'],
     'and brings the others back, but for what was claimed');
 SELECT is(test.resolve('p2', 'dismissed', 'for itself'), 'dismissed', 'one is dismissed by itself');
-SELECT is(test.resolve('p1', 'delivered', 'this one alone'), 'delivered', 'the first is ended alone');
+SELECT is(test.resolve('p1', 'delivered', 'by hand'), 'delivered', 'the others are delivered');
 SELECT is(test.reopen('p1'), 'reopened', 'and reopened');
 SELECT set_eq(
     $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'p1'$$, ARRAY['p1', 'p3'],

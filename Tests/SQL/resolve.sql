@@ -88,6 +88,26 @@ SELECT is(
     'dismissed', 'must be named with its place');
 SELECT is((SELECT environment FROM iap.white WHERE transaction_id = '6'), 'Production', 'the other is still white');
 
+-- The case of a subscription ends with all periods that it tells of, and with no other.
+SELECT test.admit(id, 's1', 'pass', user_id => NULL) FROM unnest(ARRAY['s1', 's2', 's3', 's4']) AS id;
+SELECT test.open_case('s1', '{ann}');
+UPDATE iap.cases SET periods = '{s1,s2,s3,s9}' WHERE transaction_id = 's1';
+SELECT is(test.claim('s3'), 'delivered', 'a period is claimed meanwhile');
+SELECT is(test.resolve('s1', 'dismissed'), 'dismissed', 'the case of a subscription is ended');
+SELECT results_eq(
+    $$SELECT transaction_id, place, coalesce(reason, delivered_by)
+    FROM iap.transactions WHERE original_transaction_id = 's1' ORDER BY 1$$,
+    $$VALUES
+        ('s1' COLLATE "C", 'excluded', 'dismissed'), ('s2', 'excluded', 'dismissed'), ('s3', 'black', 'claim'),
+        ('s4', 'white', NULL)$$, 'with the periods that are still owed, and with no other');
+SELECT is(test.resolve('s1', 'dismissed'), 'excluded', 'and again nothing is left to end');
+SELECT is(test.reopen('s1'), 'reopened', 'that was wrong');
+SELECT results_eq(
+    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 's1' ORDER BY 1$$,
+    $$VALUES ('s1' COLLATE "C"), ('s2'), ('s4')$$, 'and both are owed again');
+SELECT is(test.resolve('s2', 'dismissed'), 'dismissed', 'a period that is no case');
+SELECT is(place, 'white', 'ends alone') FROM iap.transactions WHERE transaction_id = 's1';
+
 -- Who and why must be said.
 SELECT throws_ok($$SELECT test.resolve('6', 'gone')$$, '22023', NULL, 'no such end');
 SELECT throws_ok($$SELECT test.resolve('6', NULL)$$, '22023', NULL, 'no end');

@@ -10,14 +10,10 @@ extension LedgerSession {
         try await translating {
             do {
                 return try await connection.transaction {
-                    let periods = try await otherPeriods(of: resolution)
-                    let word = try await connection.only(statement(for: resolution, resolution.transactionID.text))
+                    let word = try await connection.only(statement(for: resolution))
                         .decode("outcome", as: String.self)
                     if word == "several_owners" { return .severalOwners(try await owners(of: resolution)) }
-                    let outcome = try ResolutionOutcome(word, of: resolution.decision)
-                    guard case .done = outcome, resolution.decision != .redelivery else { return outcome }
-                    for period in periods { _ = try await connection.query(statement(for: resolution, period)) }
-                    return outcome
+                    return try ResolutionOutcome(word, of: resolution.decision)
                 }
             } catch TransactionError.body(let error as PostgreSQLError, _)
                 where error.sqlState == .cardinalityViolation
@@ -27,45 +23,36 @@ extension LedgerSession {
         }
     }
 
-    /// What else the open case of a subscription tells of.
-    private func otherPeriods(of resolution: Resolution) async throws -> [String] {
-        try await ofOpenCase("unnest(periods)", resolution).filter { $0 != resolution.transactionID.text }
-    }
-
     private func owners(of resolution: Resolution) async throws -> [String] {
-        try await ofOpenCase("unnest(owner_user_ids)", resolution)
-    }
-
-    private func ofOpenCase(_ texts: SQL, _ resolution: Resolution) async throws -> [String] {
         try await connection.query(
             """
-            SELECT \(texts) AS text
+            SELECT unnest(owner_user_ids) AS owner
             FROM cases
             WHERE transaction_id = \(resolution.transactionID.text) AND state = 'open'
                 AND bundle_id = coalesce(\(resolution.bundleID?.text), bundle_id)
                 AND environment = coalesce(\(resolution.environment?.rawValue), environment)
             """
-        ).map { try $0.decode("text", as: String.self) }
+        ).map { try $0.decode("owner", as: String.self) }
     }
 
-    private func statement(for resolution: Resolution, _ transactionID: String) -> SQL {
+    private func statement(for resolution: Resolution) -> SQL {
         switch resolution.decision {
         case .reopened:
             """
             SELECT reopen(
-                \(transactionID), \(resolution.by), \(resolution.note), \(resolution.bundleID?.text),
+                \(resolution.transactionID.text), \(resolution.by), \(resolution.note), \(resolution.bundleID?.text),
                 \(resolution.environment?.rawValue)) AS outcome
             """
         case .redelivery:
             """
             SELECT redeliver(
-                \(transactionID), \(resolution.by), \(resolution.note), \(resolution.bundleID?.text),
+                \(resolution.transactionID.text), \(resolution.by), \(resolution.note), \(resolution.bundleID?.text),
                 \(resolution.environment?.rawValue)) AS outcome
             """
         case .delivered, .dismissed, .refunded:
             """
             SELECT resolve(
-                \(transactionID), \(resolution.decision.rawValue), \(resolution.by), \(resolution.note),
+                \(resolution.transactionID.text), \(resolution.decision.rawValue), \(resolution.by), \(resolution.note),
                 \(resolution.bundleID?.text), \(resolution.environment?.rawValue), \(resolution.userID),
                 \(resolution.orderID), \(resolution.isUnknownUser)) AS outcome
             """

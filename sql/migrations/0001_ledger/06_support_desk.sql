@@ -39,6 +39,66 @@ $$;
 COMMENT ON FUNCTION iap.is_known_user IS
     'Whether a user ever handed anything in, ordered, was delivered to or is entitled to anything.';
 
+CREATE FUNCTION iap.locked_with_periods(
+    bundle_id text, environment text, transaction_id text
+) RETURNS iap.transactions
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM
+    FROM iap.transactions
+    WHERE transaction_id = ANY (
+            ARRAY(
+                SELECT unnest(told.periods)
+                FROM iap.cases AS told
+                WHERE told.transaction_id = locked_with_periods.transaction_id
+                    AND told.bundle_id = locked_with_periods.bundle_id
+                    AND told.environment = locked_with_periods.environment AND told.state = 'open')
+            || locked_with_periods.transaction_id)
+        AND bundle_id = locked_with_periods.bundle_id AND environment = locked_with_periods.environment
+    ORDER BY transaction_id
+    FOR UPDATE;
+    RETURN iap.locked(
+        locked_with_periods.bundle_id, locked_with_periods.environment, locked_with_periods.transaction_id);
+END
+$$;
+COMMENT ON FUNCTION iap.locked_with_periods IS
+    'iap.locked, with the other periods of a subscription that its open case tells of: in the order of their keys, in '
+    'which a grant locks them too.';
+
+CREATE FUNCTION iap.end_owed(
+    t iap.transactions, how text, who text, user_id text, order_id text, note text, at timestamptz
+) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    details jsonb := jsonb_build_object(
+        'as', end_owed.how, 'note', end_owed.note, 'order_id', end_owed.order_id, 'login', session_user);
+BEGIN
+    IF end_owed.how <> 'delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, end_owed.how, NULL, at))::iap.change], 'resolved', end_owed.who, NULL, at,
+            details);
+        RETURN end_owed.how;
+    END IF;
+    -- What nobody knows the type of is for the support desk to decide, and this is its decision.
+    IF iap.why_not_delivered(t, iap.type_of(t)) = 'already_delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+        RETURN 'already_delivered';
+    END IF;
+    PERFORM iap.move(
+        ARRAY[ROW(t, iap.delivered(t, end_owed.user_id, end_owed.order_id, 'resolved', at))::iap.change], 'resolved',
+        end_owed.who, NULL, at, details || jsonb_build_object('user_id', end_owed.user_id));
+    IF iap.type_of(t) = 'non_consumable' THEN
+        PERFORM iap.withdraw_restored(t, end_owed.who, at, end_owed.who);
+    END IF;
+    RETURN end_owed.how;
+END
+$$;
+COMMENT ON FUNCTION iap.end_owed IS
+    'Ends one white transaction, which the caller has locked, on the word of the support desk, and gives how; or '
+    'already_delivered, where its original purchase was under another id.';
+
 CREATE FUNCTION iap.resolve(
     transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL,
     user_id text DEFAULT NULL, order_id text DEFAULT NULL, is_unknown_user boolean DEFAULT false
@@ -48,11 +108,12 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 DECLARE
     place   record;
     t       iap.transactions;
+    told    iap.cases;
     outcome text;
-    owners  text[];
     whose   text;
+    id      text;
+    period  iap.transactions;
     at      timestamptz := iap.present();
-    details jsonb;
 BEGIN
     PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
     PERFORM iap.require_text('who', resolve.who, 1000);
@@ -63,51 +124,43 @@ BEGIN
     END IF;
 
     place := iap.place_of(resolve.transaction_id, resolve.bundle_id, resolve.environment);
-    t := iap.locked(place.bundle_id, place.environment, resolve.transaction_id);
+    t := iap.locked_with_periods(place.bundle_id, place.environment, resolve.transaction_id);
     outcome := iap.standing(t);
     IF outcome <> 'white' THEN
         RETURN outcome;
     END IF;
-    details := jsonb_build_object(
-        'as', resolve.how, 'note', resolve.note, 'order_id', resolve.order_id, 'login', session_user);
-
-    IF resolve.how <> 'delivered' THEN
-        PERFORM iap.move(
-            ARRAY[ROW(t, iap.excluded(t, resolve.how, NULL, at))::iap.change], 'resolved', resolve.who, NULL, at,
-            details);
-        RETURN resolve.how;
-    END IF;
-    SELECT owner_user_ids INTO owners
+    SELECT * INTO told
     FROM iap.cases
     WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment;
-    IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
-        RETURN 'several_owners';
-    ELSIF NOT (
-        resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners || iap.owners_of(t))
-        OR iap.is_known_user(resolve.user_id))
-    THEN
-        RETURN 'unknown_user';
+    IF resolve.how = 'delivered' THEN
+        IF resolve.user_id IS NULL AND cardinality(told.owner_user_ids) > 1 THEN
+            RETURN 'several_owners';
+        ELSIF NOT (
+            resolve.user_id IS NULL OR resolve.is_unknown_user
+            OR resolve.user_id = ANY (told.owner_user_ids || iap.owners_of(t))
+            OR iap.is_known_user(resolve.user_id))
+        THEN
+            RETURN 'unknown_user';
+        END IF;
+        whose := coalesce(resolve.user_id, told.owner_user_ids[1], t.admitted_user_id);
     END IF;
-    -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-    outcome := iap.why_not_delivered(t, iap.type_of(t));
-    IF outcome = 'already_delivered' THEN
-        PERFORM iap.move(
-            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', resolve.who, NULL, at);
-        RETURN outcome;
+    outcome := iap.end_owed(t, resolve.how, resolve.who, whose, resolve.order_id, resolve.note, at);
+    IF outcome = resolve.how AND told.state = 'open' THEN
+        -- The others are locked, and were maybe claimed or excluded before that: then they stay as they are.
+        FOREACH id IN ARRAY told.periods LOOP
+            period := iap.locked(t.bundle_id, t.environment, id);
+            CONTINUE WHEN period.place IS DISTINCT FROM 'white';
+            PERFORM iap.end_owed(
+                period, resolve.how, resolve.who, coalesce(resolve.user_id, period.admitted_user_id),
+                resolve.order_id, resolve.note, at);
+        END LOOP;
     END IF;
-    whose := coalesce(resolve.user_id, owners[1], t.admitted_user_id);
-    PERFORM iap.move(
-        ARRAY[ROW(t, iap.delivered(t, whose, resolve.order_id, 'resolved', at))::iap.change], 'resolved', resolve.who,
-        NULL, at, details || jsonb_build_object('user_id', whose));
-    IF iap.type_of(t) = 'non_consumable' THEN
-        PERFORM iap.withdraw_restored(t, resolve.who, at, resolve.who);
-    END IF;
-    RETURN resolve.how;
+    RETURN outcome;
 END
 $$;
 COMMENT ON FUNCTION iap.resolve IS
-    'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing '
-    'is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to '
+    'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a '
+    'subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to '
     'whom it was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, '
     'where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
 
@@ -459,7 +512,6 @@ DECLARE
     found   iap.cases;
     present text;
     outcome text;
-    period  text;
 BEGIN
     PERFORM iap.require_id('transaction_id', decide.transaction_id, 64);
     PERFORM iap.require_id('bundle_id', decide.bundle_id, 255);
@@ -470,7 +522,7 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
-    t := iap.locked(decide.bundle_id, decide.environment, decide.transaction_id);
+    t := iap.locked_with_periods(decide.bundle_id, decide.environment, decide.transaction_id);
     outcome := iap.standing(t);
     IF outcome <> 'white' THEN
         RETURN CASE
@@ -505,17 +557,7 @@ BEGIN
         outcome := iap.redeliver(t.transaction_id, decide.who, decide.note, t.bundle_id, t.environment);
         RETURN CASE outcome WHEN 'redelivery' THEN decide.how ELSE outcome END;
     END IF;
-    outcome := iap.resolve(
-        t.transaction_id, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
-    IF outcome = decide.how THEN
-        -- A subscription's case ends with all the periods that it tells of.
-        FOREACH period IN ARRAY found.periods LOOP
-            IF period <> t.transaction_id THEN
-                PERFORM iap.resolve(period, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
-            END IF;
-        END LOOP;
-    END IF;
-    RETURN outcome;
+    RETURN iap.resolve(t.transaction_id, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
 END
 $$;
 COMMENT ON FUNCTION iap.decide IS
