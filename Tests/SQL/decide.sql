@@ -62,8 +62,8 @@ SELECT is(pg_temp.decide('6', 'delivered', NULL), 'another_report', 'or without 
 -- A subscription's case ends with all its periods.
 SELECT is(pg_temp.decide('8', 'delivered'), 'delivered', 'a subscription was made up for');
 SELECT results_eq(
-    $$SELECT transaction_id FROM iap.black WHERE transaction_id IN ('8', '9') ORDER BY 1$$,
-    $$VALUES ('8' COLLATE "C"), ('9')$$, 'with both its periods');
+    $$SELECT transaction_id, user_id FROM iap.black WHERE transaction_id IN ('8', '9') ORDER BY 1$$,
+    $$VALUES ('8' COLLATE "C", 'ann'), ('9', 'ann')$$, 'with both its periods, to its owner');
 
 -- Delivered without the customer.
 SELECT test.admit('20', user_id => 'ann'), test.admit('21', user_id => NULL), test.admit('22', user_id => 'ann');

@@ -108,6 +108,23 @@ SELECT results_eq(
 SELECT is(test.resolve('s2', 'dismissed'), 'dismissed', 'a period that is no case');
 SELECT is(place, 'white', 'ends alone') FROM iap.transactions WHERE transaction_id = 's1';
 
+-- Delivered, all of them were to the same user: the case's only owner, or whom support names.
+SELECT test.admit(id, 'u1', 'pass', user_id => NULL) FROM unnest(ARRAY['u1', 'u2', 'u3']) AS id;
+SELECT test.open_case('u1', '{u7}');
+UPDATE iap.cases SET periods = '{u1,u2,u3}' WHERE transaction_id = 'u1';
+SELECT is(test.resolve('u1', 'delivered'), 'delivered', 'a subscription was granted by hand');
+SELECT is(array_agg(user_id::text ORDER BY transaction_id), '{u7,u7,u7}', 'every period to the owner of the case')
+FROM iap.black WHERE original_transaction_id = 'u1';
+SELECT is(count(*), 3::bigint, 'as the log says, too')
+FROM iap.moves WHERE transaction_id IN ('u1', 'u2', 'u3') AND details ->> 'user_id' = 'u7';
+SELECT is(test.reopen('u1'), 'reopened', 'that was wrong');
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve('u1', 'delivered', 'sue', 'x', user_id => 'u8', order_id => 'o8', is_unknown_user => true)$$),
+    'delivered', 'it was granted to another, who is new');
+SELECT is(array_agg(user_id || ' ' || order_id ORDER BY transaction_id), '{u8 o8,u8 o8,u8 o8}', 'every period of it')
+FROM iap.black WHERE original_transaction_id = 'u1';
+
 -- Who and why must be said.
 SELECT throws_ok($$SELECT test.resolve('6', 'gone')$$, '22023', NULL, 'no such end');
 SELECT throws_ok($$SELECT test.resolve('6', NULL)$$, '22023', NULL, 'no end');

@@ -151,7 +151,7 @@ BEGIN
             period := iap.locked(t.bundle_id, t.environment, id);
             CONTINUE WHEN period.place IS DISTINCT FROM 'white';
             PERFORM iap.end_owed(
-                period, resolve.how, resolve.who, coalesce(resolve.user_id, period.admitted_user_id),
+                period, resolve.how, resolve.who, coalesce(whose, period.admitted_user_id),
                 resolve.order_id, resolve.note, at);
         END LOOP;
     END IF;
