@@ -180,6 +180,14 @@ SELECT results_eq(
     $$SELECT reason FROM iap.excluded WHERE transaction_id = '301'$$, $$VALUES ('refunded')$$,
     'and a refund stays a refund');
 
+-- Whose claim stands, though its row is owed: nobody gets it twice, and its original purchase is given back.
+SELECT is(test.admit('310', product_id => 'full'), 'white', 'a non-consumable');
+INSERT INTO iap.claims (transaction_id, bundle_id, user_id, outcome) VALUES ('310', 'com.example.a', 'ann', 'delivered');
+UPDATE iap.claims SET seal = audit.seal(claims) WHERE transaction_id = '310';
+SELECT is(test.claim('310'), 'undecided', 'that was claimed is for the support desk');
+SELECT is_empty(
+    $$SELECT FROM iap.delivered_originals WHERE transaction_id = '310'$$, 'which can deliver it');
+
 -- Hostile values.
 SELECT is(test.admit('400', user_id => $$o'hara"; DROP TABLE iap.white; --$$), 'white', 'a user with quotes');
 SELECT is(test.claim('400', $$o'hara"; DROP TABLE iap.white; --$$, E'\x01\x1b[31m\n'), 'delivered',

@@ -728,9 +728,7 @@ BEGIN
             attempt.attempted_at, audit.seal(attempt))
         ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
         EXIT WHEN FOUND;
-        DELETE FROM iap.delivered_originals
-        WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
-            AND environment = t.environment AND transaction_id = t.transaction_id;
+        PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
         attempt.outcome := 'undecided';
     END LOOP;
     IF is_new AND attempt.outcome <> 'delivered' THEN
