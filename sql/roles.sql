@@ -89,7 +89,7 @@ GRANT EXECUTE ON FUNCTION
     iap.type_of, iap.why_not_delivered, iap.is_covered,
     iap.is_late_case, iap.is_bought_since, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
-    iap.count_purgeable, iap.share_of,
+    iap.count_purgeable, iap.share_of, iap.worth,
     iap.lines_of, iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
     iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,
     iap.note_customers, iap.asked_after_expiry, iap.note_prices,
@@ -177,7 +177,7 @@ GRANT EXECUTE ON FUNCTION iap.erase_user TO iap_privacy;
 -- Finance. The functions in a view are called with the rights of who reads it.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA finance TO iap_finance;
-GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of TO iap_finance;
+GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of, iap.worth TO iap_finance;
 
 -- A session of theirs that opens a transaction and hangs gives its locks back: nobody else's order waits for it.
 DO $$

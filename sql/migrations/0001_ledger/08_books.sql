@@ -122,33 +122,41 @@ COMMENT ON VIEW iap.positions IS
     'The positions in the books that each entry and move adds, and those that a move takes away: with a minus.';
 
 CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean)
-RETURNS TABLE (account text, line_day date, line_detail text)
+RETURNS TABLE (account text, line_day date, line_detail text, counted integer)
 -- Parsed here and now, as iap.position_of is.
 LANGUAGE sql IMMUTABLE
 BEGIN ATOMIC
     SELECT *
     FROM (
         VALUES
-            (CASE place WHEN 'white' THEN 'owed' WHEN 'black' THEN 'delivered' ELSE 'excluded' END, day, detail),
-            ('refunded', refund_day, CASE WHEN is_reversal THEN 'reversed' END),
-            ('kept', CASE WHEN place = 'excluded' AND detail = 'refunded' THEN day END, NULL)
-    ) AS line (account, line_day, line_detail)
+            (CASE place WHEN 'white' THEN 'owed' WHEN 'black' THEN 'delivered' ELSE 'excluded' END, day, detail, 1),
+            ('refunded', refund_day, CASE WHEN is_reversal THEN 'reversed' END, 1),
+            -- What was kept is money alone: the purchase counts where its refund does.
+            ('kept', CASE WHEN place = 'excluded' AND detail = 'refunded' THEN day END, NULL, 0)
+    ) AS line (account, line_day, line_detail, counted)
     WHERE line.line_day IS NOT NULL;
 END;
 COMMENT ON FUNCTION iap.lines_of IS
-    'The accounts of finance that a position stands in, each with its day and detail.';
+    'The accounts of finance that a position stands in, each with its day and detail, and whether the purchase counts '
+    'there, 1 or 0.';
+
+CREATE FUNCTION iap.worth(account text, line_detail text, milliunits numeric, refunded_milliunits numeric)
+RETURNS numeric
+-- Of a body in this form neither a view nor a sum makes a call for each row.
+LANGUAGE sql IMMUTABLE
+RETURN CASE
+    WHEN account = 'kept' THEN milliunits - refunded_milliunits
+    WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits
+    ELSE milliunits
+END;
+COMMENT ON FUNCTION iap.worth IS
+    'What a position is worth in an account of finance, by what was paid and the share of it that was refunded.';
 
 CREATE VIEW iap.journal_lines AS
 SELECT
     number, at, account, line_day AS day, bundle_id, product_id, currency, booked_as, line_detail AS detail,
-    -- What was kept is money alone: the purchase counts where its refund does.
-    CASE WHEN account = 'kept' THEN 0 ELSE transactions END AS transactions,
-    CASE WHEN account = 'kept' THEN 0 ELSE units END AS units,
-    CASE
-        WHEN account = 'kept' THEN milliunits - refunded_milliunits
-        WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits
-        ELSE milliunits
-    END AS milliunits
+    counted * transactions AS transactions, counted * units AS units,
+    iap.worth(account, line_detail, milliunits, refunded_milliunits)::bigint AS milliunits
 FROM iap.positions
 CROSS JOIN LATERAL iap.lines_of(place, detail, day, refund_day, is_reversal);
 COMMENT ON VIEW iap.journal_lines IS
@@ -184,14 +192,8 @@ BEGIN
     FROM (
         SELECT
             run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail,
-            sum(CASE WHEN account = 'kept' THEN 0 ELSE transactions END)::bigint AS transactions,
-            sum(CASE WHEN account = 'kept' THEN 0 ELSE units END)::bigint AS units,
-            sum(
-                CASE
-                    WHEN account = 'kept' THEN milliunits - refunded_milliunits
-                    WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits
-                    ELSE milliunits
-                END) AS milliunits
+            sum(counted * transactions)::bigint AS transactions, sum(counted * units)::bigint AS units,
+            sum(iap.worth(account, line_detail, milliunits, refunded_milliunits)) AS milliunits
         -- Positions are many, and few of them differ in what finance counts: only sums have lines.
         FROM (
             SELECT

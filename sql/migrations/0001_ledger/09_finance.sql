@@ -63,7 +63,8 @@ GROUP BY delivery_day, bundle_id, product_id, product_name, currency, price_sour
 COMMENT ON VIEW finance.deliveries IS
     'What was delivered: the black table by day of delivery, product and currency. Refunded later or not.';
 COMMENT ON COLUMN finance.deliveries.delivered_by IS
-    'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there.';
+    'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there; '
+    'entitlement: the app''s server had granted it.';
 
 -- Refunds ------------------------------------------------------------------------------------------------------------
 
@@ -287,6 +288,7 @@ COMMENT ON COLUMN finance.journal.detail IS
     'delivered: claim, resolved, import or entitlement; excluded: the reason; refunded: reversed where Apple took the '
     'refund back; else NULL.';
 
+-- Says by itself what iap.lines_of and iap.worth say: a rule that is wrong there is not to explain itself here.
 CREATE VIEW finance.unexplained AS
 SELECT
     account, bundle_id, product_id, currency, sum(transactions)::bigint AS transactions, sum(units)::bigint AS units,
