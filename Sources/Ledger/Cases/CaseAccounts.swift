@@ -5,8 +5,7 @@ extension LedgerSession {
     /// So many users tell enough of an account.
     private static let mostUsersOfAccount = 10
 
-    /// Of the cases that no user handed in, to whom other purchases of the same `appTransactionId` were delivered. Two
-    /// look-ups by index, for on a distributed ledger they lie on different nodes.
+    /// Of the cases that no user handed in, to whom other purchases of the same `appTransactionId` were delivered.
     func accountUsers(of page: [CaseFacts]) async throws -> [TransactionKey: [String]] {
         let nobodys = page.filter { $0.admittedFor == nil && $0.wasHandedInByNobody }.map(\.key)
         guard !nobodys.isEmpty else { return [:] }

@@ -2,8 +2,7 @@ import PostgreSQL
 import Reconciliation
 
 /// What other tables know of a page of cases: who mentioned them, the app's own orders, to whom their neighbours were
-/// delivered, and whether later receipts still hold them. Each is one set-based look-up, which on a distributed ledger
-/// needs no join across shards.
+/// delivered, and whether later receipts still hold them. Each is one set-based look-up.
 struct CaseContext {
     private var neighbours = CaseNeighbours()
 

@@ -1,5 +1,4 @@
--- The ledger: one row a transaction, and the log of its moves. Keys carry `transaction_id`, so that the same schema
--- runs on one server or on Citus (see ../../citus.sql).
+-- The ledger: one row a transaction, and the log of its moves.
 
 -- The running number of all that is written down for ever: entries, moves and events, in the order in which they began.
 CREATE SEQUENCE iap.trail AS bigint;
@@ -167,7 +166,7 @@ CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
     WHERE from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id;
 
 -- A non-consumable that was bought once is delivered once, under whatever id it is restored: the first to deliver takes
--- this row, whatever the isolation level. On Citus its distribution column is the original purchase's.
+-- this row, whatever the isolation level.
 CREATE TABLE iap.delivered_originals (
     original_transaction_id text COLLATE "C" NOT NULL,
     bundle_id               text COLLATE "C" NOT NULL,

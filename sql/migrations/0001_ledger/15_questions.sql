@@ -184,39 +184,37 @@ CREATE FUNCTION iap.note_checks(
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
-DECLARE
-    answer  record;
-    finding text;
 BEGIN
-    -- A statement a row, by its key: they are few, and this form also runs where the tables are distributed.
-    FOR answer IN
-        SELECT * FROM unnest(transaction_ids, findings, tokens) AS told (transaction_id, finding, token)
-    LOOP
-        finding := coalesce(answer.finding, (
-            SELECT 'another_user'
-            FROM transactions AS t
-            WHERE t.transaction_id = answer.transaction_id AND t.bundle_id = note_checks.bundle_id
+    WITH answered AS MATERIALIZED (
+        SELECT
+            told.transaction_id,
+            coalesce(
+                told.finding,
+                CASE WHEN owners <> '{}' AND t.user_id <> ALL (owners) THEN 'another_user' END) AS finding
+        FROM unnest(transaction_ids, findings, tokens) AS told (transaction_id, finding, token)
+        LEFT JOIN transactions AS t
+            ON t.transaction_id = told.transaction_id AND t.bundle_id = note_checks.bundle_id
                 AND t.environment = note_checks.environment AND t.place = 'black'
-                AND EXISTS (
-                    SELECT FROM iap.owners_by_token(note_checks.bundle_id, answer.token) AS owner
-                    WHERE owner <> t.user_id)
-                AND t.user_id <> ALL (ARRAY(SELECT iap.owners_by_token(note_checks.bundle_id, answer.token)))));
-        IF finding IS NULL THEN
-            DELETE FROM delivery_checks AS known
-            WHERE known.transaction_id = answer.transaction_id AND known.bundle_id = note_checks.bundle_id
-                AND known.environment = note_checks.environment;
-        ELSE
-            INSERT INTO delivery_checks AS known (
-                transaction_id, bundle_id, environment, finding, checked_at, times, next_at)
-            VALUES (
-                answer.transaction_id, note_checks.bundle_id, note_checks.environment, finding, at, 1,
-                CASE WHEN finding = 'unknown_to_apple' THEN at + interval '20 hours' END)
-            ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
-            SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at, times = known.times + 1,
-                -- Apple has been seen to know a purchase hours late, and not days.
-                next_at = CASE WHEN known.times < 4 THEN EXCLUDED.next_at END;
-        END IF;
-    END LOOP;
+        CROSS JOIN LATERAL (
+            SELECT ARRAY(SELECT iap.owners_by_token(note_checks.bundle_id, told.token)) AS owners
+        ) AS known
+    ), borne_out AS (
+        DELETE FROM delivery_checks AS known
+        USING answered
+        WHERE answered.finding IS NULL AND known.transaction_id = answered.transaction_id
+            AND known.bundle_id = note_checks.bundle_id AND known.environment = note_checks.environment
+    )
+    INSERT INTO delivery_checks AS known (transaction_id, bundle_id, environment, finding, checked_at, times, next_at)
+    SELECT
+        transaction_id, note_checks.bundle_id, note_checks.environment, finding, at, 1,
+        CASE WHEN finding = 'unknown_to_apple' THEN at + interval '20 hours' END
+    FROM answered
+    WHERE finding IS NOT NULL
+    ORDER BY transaction_id
+    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+    SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at, times = known.times + 1,
+        -- Apple has been seen to know a purchase hours late, and not days.
+        next_at = CASE WHEN known.times < 4 THEN EXCLUDED.next_at END;
 END
 $$;
 COMMENT ON FUNCTION iap.note_checks IS
