@@ -33,24 +33,6 @@ extension LedgerSession {
     }
 }
 
-extension LedgerSession {
-    /// For whom the support desk adopted these cases' purchases.
-    func adoptedUsers(of page: [CaseFacts]) async throws -> [TransactionKey: String] {
-        let admitted = page.filter { $0.admittedFor != nil }.map(\.key.id.text)
-        guard !admitted.isEmpty else { return [:] }
-        let rows = try await connection.query(
-            """
-            SELECT transaction_id, bundle_id, environment, details ->> 'user_id' AS user_id
-            FROM \(stored: .events)
-            WHERE transaction_id = ANY (\(admitted)) AND kind = 'adopted'
-            ORDER BY event_id
-            """)
-        var users: [TransactionKey: String] = [:]
-        for row in rows { users[try TransactionKey(row)] = try row.decode("user_id", as: String?.self) }
-        return users
-    }
-}
-
 extension Row {
     /// What names a customer of Apple's.
     fileprivate var account: [String] {

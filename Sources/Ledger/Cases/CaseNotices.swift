@@ -69,20 +69,4 @@ extension LedgerSession {
 
     /// The notifications that tell of a purchase.
     private static let purchases = ["ONE_TIME_CHARGE", "SUBSCRIBED", "DID_RENEW", "OFFER_REDEEMED"]
-
-    /// For whom the apps' servers registered these tokens, by app and token.
-    func tokenOwners(_ tokens: [String]) async throws -> [[String]: String] {
-        guard !tokens.isEmpty else { return [:] }
-        let rows = try await connection.query(
-            """
-            SELECT bundle_id, app_account_token, user_id
-            FROM iap.account_tokens
-            WHERE app_account_token = ANY (\(Set(tokens).sorted()))
-            """)
-        var owners: [[String]: String] = [:]
-        for row in rows {
-            owners[[try row.decode("bundle_id"), try row.decode("app_account_token")]] = try row.decode("user_id")
-        }
-        return owners
-    }
 }

@@ -35,13 +35,6 @@ extension LedgerSession {
         return try rows.map { try ReportedCase($0, runID: runID, &candidates) }
     }
 
-    /// Runs the body on one snapshot of the ledger, which it only reads.
-    public func reading<Result>(_ body: () async throws -> Result) async throws(LedgerError) -> Result {
-        try await translating {
-            try await connection.transaction(.repeatableRead, readOnly: true, body)
-        }
-    }
-
     /// What the clients said of their devices: from the latest receipt of each case that said anything.
     private func addDevices(to page: inout [ReportedCase]) async throws {
         let receiptIDs = Set(page.flatMap { $0.sightings.map(\.receiptID) })

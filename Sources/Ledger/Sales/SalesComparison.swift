@@ -105,13 +105,3 @@ extension ComparedSales {
             refundsSeen: try row.decode("refunds_seen"))
     }
 }
-
-extension Row {
-    /// A day that the query wrote as text.
-    func day(_ column: String) throws -> CalendarDay {
-        guard let day = CalendarDay(try decode(column, as: String.self)) else {
-            throw LedgerError.failed("\(column) holds no day of the calendar")
-        }
-        return day
-    }
-}
