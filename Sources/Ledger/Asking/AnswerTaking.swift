@@ -99,7 +99,7 @@ extension LedgerSession {
         let taken = try await connection.only(
             "SELECT unknown, locked FROM iap.take_answers(\(batch.runID), \(batch.now))")
         var totals = AskingTotals()
-        totals.locked = try (taken.decode("locked", as: [String]?.self) ?? []).compactMap(TransactionID.init)
+        totals.locked = try taken.ids("locked")
         totals.unknown = try await handIn(try taken.decode("unknown", as: [Int32].self), at: batch.now)
         return totals
     }

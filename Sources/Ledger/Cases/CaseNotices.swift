@@ -59,7 +59,7 @@ extension LedgerSession {
             """)
         for row in rows {
             var told = CaseNotices.Told()
-            told.sending = try row.decode("sending", as: String?.self).flatMap(NoticeSending.State.init)
+            told.sending = try row.wordIfAny("sending")
             told.askedAt = try row.decode("asked_at")
             told.receiptIDs = Set(try row.decode("receipt_ids", as: [Int64]?.self) ?? [])
             notices.told[try TransactionKey(row)] = told

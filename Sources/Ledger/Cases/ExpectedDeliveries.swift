@@ -19,7 +19,7 @@ extension LedgerSession {
         try await translating {
             var connections = Connections()
             for row in try await connection.query("SELECT bundle_id, product_type, connected_at FROM connections") {
-                let type = ProductType(rawValue: try row.decode("product_type"))
+                let type = try row.expectedType()
                 connections.claims[try row.id("bundle_id"), default: [:]][type] = try row.decode(
                     "connected_at", as: Date.self)
             }
@@ -110,11 +110,9 @@ extension LedgerSession {
                 if let sum = try row.money("milliunits", "currency") { money.append(sum) }
                 continue
             }
-            guard let cause = Unjudged.Cause(rawValue: try row.decode("cause")) else { continue }
             found.append(
                 Unjudged(
-                    bundleID: try row.id("bundle_id"),
-                    productType: ProductType(rawValue: try row.decode("product_type")), cause: cause,
+                    bundleID: try row.id("bundle_id"), productType: try row.expectedType(), cause: try row.word("cause"),
                     transactions: try row.decode("transactions", as: Int.self),
                     customers: try row.decode("customers", as: Int.self), money: money))
             money = []
@@ -132,5 +130,12 @@ extension LedgerSession {
             ON expected.bundle_id = white.bundle_id
             AND expected.product_type = coalesce(white.product_type, products.type, 'unknown')
         """
+    }
+}
+
+extension Row {
+    /// `nil` where the type of a product is not known, of which the database says `unknown`.
+    fileprivate func expectedType() throws -> ProductType? {
+        try decode("product_type", as: String.self) == "unknown" ? nil : word("product_type")
     }
 }

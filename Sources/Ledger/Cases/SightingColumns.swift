@@ -78,11 +78,9 @@ enum SightingColumns {
         let orders = try row.decode("claim_order_ids", as: [String?].self)
         let attempted = try row.decode("attempted", as: [Date].self)
         return try outcomes.indices.suffix(CaseFacts.most).map { index in
-            guard let outcome = ClaimOutcome(rawValue: outcomes[index]) else {
-                throw LedgerError.failed("no claim's outcome is called \(outcomes[index])")
-            }
-            return ClaimAttempt(
-                outcome: outcome, userID: users[index], orderID: orders[index], attemptedAt: attempted[index])
+            ClaimAttempt(
+                outcome: try row.known(outcomes[index], in: "outcomes"), userID: users[index], orderID: orders[index],
+                attemptedAt: attempted[index])
         }
     }
 }

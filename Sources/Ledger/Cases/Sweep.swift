@@ -277,7 +277,7 @@ extension CaseFacts {
         self.init(
             key: key,
             productID: try row.id("product_id"),
-            productType: try row.decode("product_type", as: String?.self).flatMap(ProductType.init),
+            productType: try row.wordIfAny("product_type"),
             isProductKnown: try row.decode("is_product_known"),
             quantity: Int(try row.decode("quantity", as: Int32.self)),
             purchasedAt: purchasedAt,

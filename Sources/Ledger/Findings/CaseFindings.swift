@@ -114,19 +114,14 @@ extension LedgerSession {
             GROUP BY closed_as
             """)
         return try Dictionary(
-            rows.compactMap { row in
-                guard let end = CaseEnd(rawValue: try row.decode("closed_as")) else { return nil }
-                return (end, try row.decode("cases", as: Int.self))
-            }, uniquingKeysWith: +)
+            rows.map { (try $0.word("closed_as"), try $0.decode("cases", as: Int.self)) }, uniquingKeysWith: +)
     }
 }
 
 extension CaseCounts {
     fileprivate mutating func add(_ row: Row) throws {
         let count = try row.decode("cases", as: Int.self)
-        if let likelihood = Likelihood(rawValue: try row.decode("likelihood")) {
-            byLikelihood[likelihood, default: 0] += count
-        }
+        byLikelihood[try row.word("likelihood"), default: 0] += count
         new += try row.decode("new", as: Int.self)
         reopened += try row.decode("reopened", as: Int.self)
         let oldest = try row.decode("oldest", as: Date.self)
@@ -146,7 +141,7 @@ extension CaseCounts {
 
 extension ReportedCase {
     fileprivate init(_ row: Row, runID: Int64, _ candidates: inout KeptCandidates) throws {
-        let periods = try row.decode("periods", as: [String].self).compactMap(TransactionID.init)
+        let periods: [TransactionID] = try row.ids("periods")
         let price = try row.money("milliunits", "currency")
         let sightings = try SightingColumns.sightings(row)
         let claims = try SightingColumns.claims(row)
@@ -156,7 +151,7 @@ extension ReportedCase {
             originalID: try row.id("original_transaction_id"),
             productID: try row.id("product_id"),
             productName: try row.decode("product_name", as: String?.self),
-            productType: try row.decode("product_type", as: String?.self).flatMap(ProductType.init),
+            productType: try row.wordIfAny("product_type"),
             quantity: Int(try row.decode("quantity", as: Int32.self)),
             purchasedAt: try row.decode("purchased_at"),
             price: price,
@@ -164,7 +159,7 @@ extension ReportedCase {
             orderIDs: (try row.decode("matched_order_ids", as: [String].self)
                 + sightings.filter(\.isNamed).compactMap(\.orderID) + claims.compactMap(\.orderID)).unique,
             device: nil,
-            source: Source(rawValue: try row.decode("source")) ?? .appServer,
+            source: try row.word("source"),
             sightings: sightings,
             claims: claims,
             openedAt: try row.decode("opened_at"),
@@ -191,9 +186,6 @@ extension Assessment {
 
     fileprivate init(_ row: Row, _ candidates: inout KeptCandidates) throws {
         let owners = try row.decode("owner_user_ids", as: [String].self)
-        guard let likelihood = Likelihood(rawValue: try row.decode("likelihood")),
-            let action = SuggestedAction(rawValue: try row.decode("action"))
-        else { throw LedgerError.failed("a case holds a likelihood or an action that this program does not know") }
         let owner: Owner =
             switch owners.count {
             case 0: .unknown
@@ -201,10 +193,9 @@ extension Assessment {
             default: .ambiguous(owners)
             }
         self.init(
-            likelihood: likelihood,
-            reasons: try row.decode("reasons", as: [String].self).compactMap(Reason.init),
-            owner: owner, candidates: try candidates.read(try row.decode("candidates")),
-            orderIDs: try row.decode("matched_order_ids", as: [String].self), action: action)
+            likelihood: try row.word("likelihood"), reasons: try row.words("reasons"), owner: owner,
+            candidates: try candidates.read(row),
+            orderIDs: try row.decode("matched_order_ids", as: [String].self), action: try row.word("action"))
     }
 }
 
@@ -214,12 +205,13 @@ private struct KeptCandidates {
     private var last: (json: String, candidates: [OwnerCandidate]) = ("[]", [])
     private let decoder = JSONDecoder()
 
-    mutating func read(_ json: String) throws -> [OwnerCandidate] {
+    mutating func read(_ row: Row) throws -> [OwnerCandidate] {
+        let json = try row.decode("candidates", as: String.self)
         if json == last.json { return last.candidates }
         do {
             last = (json, try decoder.decode([OwnerCandidate].self, from: Data(json.utf8)))
         } catch {
-            throw LedgerError.failed("a case holds evidence that this program does not know")
+            throw row.unknown("evidence", in: "candidates")
         }
         return last.candidates
     }

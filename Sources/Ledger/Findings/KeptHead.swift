@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQL
 import Reconciliation
 
 /// The figures of a report's head that a run's row keeps as JSON.
@@ -42,19 +43,21 @@ struct KeptHead: Codable {
         if let stages { self.stages = try decoder.decode([StageTime].self, from: Data(stages.utf8)) }
     }
 
-    var counts: CaseCounts {
+    /// - Parameter row: the run's, which keeps it.
+    func counts(_ row: Row) throws -> CaseCounts {
         var counts = CaseCounts(
             new: cases.new, reopened: cases.reopened ?? 0, unpriced: cases.unpriced,
             oldestPurchase: cases.oldestPurchase)
         for (name, count) in cases.byLikelihood {
-            if let likelihood = Likelihood(rawValue: name) { counts.byLikelihood[likelihood] = count }
+            counts.byLikelihood[try row.known(name, in: "cases")] = count
         }
         for (name, count) in cases.closed ?? [:] {
-            if let end = CaseEnd(rawValue: name) { counts.closed[end] = count }
+            counts.closed[try row.known(name, in: "cases")] = count
         }
-        counts.money = cases.money
-            .compactMap { name, sum in CurrencyCode(name).map { Money(milliunits: sum, currency: $0) } }
-            .sorted { $0.currency < $1.currency }
+        counts.money = try cases.money.map { name, sum in
+            guard let currency = CurrencyCode(name) else { throw row.unknown("the currency “\(name)”", in: "cases") }
+            return Money(milliunits: sum, currency: currency)
+        }.sorted { $0.currency < $1.currency }
         return counts
     }
 }

@@ -241,10 +241,12 @@ extension PatternFacts {
         switch try row.decode("dimension", as: String.self) {
         case "all": all = counts
         case "silence": silence?.counts = counts
-        case "product": ProductID(value).map { products[$0] = Share(counts, others: others) }
-        case "hour": Int(value).map { hours[Date(timeIntervalSince1970: Double($0) * 3600)] = counts }
-        case let name:
-            DeviceTrait(rawValue: name).map { traits[$0, default: [:]][value] = Share(counts, others: others) }
+        case "product": products[try row.id("value")] = Share(counts, others: others)
+        case "hour":
+            guard let hour = Int(value) else { throw row.unknown("“\(value)”", in: "value") }
+            hours[Date(timeIntervalSince1970: Double(hour) * 3600)] = counts
+        default:
+            traits[try row.word("dimension"), default: [:]][value] = Share(counts, others: others)
         }
     }
 }

@@ -70,15 +70,12 @@ extension LedgerSession {
 
 extension ReceiptNotice {
     fileprivate init(_ row: Row) throws {
-        guard let problem = ReceiptProblem(rawValue: try row.decode("error_code")) else {
-            throw LedgerError.failed("a receipt holds an error code that this program does not know")
-        }
         self.init(
             receiptID: try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
             userID: try row.decode("user_id", as: String?.self), orderID: try row.decode("order_id", as: String?.self),
             transactionID: try row.decode("transaction_id", as: String?.self),
             device: try row.decode("device", as: String?.self), submittedAt: try row.decode("submitted_at"),
-            attempts: Int(try row.decode("attempts", as: Int32.self)), problem: problem,
+            attempts: Int(try row.decode("attempts", as: Int32.self)), problem: try row.word("error_code"),
             detail: try row.decode("error_text"))
     }
 }

@@ -69,7 +69,7 @@ extension LedgerSession {
                 LIMIT \(count)
                 """)
             return try rows.reversed().map { row in
-                let counts = try KeptHead(cases: try row.decode("cases", as: String?.self), stages: nil).counts
+                let counts = try KeptHead(cases: try row.decode("cases", as: String?.self), stages: nil).counts(row)
                 return RunFigures(
                     runID: try row.decode("run_id"), now: try row.decode("as_of"), cases: counts.total,
                     new: counts.new, closed: counts.closed.values.reduce(0, +), money: counts.money)
@@ -94,7 +94,7 @@ extension KeptRun {
             runID: try row.decode("run_id"), asOf: try row.decode("as_of"), startedAt: try row.decode("started_at"),
             finishedAt: try row.decode("finished_at"), reason: try row.decode("reason", as: String?.self),
             isUnreported: try row.decode("is_unreported"), receipts: try row.receiptCounts(),
-            totals: try row.controlTotals(), cases: head.counts, pending: head.cases.pending, stages: head.stages,
+            totals: try row.controlTotals(), cases: try head.counts(row), pending: head.cases.pending, stages: head.stages,
             trail: try row.decode("link", as: String?.self).map {
                 AuditTrail(entries: try row.decode("entries"), end: $0)
             })

@@ -41,13 +41,10 @@ extension LedgerSession {
                 ORDER BY cause DESC, bundle_id
                 """)
             return try rows.map { row in
-                let name = try row.decode("cause", as: String.self)
-                guard let cause = SettingToMend.Cause(rawValue: name) else {
-                    throw LedgerError.failed("no setting to mend is called \(name)")
-                }
-                return SettingToMend(
-                    cause: cause, bundleID: try row.decode("bundle_id"), receipts: try row.decode("receipts"),
-                    transactions: try row.decode("transactions"), detail: try row.decode("detail", as: String?.self))
+                SettingToMend(
+                    cause: try row.word("cause"), bundleID: try row.decode("bundle_id"),
+                    receipts: try row.decode("receipts"), transactions: try row.decode("transactions"),
+                    detail: try row.decode("detail", as: String?.self))
             }
         }
     }

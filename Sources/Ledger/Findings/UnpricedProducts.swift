@@ -28,7 +28,7 @@ extension LedgerSession {
             return try rows.map { row in
                 UnpricedProduct(
                     bundleID: try row.id("bundle_id"), productID: try row.id("product_id"),
-                    type: try row.decode("type", as: String?.self).flatMap(ProductType.init),
+                    type: try row.wordIfAny("type"),
                     name: try row.decode("name", as: String?.self),
                     transactions: try row.decode("transactions", as: Int.self),
                     first: try row.decode("first"), last: try row.decode("last"))

@@ -68,7 +68,7 @@ extension LedgerSession {
     private func totals(_ taken: Row, at now: Date) async throws -> NoticeTotals {
         var totals = NoticeTotals()
         totals.fresh = try taken.decode("fresh", as: Int.self)
-        totals.locked = try (taken.decode("locked", as: [String]?.self) ?? []).compactMap(TransactionID.init)
+        totals.locked = try taken.ids("locked")
         totals.unknown = try await handIn(try taken.decode("unknown", as: [Int32].self), at: now)
         return totals
     }

@@ -21,10 +21,8 @@ extension LedgerSession {
             let rows = try await connection.query("SELECT bundle_id, product_id, type FROM products")
             var types: [BundleID: [ProductID: ProductType]] = [:]
             for row in rows {
-                guard let app = BundleID(try row.decode("bundle_id")),
-                    let product = ProductID(try row.decode("product_id"))
-                else { continue }
-                types[app, default: [:]][product] = ProductType(rawValue: try row.decode("type"))
+                types[try row.id("bundle_id"), default: [:]][try row.id("product_id")] = try row.word(
+                    "type", of: ProductType.self)
             }
             return Catalogue(types)
         }

@@ -57,7 +57,7 @@ struct Recorded {
         totals.alreadyBlack = try row.tally("already_black")
         totals.excluded = try row.tally("excluded")
         totals.verified = totals.newlyWhite + totals.alreadyWhite + totals.alreadyBlack + totals.excluded
-        totals.locked = try (row.decode("locked", as: [String]?.self) ?? []).compactMap(TransactionID.init)
+        totals.locked = try row.ids("locked")
         let (verified, free) = (totals.verified, staged - totals.locked.count)
         guard verified.transactions == free else {
             let expected = Tally(transactions: free, units: verified.units, hash: verified.hash)

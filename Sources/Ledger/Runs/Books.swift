@@ -18,7 +18,9 @@ extension LedgerSession {
     private func close(_ runID: Int64) async throws -> ControlTotals {
         let row = try await connection.only(
             """
-            SELECT \(ControlTotals.columns), closing_number IS NOT NULL AS is_closed FROM runs WHERE run_id = \(runID)
+            SELECT run_id, \(ControlTotals.columns), closing_number IS NOT NULL AS is_closed
+            FROM runs
+            WHERE run_id = \(runID)
             """)
         // Those of its books are empty until they are closed.
         var totals = try row.controlTotals()
@@ -51,7 +53,7 @@ extension LedgerSession {
     private func lastClosing() async throws -> (number: Int64, white: Tally) {
         let rows = try await connection.query(
             """
-            SELECT closing_number, closing_white
+            SELECT run_id, closing_number, closing_white
             FROM runs
             WHERE closing_number IS NOT NULL
             ORDER BY closing_number DESC
@@ -106,7 +108,10 @@ extension Row {
 
     func tally(_ column: String) throws -> Tally {
         let figures = try decode(column, as: [Int64]?.self) ?? [0, 0, 0]
-        guard figures.count == 3 else { throw LedgerError.failed("\(column) does not hold three figures") }
+        guard figures.count == 3 else {
+            throw LedgerError.failed(
+                "\(place(of: column)) does not hold three figures: transactions, units and their hash; mend the row")
+        }
         return Tally(transactions: Int(figures[0]), units: Int(figures[1]), hash: figures[2])
     }
 }

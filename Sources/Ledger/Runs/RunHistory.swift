@@ -105,11 +105,10 @@ extension PastRun {
     fileprivate init(_ row: Row) throws {
         let kept = try row.decode("cases", as: String?.self)
         let head = try KeptHead(cases: kept, stages: nil)
-        let state = try row.decode("state", as: String.self)
         self.init(
-            runID: try row.decode("run_id"), now: try row.decode("as_of"), state: State(rawValue: state) ?? .failed,
+            runID: try row.decode("run_id"), now: try row.decode("as_of"), state: try row.word("state"),
             exitCode: try row.decode("exit_code", as: Int?.self), reason: try row.decode("reason", as: String?.self),
-            receipts: try row.receiptCounts(), cases: kept.map { _ in head.counts }, pending: head.cases.pending)
+            receipts: try row.receiptCounts(), cases: try kept.map { _ in try head.counts(row) }, pending: head.cases.pending)
     }
 }
 
@@ -133,11 +132,9 @@ extension CaseDifference {
 extension CaseDifference.Judgement {
     /// `nil` where the case was not open.
     fileprivate init?(_ row: Row, _ prefix: String) throws {
-        let likelihood = try row.decode("\(prefix)likelihood", as: String?.self).flatMap(Likelihood.init)
-        guard let likelihood else { return nil }
+        guard let likelihood: Likelihood = try row.wordIfAny("\(prefix)likelihood") else { return nil }
         self.init(
-            likelihood: likelihood,
-            reasons: try row.decode("\(prefix)reasons", as: [String]?.self)?.compactMap(Reason.init) ?? [],
+            likelihood: likelihood, reasons: try row.words("\(prefix)reasons"),
             ownerUserIDs: try row.decode("\(prefix)owners", as: [String]?.self) ?? [])
     }
 }

@@ -4,23 +4,36 @@ import Reconciliation
 extension Row {
     /// A validated id of Apple's; the database holds none that is not.
     func id<Kind: IDKind>(_ column: String) throws -> TextID<Kind> {
-        guard let id = TextID<Kind>(try decode(column, as: String.self)) else {
-            throw LedgerError.failed("\(column) holds what is no id of Apple's; mend or remove the row")
+        try id(try decode(column, as: String.self), in: column)
+    }
+
+    /// Validated ids of Apple's; none for NULL.
+    func ids<Kind: IDKind>(_ column: String) throws -> [TextID<Kind>] {
+        try (try decode(column, as: [String]?.self) ?? []).map { try id($0, in: column) }
+    }
+
+    private func id<Kind: IDKind>(_ text: String, in column: String) throws -> TextID<Kind> {
+        guard let id = TextID<Kind>(text) else {
+            throw LedgerError.failed("\(place(of: column)) holds what is no id of Apple's; mend or remove the row")
         }
         return id
     }
 
+    /// `nil` where one of both is NULL.
     func money(_ milliunits: String, _ currency: String) throws -> Money? {
         guard let amount = try decode(milliunits, as: Int64?.self),
-            let code = try decode(currency, as: String?.self).flatMap(CurrencyCode.init)
+            let text = try decode(currency, as: String?.self)
         else { return nil }
+        guard let code = CurrencyCode(text) else {
+            throw LedgerError.failed("\(place(of: currency)) holds what is no currency's code; mend the row")
+        }
         return Money(milliunits: amount, currency: code)
     }
 
     /// A day that the query wrote as text.
     func day(_ column: String) throws -> CalendarDay {
         guard let day = CalendarDay(try decode(column, as: String.self)) else {
-            throw LedgerError.failed("\(column) holds no day of the calendar")
+            throw LedgerError.failed("\(place(of: column)) holds no day of the calendar; mend or remove the row")
         }
         return day
     }
@@ -28,10 +41,8 @@ extension Row {
 
 extension TransactionKey {
     init(_ row: Row) throws {
-        let name = try row.decode("environment", as: String.self)
-        guard let environment = Environment(rawValue: name) else {
-            throw LedgerError.failed("no environment is called \(name)")
-        }
-        self.init(id: try row.id("transaction_id"), bundleID: try row.id("bundle_id"), environment: environment)
+        self.init(
+            id: try row.id("transaction_id"), bundleID: try row.id("bundle_id"),
+            environment: try row.word("environment"))
     }
 }
