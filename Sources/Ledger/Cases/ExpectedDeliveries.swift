@@ -119,18 +119,6 @@ extension LedgerSession {
         }
         return found
     }
-
-    /// Joins what is expected to `white` and its `products`, as `expected`: nothing is of an app that is not among them.
-    static func expected(_ deliveries: [ExpectedDelivery]) -> SQL {
-        """
-        JOIN unnest(
-            \(deliveries.map(\.bundleID.text)), \(deliveries.map { $0.productType?.rawValue ?? "unknown" }),
-            \(deliveries.map(\.grace)), \(deliveries.map(\.mode?.rawValue)), \(deliveries.map(\.from))
-        ) AS expected (bundle_id, product_type, grace, mode, judged_from)
-            ON expected.bundle_id = white.bundle_id
-            AND expected.product_type = coalesce(white.product_type, products.type, 'unknown')
-        """
-    }
 }
 
 extension Row {
