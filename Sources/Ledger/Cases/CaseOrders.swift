@@ -16,6 +16,8 @@ private struct OrderRow {
     let createdAt: Date
     let token: String?
 
+    var key: [String] { [bundleID, id] }
+
     static let columns: SQL = "bundle_id, order_id, user_id, product_id, created_at, app_account_token"
 
     init(_ row: Row) throws {
@@ -53,8 +55,7 @@ struct CaseOrders {
             facts.isCutShort = facts.isCutShort || nearest.isCutShort
             fitting += nearest.orders
         }
-        var seen: Set<String> = []
-        facts.orders = fitting.filter { seen.insert($0.id).inserted }.map { order in
+        facts.orders = fitting.unique(by: \.id).map { order in
             CaseFacts.Order(
                 id: order.id, userID: order.userID, createdAt: order.createdAt,
                 bearsToken: token != nil && order.token == token)
@@ -101,12 +102,7 @@ extension LedgerSession {
     func orders(for page: [CaseFacts], tokens: [String?]) async throws -> CaseOrders {
         let orders = try await usersOrders(for: page) + meantOrders(for: page, tokens: tokens.compactMap(\.self))
         let delivered = try await deliveredOrders(among: orders)
-        var seen: Set<[String]> = []
-        return CaseOrders(
-            orders.filter { order in
-                let key = [order.bundleID, order.id]
-                return !delivered.contains(key) && seen.insert(key).inserted
-            })
+        return CaseOrders(orders.unique(by: \.key).filter { !delivered.contains($0.key) })
     }
 
     /// Of each case's users the orders of its product about its time: as many again as a case takes are read, since

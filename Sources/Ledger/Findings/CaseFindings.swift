@@ -216,11 +216,3 @@ private struct KeptCandidates {
         return last.candidates
     }
 }
-
-extension Array where Element: Hashable {
-    /// Each element once, in the order of its first appearance.
-    var unique: [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
-    }
-}

@@ -23,8 +23,7 @@ enum OrderMatch: Hashable {
     }
 
     private init(_ candidates: [String]) {
-        var seen: Set<String> = []
-        let unique = candidates.filter { seen.insert($0).inserted }
+        let unique = candidates.unique
         self = unique.count > 1 ? .several(unique) : unique.first.map(OrderMatch.one) ?? .none
     }
 

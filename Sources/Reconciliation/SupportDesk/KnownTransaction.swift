@@ -49,9 +49,7 @@ public struct KnownTransaction: Hashable, Sendable {
 
     /// The order ids that came with receipts uploaded for it, or with claims of it.
     public var orderIDs: [String] {
-        var seen: Set<String> = []
-        return (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self)
-            .filter { seen.insert($0).inserted }
+        (sightings.filter(\.isNamed).map(\.orderID) + claims.map(\.orderID)).compactMap(\.self).unique
     }
 }
 
