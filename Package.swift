@@ -53,7 +53,7 @@ let package = Package(
         // Days and moments without Foundation's calendar, which takes fifty times as long.
         room("CivilTime"),
         room("AppStore", ["HTTP", "CivilTime", "COpenSSL", "CYajl"]),
-        room("Reconciliation"),
+        room("Reconciliation", ["CivilTime"]),
         // The migrations and roles of sql/, compiled in, so that the program carries the schema that it needs.
         room(
             "Ledger", ["PostgreSQL", "Reconciliation"],

@@ -9,7 +9,7 @@ import Testing
         "HTTP": ["CCurl"],
         "CivilTime": [],
         "AppStore": ["HTTP", "CivilTime", "COpenSSL", "CYajl"],
-        "Reconciliation": [],
+        "Reconciliation": ["CivilTime"],
         "Ledger": ["PostgreSQL", "Reconciliation"],
         "Importing": ["Ledger", "Reconciliation", "CivilTime", "CCSV", "CZlib"],
         "Verification": ["AppStore", "Reconciliation"],

@@ -1,12 +1,12 @@
+import CivilTime
+
 /// A day of the calendar, in whichever zone it is meant: a date without a time.
 public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertible {
     public let year, month, day: Int
 
     /// `nil` where the calendar has no such day, or its year has not four digits.
     public init?(year: Int, month: Int, day: Int) {
-        guard (1000...9999).contains(year), (1...12).contains(month),
-            (1...Self.length(ofMonth: month, year)).contains(day)
-        else { return nil }
+        guard CivilDate(year: year, month: month, day: day) != nil else { return nil }
         (self.year, self.month, self.day) = (year, month, day)
     }
 
@@ -40,15 +40,7 @@ public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertib
 
     /// The last day of its month.
     public var lastOfMonth: CalendarDay {
-        CalendarDay(year: year, month: month, day: Self.length(ofMonth: month, year)) ?? self
-    }
-
-    private static func length(ofMonth month: Int, _ year: Int) -> Int {
-        switch month {
-        case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
+        CalendarDay(year: year, month: month, day: CivilDate.length(ofMonth: month, year)) ?? self
     }
 
     private static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
