@@ -54,8 +54,9 @@ extension LedgerSession {
     }
 
     /// An app at a time: only where the planner knows the start does it see that next to nothing of years lies after it.
-    /// The reasons are `Exclusion.bySetting`, in the words of the index that finds them. What was restored was bought
-    /// when its original was: as in the rule `beforeStart`, without which it would be verified again each night.
+    /// The reasons are those that a setting of the app decides, and not Apple, written as in the index that finds them:
+    /// of parameters the planner would not know that they are the same. What was restored was bought when its original
+    /// was: as in the rule `beforeStart`, without which it would be verified again each night.
     private func receiptsHoldingReleased(of app: App) async throws -> [Row] {
         try await connection.query(
             """

@@ -17,8 +17,3 @@ public enum Exclusion: String, Hashable, Sendable, Codable, CaseIterable {
     /// A non-consumable bought once is owed once, however often it is restored.
     case restored
 }
-
-extension Exclusion {
-    /// Those that a setting of the app decides, and not Apple: they are looked at again once the settings change.
-    public static let bySetting: [Exclusion] = [.sandbox, .beforeStart]
-}
