@@ -29,11 +29,11 @@ extension CommandRunner {
 
     private func tell(_ file: SalesFile) {
         if let problem = file.problem { console.log(LogEntry(.error, "\(problem)")) }
-        for day in file.days where day.standing == "kept" {
+        for day in file.days where day.standing == .kept {
             let text = "the earlier report of \(day.day) stays, for lines of this one were refused"
             console.log(LogEntry(.warning, text, fields: ["file": file.file]))
         }
-        for day in file.days where day.standing == "outdated" {
+        for day in file.days where day.standing == .outdated {
             let text = "the report of \(day.day) was corrected since by another, which stays"
             console.log(LogEntry(.warning, text, fields: ["file": file.file]))
         }

@@ -12,7 +12,8 @@ enum SalesText {
             rows: result.files.flatMap { file in
                 file.days.map {
                     [
-                        "\($0.day)", $0.standing, "\($0.lines)", "\($0.unitsSold)", "\($0.unitsRefunded)", file.file,
+                        "\($0.day)", $0.standing.rawValue, "\($0.lines)", "\($0.unitsSold)", "\($0.unitsRefunded)",
+                        file.file,
                     ]
                 }
             }

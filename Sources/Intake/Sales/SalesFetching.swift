@@ -91,7 +91,7 @@ package struct SalesFetching {
             let text = "lines of an app that is not known; if it is yours, name its SKU with “sku” in [app BUNDLE]"
             log(LogEntry(.info, text, fields: ["file": file.file, "sku": sku, "lines": String(lines)]))
         }
-        if file.days.contains(where: { $0.standing == SalesDayOutcome.Standing.kept.rawValue }) {
+        if file.days.contains(where: { $0.standing == .kept }) {
             return .problem("\(file.refusedCount) of its lines can't be read, so that the earlier report stays")
         }
         return .fetched(lines: file.lines, refused: file.refusedCount)

@@ -1,25 +1,12 @@
 public import Importing
-import Ledger
 public import Reconciliation
 
 /// What became of one file of a sales report.
 public struct SalesFile: Sendable {
-    /// What became of the report of one day.
-    public struct Day: Hashable, Sendable {
-        /// `new`, `replaced`, `unchanged`; `outdated` or `kept` where the earlier report stays.
-        public let standing: String
-        public let day: CalendarDay
-        /// The account, as the report calls it.
-        public let developer: String
-        public let lines: Int
-        public let unitsSold: Int
-        public let unitsRefunded: Int
-    }
-
     public let file: String
     /// Why nothing of it was taken.
     public internal(set) var problem: SalesError?
-    public internal(set) var days: [Day] = []
+    public internal(set) var days: [SalesDayOutcome] = []
     /// Lines that tell of no sale of an in-app purchase: downloads of apps, restored purchases.
     public internal(set) var others = 0
     public internal(set) var refused: [RefusalReason: Int] = [:]
@@ -34,12 +21,4 @@ public struct SalesFile: Sendable {
     public var sales: Int { days.reduce(0) { $0 + $1.lines } }
     public var refusedCount: Int { refused.values.reduce(0, +) }
     public var lines: Int { sales + others + refusedCount + unknownApps.values.reduce(0, +) }
-}
-
-extension SalesFile.Day {
-    init(_ outcome: SalesDayOutcome) {
-        self.init(
-            standing: outcome.standing.rawValue, day: outcome.day.day, developer: outcome.day.developer,
-            lines: outcome.lines, unitsSold: outcome.unitsSold, unitsRefunded: outcome.unitsRefunded)
-    }
 }

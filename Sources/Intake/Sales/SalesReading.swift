@@ -43,7 +43,7 @@ package struct SalesReading {
             let outcome = try await retryingConflicts(for: Self.patience) { () async throws(LedgerError) in
                 try await session.take(staged)
             }
-            file.days = outcome.days.map(SalesFile.Day.init)
+            file.days = outcome.days
             file.unknownApps = outcome.unknownApps
         } catch let problem as SalesError {
             try await session.discardStagedSales()

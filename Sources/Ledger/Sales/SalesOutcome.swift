@@ -18,29 +18,6 @@ public struct StagedSales: Sendable {
     }
 }
 
-/// What became of the report of one day.
-public struct SalesDayOutcome: Hashable, Sendable {
-    public enum Standing: String, Hashable, Sendable {
-        /// The first of its day.
-        case new
-        /// It took the place of an earlier one, which said otherwise.
-        case replaced
-        /// The earlier one says the same.
-        case unchanged
-        /// It says what one said that was corrected since: the correction stays.
-        case outdated
-        /// The earlier one stays: this one says otherwise, and some of its lines were refused.
-        case kept
-    }
-
-    public let day: SalesDay
-    public let standing: Standing
-    /// Lines of in-app purchases of apps that are known.
-    public let lines: Int
-    public let unitsSold: Int
-    public let unitsRefunded: Int
-}
-
 /// What became of a sales report.
 public struct SalesOutcome: Hashable, Sendable {
     /// In their order.

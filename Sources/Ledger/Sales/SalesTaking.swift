@@ -179,7 +179,7 @@ private struct SalesTaking {
             """
         ).map { row in
             SalesDayOutcome(
-                day: SalesDay(day: try row.day("day"), developer: try row.decode("developer")),
+                day: try row.day("day"), developer: try row.decode("developer"),
                 standing: try row.word("standing"), lines: try row.decode("lines"),
                 unitsSold: try row.decode("units_sold"), unitsRefunded: try row.decode("units_refunded"))
         }

@@ -32,7 +32,7 @@ import Testing
                     ["Customer Price": "1.99"], ["Product Type Identifier": "1F"]))
             let file = try #require(result.files.first)
             #expect(file.lines == 7 && file.sales == 6 && file.others == 1 && file.refusedCount == 0)
-            #expect(file.days.map(\.standing) == ["new"])
+            #expect(file.days.map(\.standing) == [.new])
             #expect(file.days.map(\.unitsSold) == [8] && file.days.map(\.unitsRefunded) == [1])
             #expect(try await booth.rows(Self.reports) == [#"(2026-11-20,Us,"{com.a,com.b}",6,0,f)"#])
             #expect(
@@ -52,7 +52,7 @@ import Testing
             report.lines.reverse()
             report.lineEnd = "\r\n"
             let again = try await booth.read([try booth.write(report, as: "again.txt.gz", compressed: true)])
-            #expect(again.files.flatMap(\.days).map(\.standing) == ["unchanged"])
+            #expect(again.files.flatMap(\.days).map(\.standing) == [.unchanged])
             #expect(try await booth.rows("SELECT * FROM iap.sales_reports") + booth.rows(Self.sales) == before)
             #expect(try await booth.rows("SELECT kind FROM iap.events") == ["(sales_read)"])
         }
@@ -62,7 +62,7 @@ import Testing
         try await withSalesBooth { booth in
             _ = try await booth.read(SalesText(["Units": "2"], ["SKU": "coins"]))
             let corrected = try await booth.read(SalesText(["Units": "5"]))
-            #expect(corrected.files.flatMap(\.days).map(\.standing) == ["replaced"])
+            #expect(corrected.files.flatMap(\.days).map(\.standing) == [.replaced])
             #expect(corrected.figures?.unitsSold == 5)
             #expect(
                 try await booth.rows(Self.reports) == [
@@ -76,7 +76,7 @@ import Testing
                     """) == ["(sales_read,t,3)", "(sales_replaced,t,5)"])
             // Nothing was sold at all, and the report says so by its other lines.
             let none = try await booth.read(SalesText(["Product Type Identifier": "1F"]))
-            #expect(none.files.flatMap(\.days).map(\.standing) == ["replaced"])
+            #expect(none.files.flatMap(\.days).map(\.standing) == [.replaced])
             #expect(none.figures?.unitsSold == 0)
         }
     }
@@ -84,11 +84,11 @@ import Testing
     @Test func aReportWithRefusedLinesTakesNoOnesPlace() async throws {
         try await withSalesBooth { booth in
             let broken = try await booth.read(SalesText(["Units": "2"], ["Units": "?"]))
-            #expect(broken.files.flatMap(\.days).map(\.standing) == ["new"])
+            #expect(broken.files.flatMap(\.days).map(\.standing) == [.new])
             #expect(broken.files.map(\.refused) == [[.badValue: 1]])
             #expect(try await booth.read(SalesText(["Units": "2"], ["Units": "1"])).figures?.unitsSold == 3)
             let kept = try await booth.read(SalesText(["Units": "2"], ["Units": "?"]))
-            #expect(kept.files.flatMap(\.days).map(\.standing) == ["kept"])
+            #expect(kept.files.flatMap(\.days).map(\.standing) == [.kept])
             #expect(kept.figures?.unitsSold == 3)
             #expect(
                 try await booth.rows(Self.reports) == [
@@ -101,7 +101,7 @@ import Testing
         try await withSalesBooth { booth in
             _ = try await booth.read(SalesText(["Units": "2"]))
             let other = try await booth.read(SalesText(["SKU": "coins", "Developer": "Others"]))
-            #expect(other.files.flatMap(\.days).map(\.standing) == ["new"])
+            #expect(other.files.flatMap(\.days).map(\.standing) == [.new])
             #expect(other.figures?.unitsSold == 3)
         }
     }
@@ -113,7 +113,7 @@ import Testing
             #expect(result.files.flatMap(\.days).map(\.day.description) == ["2026-11-20", "2026-11-21"])
             #expect(result.figures?.days == 2)
             let corrected = try await booth.read(SalesText([:], next.merging(["Units": "8"]) { $1 }))
-            #expect(corrected.files.flatMap(\.days).map(\.standing) == ["unchanged", "replaced"])
+            #expect(corrected.files.flatMap(\.days).map(\.standing) == [.unchanged, .replaced])
         }
     }
 
@@ -122,10 +122,10 @@ import Testing
             _ = try await booth.read(SalesText(["Units": "2"]))
             _ = try await booth.read(SalesText(["Units": "3"]))
             let again = try await booth.read(SalesText(["Units": "2"]))
-            #expect(again.files.flatMap(\.days).map(\.standing) == ["outdated"])
+            #expect(again.files.flatMap(\.days).map(\.standing) == [.outdated])
             #expect(again.figures?.unitsSold == 3)
             let corrected = try await booth.read(SalesText(["Units": "4"]))
-            #expect(corrected.files.flatMap(\.days).map(\.standing) == ["replaced"])
+            #expect(corrected.files.flatMap(\.days).map(\.standing) == [.replaced])
         }
     }
 
@@ -146,7 +146,7 @@ import Testing
             ]
             let named = try await booth.read(lines)
             #expect(named.files.map(\.unknownApps) == [["C": 1, "": 1]])
-            #expect(named.files.flatMap(\.days).map(\.standing) == ["replaced"])
+            #expect(named.files.flatMap(\.days).map(\.standing) == [.replaced])
             #expect(
                 try await booth.rows(
                     """
@@ -211,7 +211,7 @@ import Testing
                 for _ in 0..<4 { group.addTask { try await booth.read([file]) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            let standings = results.flatMap { $0.files.flatMap(\.days) }.map(\.standing).sorted()
+            let standings = results.flatMap { $0.files.flatMap(\.days) }.map(\.standing.rawValue).sorted()
             #expect(standings == ["new", "unchanged", "unchanged", "unchanged"])
             #expect(results.allSatisfy { $0.figures?.unitsSold == 6_000 })
         }

@@ -31,7 +31,7 @@ import Testing
                     // All days again: what came late is seen by now.
                     let result = try await booth.read(files)
                     let standings = result.files.flatMap(\.days).map(\.standing)
-                    #expect(standings.dropLast().allSatisfy { $0 == "unchanged" } && standings.last == "new")
+                    #expect(standings.dropLast().allSatisfy { $0 == .unchanged } && standings.last == .new)
                     #expect(result.files.allSatisfy { $0.unknownApps.isEmpty && $0.refusedCount == 0 })
                     try await expectReported(result, nights)
                     unseen.append(try await compare(result, nights, until: nights.settings.moment(ofNight: night)))
