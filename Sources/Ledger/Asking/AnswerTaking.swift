@@ -30,19 +30,13 @@ public struct AnswerBatch: Sendable {
 
     /// What Apple told of a delivery for which only the app's server vouched.
     public struct Delivery: Sendable {
-        /// What does not bear the delivery out.
-        public enum Finding: String, Sendable {
-            case unknownToApple = "unknown_to_apple"
-            case sandbox
-        }
-
         public let transactionID: TransactionID
         /// `nil` where Apple knows the purchase.
-        public let finding: Finding?
+        public let finding: UnprovedFinding?
         /// The `appAccountToken` that it bears.
         public let appAccountToken: String?
 
-        public init(transactionID: TransactionID, finding: Finding?, appAccountToken: String?) {
+        public init(transactionID: TransactionID, finding: UnprovedFinding?, appAccountToken: String?) {
             self.transactionID = transactionID
             self.finding = finding
             self.appAccountToken = appAccountToken

@@ -10,17 +10,16 @@ extension LedgerSession {
             SELECT
                 transaction_id, bundle_id, environment, min(product_id) AS product_id, min(found_at) AS first_seen_at,
                 array_remove(ARRAY[min(user_id)], NULL) AS user_ids,
-                string_agg(DISTINCT finding, ', ' ORDER BY finding) AS findings
+                array_agg(DISTINCT finding ORDER BY finding) AS findings
             FROM iap.unproved
             WHERE found_at >= \(since)
             GROUP BY transaction_id, bundle_id, environment
             ORDER BY first_seen_at, transaction_id, bundle_id
             """
         ) { row in
-            let findings = try row.decode("findings", as: String.self).split(separator: ", ").map {
-                UnprovedFinding(rawValue: String($0))?.text ?? String($0)
-            }
-            try body(try Suspicion(row, .deliveredUnproved, detail: findings.joined(separator: "; ")))
+            let findings: [UnprovedFinding] = try row.words("findings")
+            let detail = findings.map(\.text).joined(separator: "; ")
+            try body(try Suspicion(row, .deliveredUnproved, detail: detail))
         }
     }
 
@@ -48,15 +47,8 @@ extension LedgerSession {
     }
 }
 
-/// Why Apple's word does not bear a delivery out.
-private enum UnprovedFinding: String {
-    case unknownToApple = "unknown_to_apple"
-    case sandbox
-    case anotherUser = "another_user"
-    case otherProduct = "other_product"
-    case refundedBefore = "refunded_before"
-
-    var text: String {
+extension UnprovedFinding {
+    fileprivate var text: String {
         switch self {
         case .unknownToApple: "Apple knows no such purchase"
         case .sandbox: "it was a tester's purchase, in sandbox"
