@@ -11,13 +11,4 @@ public enum Source: String, Hashable, Sendable, Codable, CaseIterable, Comparabl
     case serverAPI = "server_api"
 
     public static func < (a: Source, b: Source) -> Bool { a.rank < b.rank }
-
-    private var rank: Int {
-        switch self {
-        case .appServer: 0
-        case .local: 1
-        case .verifyReceipt: 2
-        case .serverAPI: 3
-        }
-    }
 }

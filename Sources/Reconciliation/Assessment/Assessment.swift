@@ -34,14 +34,6 @@ public enum Likelihood: String, Hashable, Sendable, Codable, CaseIterable, Compa
 
     /// `high` comes first, as in the report.
     public static func < (a: Likelihood, b: Likelihood) -> Bool { a.rank < b.rank }
-
-    private var rank: Int {
-        switch self {
-        case .high: 0
-        case .medium: 1
-        case .low: 2
-        }
-    }
 }
 
 /// To whom a paid transaction is owed, as far as the evidence goes.

@@ -26,8 +26,6 @@ public enum Evidence: String, Hashable, Sendable, Codable, CaseIterable, Compara
 
     /// The stronger comes first.
     public static func < (a: Evidence, b: Evidence) -> Bool { a.rank < b.rank }
-
-    private var rank: Int { Self.allCases.firstIndex(of: self) ?? Self.allCases.count }
 }
 
 /// A user who may be the owner, and why.
