@@ -56,12 +56,15 @@ private struct Watching {
         if let money = try row.money("milliunits", "currency") { figures?.money.append(money) }
     }
 
+    /// Of how long the share is that was lost.
+    private static let span: SQL = "interval '30 days'"
+
     private var cases: SQL {
         """
         SELECT
             cases.bundle_id,
             coalesce(white.currency, products.currency) AS currency,
-            count(*) FILTER (WHERE white.purchased_at > \(now) - interval '30 days') AS lost,
+            count(*) FILTER (WHERE white.purchased_at > \(now) - \(Self.span)) AS lost,
             min(white.purchased_at) AS oldest,
             sum(\(OpenCases.milliunits))::bigint AS milliunits
         FROM cases
@@ -80,7 +83,7 @@ private struct Watching {
         FROM unnest(\(apps.map(\.bundleID.text)), \(apps.map(\.environment.rawValue))) AS app (bundle_id, environment)
         JOIN \(session.whole(.transactions)) AS bought USING (bundle_id, environment)
         WHERE bought.place <> 'excluded'
-            AND bought.purchased_at > \(now) - interval '30 days' AND bought.purchased_at <= \(now)
+            AND bought.purchased_at > \(now) - \(Self.span) AND bought.purchased_at <= \(now)
             AND (bought.purchased_at AT TIME ZONE 'America/Los_Angeles')::date
                 >= (\(now) AT TIME ZONE 'America/Los_Angeles')::date - 31
         GROUP BY bundle_id

@@ -31,6 +31,9 @@ extension LedgerSession {
         }
     }
 
+    /// What was delivered longer ago says nothing of Apple's silence today.
+    private static let drySpell: SQL = "interval '30 days'"
+
     /// How hearing these apps goes: up to when, and what can't be read.
     public func hearings(of apps: [App], now: Date) async throws(LedgerError) -> [HearingFigures] {
         try await translating {
@@ -59,7 +62,7 @@ extension LedgerSession {
                     SELECT count(*) AS purchases
                     FROM \(stored: .transactions) AS t
                     WHERE known.last_signed_at IS NOT NULL AND t.place = 'black'
-                        AND t.delivered_at > greatest(known.last_signed_at, \(now) - interval '30 days')
+                        AND t.delivered_at > greatest(known.last_signed_at, \(now) - \(Self.drySpell))
                         AND t.delivered_by = 'claim'
                         AND t.bundle_id = wanted.bundle_id AND t.environment = wanted.environment
                 ) AS delivered ON true

@@ -8,7 +8,8 @@ public enum SalesDays: Sendable {
     case upTo(Date)
     case among([CalendarDay])
 
-    private static let compared: Int32 = 30
+    /// So many are compared, and fetched for it.
+    static let compared: Int32 = 30
 
     var condition: SQL {
         switch self {

@@ -20,7 +20,7 @@ public enum SalesFetch: Hashable, Sendable {
 }
 
 extension LedgerSession {
-    /// The days of the last thirty, in Apple's time, whose report was not fetched yet, the oldest first. Apple keeps a
+    /// Those of the days that are compared, in Apple's time, whose report was not fetched yet, the oldest first. Apple keeps a
     /// report for a year, and has it from eight o'clock of the next morning on.
     public func missingSalesDays(of vendorNumber: String, now: Date) async throws(LedgerError) -> [CalendarDay] {
         try await translating {
@@ -28,7 +28,7 @@ extension LedgerSession {
                 """
                 SELECT days.day::date::text AS day
                 FROM (SELECT (\(now) AT TIME ZONE 'America/Los_Angeles')::date AS day) AS today
-                CROSS JOIN generate_series(today.day - 30, today.day - 1, '1 day') AS days (day)
+                CROSS JOIN generate_series(today.day - \(SalesDays.compared), today.day - 1, '1 day') AS days (day)
                 WHERE NOT EXISTS (
                     SELECT FROM sales_fetches
                     WHERE vendor_number = \(vendorNumber) AND sales_fetches.day = days.day AND fetched_at IS NOT NULL)
