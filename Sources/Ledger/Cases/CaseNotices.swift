@@ -14,6 +14,9 @@ struct CaseNotices {
     /// Apple's notification may be an hour late, and its history some more.
     private static let late: TimeInterval = 6 * 3600
 
+    /// Whether Apple asks by the notice in hand if a purchase was delivered.
+    static let isQuestion: SQL = "type = 'CONSUMPTION_REQUEST' AND consumption_reason = 'FULFILLMENT_ISSUE'"
+
     fileprivate var told: [TransactionKey: Told] = [:]
     /// Up to when Apple's history was read, by app.
     fileprivate var heardThrough: [String: Date] = [:]
@@ -50,8 +53,7 @@ extension LedgerSession {
             SELECT
                 transaction_id, bundle_id, environment,
                 (array_agg(sending ORDER BY signed_at) FILTER (WHERE type = ANY (\(Self.purchases))))[1] AS sending,
-                min(signed_at) FILTER (
-                    WHERE type = 'CONSUMPTION_REQUEST' AND consumption_reason = 'FULFILLMENT_ISSUE') AS asked_at,
+                min(signed_at) FILTER (WHERE \(CaseNotices.isQuestion)) AS asked_at,
                 array_agg(receipt_id) FILTER (WHERE receipt_id IS NOT NULL) AS receipt_ids
             FROM notices
             WHERE transaction_id = ANY (\(page.map(\.key.id.text)))

@@ -62,8 +62,7 @@ extension LedgerSession {
             """
             SELECT transaction_id, bundle_id, environment, max(signed_at) AS asked_at
             FROM \(stored: .notices)
-            WHERE transaction_id = ANY (\(asked)) AND type = 'CONSUMPTION_REQUEST'
-                AND consumption_reason = 'FULFILLMENT_ISSUE'
+            WHERE transaction_id = ANY (\(asked)) AND \(CaseNotices.isQuestion)
             GROUP BY transaction_id, bundle_id, environment
             """)
         var deadlines: [TransactionKey: Date] = [:]
@@ -80,17 +79,13 @@ extension LedgerSession {
                 """
                 SELECT
                     cases.likelihood,
-                    coalesce(white.currency, products.currency) AS currency,
+                    \(OpenCases.currency) AS currency,
                     count(*) AS cases,
                     count(*) FILTER (WHERE cases.opened_run_id = \(runID)) AS new,
                     count(*) FILTER (WHERE cases.reopened_run_id = \(runID)) AS reopened,
                     sum(\(OpenCases.milliunits))::bigint AS milliunits,
                     min(white.purchased_at) AS oldest
-                FROM cases
-                JOIN white USING (transaction_id, bundle_id, environment)
-                LEFT JOIN products USING (bundle_id, product_id)
-                \(OpenCases.subscription)
-                WHERE cases.state = 'open'
+                \(OpenCases.priced)
                 GROUP BY 1, 2
                 ORDER BY 2, 1
                 """)

@@ -95,6 +95,18 @@ enum OpenCases {
         WHERE cases.state = 'open'
         """
 
+    /// The open cases with all that their money is counted by.
+    static let priced: SQL = """
+        FROM cases
+        JOIN white USING (transaction_id, bundle_id, environment)
+        LEFT JOIN products USING (bundle_id, product_id)
+        \(subscription)
+        WHERE cases.state = 'open'
+        """
+
+    /// Of the sums of cases.
+    static let currency: SQL = "coalesce(white.currency, products.currency)"
+
     /// What was paid for a case.
     static let milliunits: SQL = """
         coalesce(

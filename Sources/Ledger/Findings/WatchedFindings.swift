@@ -63,15 +63,11 @@ private struct Watching {
         """
         SELECT
             cases.bundle_id,
-            coalesce(white.currency, products.currency) AS currency,
+            \(OpenCases.currency) AS currency,
             count(*) FILTER (WHERE white.purchased_at > \(now) - \(Self.span)) AS lost,
             min(white.purchased_at) AS oldest,
             sum(\(OpenCases.milliunits))::bigint AS milliunits
-        FROM cases
-        JOIN white USING (transaction_id, bundle_id, environment)
-        LEFT JOIN products USING (bundle_id, product_id)
-        \(OpenCases.subscription)
-        WHERE cases.state = 'open'
+        \(OpenCases.priced)
         GROUP BY 1, 2
         """
     }
