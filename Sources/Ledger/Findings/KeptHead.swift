@@ -55,8 +55,7 @@ struct KeptHead: Codable {
             counts.closed[try row.known(name, in: "cases")] = count
         }
         counts.money = try cases.money.map { name, sum in
-            guard let currency = CurrencyCode(name) else { throw row.unknown("the currency “\(name)”", in: "cases") }
-            return Money(milliunits: sum, currency: currency)
+            Money(milliunits: sum, currency: try row.currency(name, in: "cases"))
         }.sorted { $0.currency < $1.currency }
         return counts
     }

@@ -144,8 +144,8 @@ extension CustomerCases {
         self.init(
             bundleID: try row.id("bundle_id"), userID: userID, count: count, likelihood: ranks[rank],
             oldestPurchase: try row.decode("customer_oldest"),
-            money: zip(sums, currencies).compactMap { sum, code in
-                CurrencyCode(code).map { Money(milliunits: sum, currency: $0) }
+            money: try zip(sums, currencies).map { sum, code in
+                Money(milliunits: sum, currency: try row.currency(code, in: "customer_currencies"))
             }.sorted { $0.currency < $1.currency },
             unpriced: try row.decode("customer_unpriced"))
     }

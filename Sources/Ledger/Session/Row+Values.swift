@@ -24,10 +24,14 @@ extension Row {
         guard let amount = try decode(milliunits, as: Int64?.self),
             let text = try decode(currency, as: String?.self)
         else { return nil }
+        return Money(milliunits: amount, currency: try self.currency(text, in: currency))
+    }
+
+    func currency(_ text: String, in column: String) throws -> CurrencyCode {
         guard let code = CurrencyCode(text) else {
-            throw LedgerError.failed("\(place(of: currency)) holds what is no currency's code; mend the row")
+            throw LedgerError.failed("\(place(of: column)) holds what is no currency's code; mend the row")
         }
-        return Money(milliunits: amount, currency: code)
+        return code
     }
 
     /// A day that the query wrote as text.
