@@ -3,6 +3,11 @@ import Synchronization
 
 /// Writes one part of a report beside the others, and beside whoever reads the findings: the forms of a case need a
 /// multiple of what the database needs to hand it over.
+///
+/// Who hands over a page blocks its thread while a part is far behind, and so does who waits for the end, also where
+/// that is a thread of the concurrency runtime's. It is safe: a queue of its own gets a thread of Dispatch's own, whose
+/// work waits for no task, so that it always ends; and only a run's report hands over, one page at a time, so that one
+/// thread is held. To suspend instead, each of a hundred thousand findings would be handed over by an async call.
 final class PartWriter: Sendable {
     /// So many pages wait at most, whose findings are held in memory.
     private static let mostWaiting = 2
