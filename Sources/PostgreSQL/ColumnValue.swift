@@ -2,7 +2,7 @@ public import Foundation
 
 /// A Swift value that can be read from a column.
 public protocol ColumnValue {
-    /// Reads the field; nothing stands for NULL.
+    /// Reads the field; `nil` stands for NULL.
     init(field: Field?) throws(FieldProblem)
 }
 

@@ -26,8 +26,8 @@ struct JSONObject: Sendable {
     /// The object in the field.
     func object(_ name: StaticString) -> JSONObject? { value(name).flatMap(object) }
 
-    /// A list of Apple's, which iOS 6 answers give as one object: nothing in place of an element that is no object, and
-    /// nothing at all where the field holds neither a list nor an object.
+    /// A list of Apple's, which iOS 6 answers give as one object: `nil` in place of an element that is no object, and
+    /// `nil` altogether where the field holds neither a list nor an object.
     func listOrOne(_ name: StaticString) -> [JSONObject?]? {
         guard let value = value(name) else { return nil }
         switch tree.nodes[value].kind {

@@ -8,7 +8,7 @@ public struct ImportOptions: Sendable {
     public var kind: ImportKind
     /// `-` is standard input.
     public var file: String
-    /// Nothing: by the file's name, otherwise by its first byte.
+    /// `nil`: by the file's name, otherwise by its first byte.
     public var format: ImportFormat?
     /// Do everything and roll it back.
     public var isDryRun: Bool

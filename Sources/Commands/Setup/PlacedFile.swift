@@ -11,7 +11,7 @@ public struct PlacedFile: Sendable {
     private let newGroup: String?
 
     /// - Parameters:
-    ///   - owner: nobody where it shall belong to whoever writes it.
+    ///   - owner: `nil` where it shall belong to whoever writes it.
     ///   - user: whose group may read it; it may be one that is still to be made.
     public init(_ path: String, mode: mode_t, owner: SystemUser?, groupOf user: String? = nil) {
         let group = user.flatMap { SystemUser(named: $0) }

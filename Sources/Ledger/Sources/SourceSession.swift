@@ -13,7 +13,7 @@ public struct SourceError: Error, Sendable, CustomStringConvertible {
 
 /// Rows of a source, and how far it is read with them.
 public struct SourcePage: Sendable {
-    /// Each row's values in the order of the columns; nothing stands for NULL.
+    /// Each row's values in the order of the columns; `nil` stands for NULL.
     public let rows: [[String?]]
     /// The watermark behind which nothing was left; `nil` where the source has none.
     public let watermark: String?
@@ -77,7 +77,7 @@ public final class SourceSession {
     /// of one snapshot.
     ///
     /// - Parameters:
-    ///   - mark: how far it was read before; nothing to begin at the beginning.
+    ///   - mark: how far it was read before; `nil` to begin at the beginning.
     ///   - present: no watermark is remembered beyond it, so that one row with a wrong clock hides no other.
     /// - Throws: `SourceError`, or what the body throws.
     public func forEachPage(

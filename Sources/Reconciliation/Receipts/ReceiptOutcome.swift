@@ -18,7 +18,7 @@ public enum Patience {
     public static let nightsWithoutNamed = 3
 
     /// What becomes of a receipt with this verdict, which was tried in vain on `attempts` nights before this one;
-    /// nothing for a receipt that was not tried.
+    /// `nil` for a receipt that was not tried.
     public static func outcome(of verdict: ReceiptVerdict, attempts: Int) -> ReceiptOutcome? {
         switch verdict {
         case .notTried:

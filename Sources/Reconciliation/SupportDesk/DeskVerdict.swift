@@ -2,7 +2,7 @@ public import Foundation
 
 /// The one thing that the support desk wants to know of an id.
 public enum DeskVerdict: Hashable, Sendable {
-    /// The goods were delivered; to whom is nothing where the support desk did not say.
+    /// The goods were delivered; to whom is `nil` where the support desk did not say.
     case delivered(to: String?, at: Date, refundedAt: Date?)
     /// Paid, and past its grace: a likely lost order, with what the last run made of it, if one has judged it.
     case owed(Assessment?, orderIDs: [String])

@@ -61,7 +61,7 @@ public struct Owed: Hashable, Sendable {
     public let nightsConfirmed: Int
     /// The user for whom the app's own server admitted it.
     public let admittedFor: String?
-    /// Until when the client may still come for it and it is no case; nothing once that has passed.
+    /// Until when the client may still come for it and it is no case; `nil` once that has passed.
     public var graceEndsAt: Date?
 
     public init(
