@@ -83,7 +83,7 @@ GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
     iap.refunded, iap.refund_reversed, iap.is_taken_back, iap.takes_refund_back, iap.has_access, iap.corrected,
     iap.heard, iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.release_originals,
-    iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
+    iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
     iap.is_of_original,
     iap.sightings_of, iap.sight_again, iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered,
     iap.type_of, iap.why_not_delivered, iap.is_covered,
@@ -150,7 +150,7 @@ GRANT SELECT (
     ON iap.receipts TO iap_import;
 GRANT INSERT ON
     iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.delivered_originals,
-    iap.events, iap.entitlements
+    iap.delivered_orders, iap.events, iap.entitlements
     TO iap_import;
 GRANT UPDATE (type, name, list_price_milliunits, currency) ON iap.products TO iap_import;
 GRANT UPDATE (app_account_token, seal) ON iap.orders TO iap_import;
@@ -186,7 +186,9 @@ DECLARE
     patience text;
 BEGIN
     FOR name, patience IN
-        VALUES ('iap_app', '60s'), ('iap_support', '5min'), ('iap_finance', '30min')
+        VALUES
+            ('iap_app', '60s'), ('iap_support', '5min'), ('iap_privacy', '5min'), ('iap_import', '30min'),
+            ('iap_finance', '30min')
     LOOP
         EXECUTE format(
             'ALTER ROLE %I IN DATABASE %I SET idle_in_transaction_session_timeout = %L', name, current_database(),

@@ -87,6 +87,12 @@ SELECT is(test.admit('108'), 'white', 'until a real one comes');
 SELECT is(test.delivery_status('108'), 'UNDELIVERED_OTHER', 'which is not delivered by the other');
 SELECT is(test.delivery_status('109'), 'UNDELIVERED_OTHER', 'as is what nobody knows');
 
+-- What is not owed in production is not to be had by a test of the same id.
+SELECT test.hear(test.heard('1080')), test.exclude('1080', 'refunded');
+SELECT is(test.claim('1080'), 'excluded', 'a refunded purchase');
+SELECT is(test.admit('1080', environment => 'Sandbox'), 'white', 'whose id a test has, too');
+SELECT is(test.claim('1080'), 'undecided', 'is not delivered by that');
+
 -- A non-consumable is owed once, under whatever id it is restored.
 SELECT is(test.admit('200', product_id => 'full'), 'white', 'the full version');
 SELECT is(test.admit('201', '200', 'full'), 'white', 'restored before it was claimed');

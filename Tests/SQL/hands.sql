@@ -24,6 +24,34 @@ INSERT INTO iap.delivered_orders VALUES ('o6', 'com.example.a', '99');
 SELECT is(test.claim('6', 'ann', 'o6'), 'order_used', 'the row decides');
 SELECT is(test.claim('6', 'ann'), 'delivered', 'and without an order it is delivered');
 
+-- What the support desk says was delivered for an order uses it up, and taking that back frees it.
+SELECT test.admit(id, user_id => 'ann') FROM unnest(ARRAY['7', '8']) AS id;
+SELECT test.run_as('iap_support', $$SELECT iap.resolve('7', 'delivered', 'sue', 'x', user_id => 'ann', order_id => 'o7')$$);
+SELECT is(
+    (SELECT original_transaction_id FROM iap.delivered_orders WHERE order_id = 'o7'), '7',
+    'the row is taken, for claims that another session is about to make');
+SELECT is(test.claim('8', 'ann', 'o7'), 'order_used', 'and so is the order');
+SELECT test.run_as('iap_support', $$SELECT iap.reopen('7', 'sue', 'another purchase was meant')$$);
+SELECT is(test.claim('8', 'ann', 'o7'), 'delivered', 'until that is taken back');
+-- One that two purchases were delivered for stays used while one of them is.
+SELECT test.run_as('iap_support', $$SELECT iap.resolve('7', 'delivered', 'sue', 'x', user_id => 'ann', order_id => 'o7')$$);
+SELECT test.run_as('iap_support', $$SELECT iap.reopen('7', 'sue', 'x')$$);
+SELECT is(test.claim('7', 'ann', 'o7'), 'order_used', 'the other keeps it');
+
+-- So does what a company delivered before.
+SELECT test.import(jsonb_populate_record(test.heard('i1'), '{"order_id": "o-i"}'), 'ann');
+SELECT is(
+    (SELECT original_transaction_id FROM iap.delivered_orders WHERE order_id = 'o-i'), 'i1',
+    'an import takes its orders');
+
+-- Whoever locks a purchase and hangs ends by itself, also where its login does not say so.
+SELECT set_config('idle_in_transaction_session_timeout', '0', true);
+SELECT is(test.claim('7', 'ann'), 'delivered', 'a claim');
+SELECT is(current_setting('idle_in_transaction_session_timeout'), '5min', 'does not wait for ever with its locks');
+SELECT set_config('idle_in_transaction_session_timeout', '60s', true);
+SELECT is(test.claim('7', 'ann'), 'already_delivered', 'and what a login says');
+SELECT is(current_setting('idle_in_transaction_session_timeout'), '1min', 'stays');
+
 -- The renewals of a subscription may name the order by which it was bought.
 INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');
 SELECT test.admit('s1', product_id => 'pass'), test.admit('s2', 's1', 'pass');

@@ -85,7 +85,8 @@ SELECT results_eq(
 SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_import' ORDER BY relation$$,
     $$VALUES
-        ('iap.black', 'select'), ('iap.cases', 'select'), ('iap.delivered_originals', 'insert,select'),
+        ('iap.black', 'select'), ('iap.cases', 'select'), ('iap.delivered_orders', 'insert'),
+        ('iap.delivered_originals', 'insert,select'),
         ('iap.entitlements', 'insert,select,update'), ('iap.events', 'insert'), ('iap.excluded', 'select'),
         ('iap.migrations', 'select'), ('iap.moves', 'insert'),
         ('iap.orders', 'insert,select'), ('iap.products', 'insert,select'), ('iap.receipt_number', 'usage'),
@@ -169,7 +170,7 @@ SELECT results_eq(
         ('iap_job', 'purge_orders'), ('iap_job', 'purge_payloads'), ('iap_job', 'purgeable_buckets'),
         ('iap_job', 'record'),
         ('iap_job', 'redeliverable_to'), ('iap_job', 'refund_reversed'), ('iap_job', 'refund_shares'),
-        ('iap_job', 'refunded'), ('iap_job', 'release_originals'), ('iap_job', 'settle_redeliveries'), ('iap_job', 'share_of'),
+        ('iap_job', 'refunded'), ('iap_job', 'release_orders'), ('iap_job', 'release_originals'), ('iap_job', 'settle_redeliveries'), ('iap_job', 'share_of'),
         ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'submit_notification'),
         ('iap_job', 'take_answers'), ('iap_job', 'take_notices'), ('iap_job', 'take_originals'),
         ('iap_job', 'takes_refund_back'),
@@ -272,6 +273,8 @@ SELECT results_eq(
     $$VALUES
         ('iap_app', '{idle_in_transaction_session_timeout=60s}'),
         ('iap_finance', '{idle_in_transaction_session_timeout=30min}'),
+        ('iap_import', '{idle_in_transaction_session_timeout=30min}'),
+        ('iap_privacy', '{idle_in_transaction_session_timeout=5min}'),
         ('iap_support', '{idle_in_transaction_session_timeout=5min}')$$, 'sessions that hang are ended');
 
 -- A function with its owner's rights can't be led astray by the caller's search path. The others run under the
@@ -292,7 +295,7 @@ SELECT set_eq(
         'entitle', 'revoke_entitlement', 'owed', 'status', 'take_redeliveries', 'redeliver', 'resolve', 'reopen',
         'decide', 'adopt', 'take', 'note', 'close_books', 'purge_payloads', 'purgeable_buckets',
         'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user', 'analyze_grown',
-        'release_originals'],
+        'release_originals', 'release_orders'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

@@ -175,7 +175,7 @@ CREATE TABLE iap.delivered_originals (
     PRIMARY KEY (original_transaction_id, bundle_id, environment)
 );
 
--- An order is delivered once: the first claim that names it takes this row, whatever the isolation level. The renewals
+-- An order is delivered once: the first delivery that names it takes this row, whatever the isolation level. The renewals
 -- of a subscription may all name the order by which it was bought.
 CREATE TABLE iap.delivered_orders (
     order_id                text NOT NULL,
@@ -183,7 +183,7 @@ CREATE TABLE iap.delivered_orders (
     original_transaction_id text COLLATE "C" NOT NULL,
     PRIMARY KEY (order_id, bundle_id)
 );
-COMMENT ON TABLE iap.delivered_orders IS 'The orders that claims were delivered for, and the original purchase of each.';
+COMMENT ON TABLE iap.delivered_orders IS 'The orders that were delivered, and the original purchase of each.';
 
 CREATE VIEW iap.white AS
 SELECT

@@ -535,6 +535,21 @@ $$;
 COMMENT ON FUNCTION iap.release_originals IS
     'Gives back the original purchases of what was delivered and is owed again, so that it can be delivered once more.';
 
+CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
+-- Nobody else may take away what keeps an order from being delivered twice.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+BEGIN
+    DELETE FROM delivered_orders AS taken
+    USING unnest(changes) AS c
+    WHERE taken.order_id = (c.was).order_id AND taken.bundle_id = (c.was).bundle_id
+        AND NOT EXISTS (
+            SELECT FROM transactions AS t
+            WHERE t.order_id = taken.order_id AND t.bundle_id = taken.bundle_id AND t.place = 'black');
+END
+$$;
+COMMENT ON FUNCTION iap.release_orders IS
+    'Gives back the orders for which nothing is delivered any more, so that another purchase can be delivered for them.';
+
 CREATE FUNCTION iap.move(
     changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb DEFAULT '{}',
     who text DEFAULT NULL
@@ -594,6 +609,7 @@ BEGIN
     END IF;
     IF returned THEN
         PERFORM iap.release_originals(changes);
+        PERFORM iap.release_orders(changes);
     END IF;
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, too.
     PERFORM iap.take_originals(array_agg(c.became))

@@ -86,6 +86,10 @@ BEGIN
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
     END IF;
+    IF end_owed.order_id IS NOT NULL THEN
+        -- Whatever it was delivered for before: the desk may say otherwise, and a claim may not.
+        PERFORM iap.take_order(t, end_owed.order_id);
+    END IF;
     PERFORM iap.move(
         ARRAY[ROW(t, iap.delivered(t, end_owed.user_id, end_owed.order_id, 'resolved', at))::iap.change], 'resolved',
         end_owed.who, NULL, at, details || jsonb_build_object('user_id', end_owed.user_id));
@@ -115,6 +119,7 @@ DECLARE
     period  iap.transactions;
     at      timestamptz := iap.present();
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
@@ -160,9 +165,10 @@ END
 $$;
 COMMENT ON FUNCTION iap.resolve IS
     'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a '
-    'subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to '
-    'whom it was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, '
-    'where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
+    'subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it changes nothing and says why: '
+    'already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where '
+    'the case names more than one and user_id none of them; unknown_user, where nobody has ever heard of user_id and '
+    'is_unknown_user does not say that this is so.';
 
 CREATE FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -218,6 +224,7 @@ DECLARE
     details jsonb;
     other   iap.transactions;
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', reopen.transaction_id, 64);
     PERFORM iap.require_text('who', reopen.who, 1000);
     PERFORM iap.require_text('note', reopen.note, 10000);
@@ -513,6 +520,7 @@ DECLARE
     present text;
     outcome text;
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', decide.transaction_id, 64);
     PERFORM iap.require_id('bundle_id', decide.bundle_id, 255);
     PERFORM iap.require_text('who', decide.who, 1000);

@@ -414,6 +414,19 @@ BEGIN
         PERFORM iap.move(changes, 'imported', session_user, NULL, at, '{}', 'import');
     END IF;
 
+    -- An order is delivered once, whoever says so.
+    INSERT INTO delivered_orders (order_id, bundle_id, original_transaction_id)
+    SELECT DISTINCT ON (found.order_id, found.bundle_id) found.order_id, found.bundle_id, found.original_transaction_id
+    FROM unnest(deliveries) AS v
+    CROSS JOIN LATERAL (
+        SELECT * FROM transactions AS t
+        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
+        OFFSET 0
+    ) AS found
+    WHERE v.order_id IS NOT NULL AND found.order_id IS NOT NULL
+    ORDER BY found.order_id, found.bundle_id, found.transaction_id
+    ON CONFLICT DO NOTHING;
+
     -- A non-consumable is owed once: the other transactions of a purchase that was delivered leave white.
     SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
     FROM unnest(deliveries) AS v

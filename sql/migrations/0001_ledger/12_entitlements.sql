@@ -211,6 +211,7 @@ DECLARE
     at      timestamptz := iap.present();
     changes iap.change[];
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', entitle.bundle_id, 255);
     PERFORM iap.require_id('original_transaction_id', entitle.original_transaction_id, 64);
     PERFORM iap.require_text('user_id', entitle.user_id, 1000);
@@ -278,6 +279,7 @@ DECLARE
     ends    timestamptz := coalesce(until, at);
     changes iap.change[];
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
     PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
     IF ends = '-infinity' THEN

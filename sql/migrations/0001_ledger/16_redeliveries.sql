@@ -548,6 +548,7 @@ DECLARE
     whose text;
     at    timestamptz := iap.present();
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', redeliver.transaction_id, 64);
     PERFORM iap.require_text('who', redeliver.who, 1000);
     PERFORM iap.require_text('note', redeliver.note, 10000);
@@ -610,6 +611,7 @@ DECLARE
     seen    integer;
     offered iap.delivered_orders[] := '{}';
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', take_redeliveries.bundle_id, 255);
     IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
         RAISE EXCEPTION 'take 1 to 10000 at once' USING ERRCODE = 'invalid_parameter_value';

@@ -1,0 +1,49 @@
+import PostgreSQL
+import TestSupport
+import Testing
+
+/// A person is erased while their purchases are claimed: the whole of each purchase is theirs, or nobody's.
+@Suite(.timeLimit(.minutes(1))) struct ErasingBesideClaimsTests {
+    @Test func aClaimThatCommitsInTheMiddleIsErasedWithAllThatItWrote() async throws {
+        try await withScratchDatabase { database in
+            let (holder, server) = (
+                try await database.connect(as: "iap_app"), try await database.connect(as: "iap_app")
+            )
+            let watcher = try await database.connect()
+            defer { for session in [holder, server, watcher] { session.close() } }
+            try await server.execute(
+                """
+                SELECT iap.admit('com.example.a', 'Production', '1', '1', 'gems', 1, now(), NULL),
+                    iap.admit('com.example.a', 'Production', '2', '2', 'gems', 1, now(), 'zoe')
+                """)
+            try await holder.execute("BEGIN")
+            try await holder.execute("SELECT iap.claim('com.example.a', '2', 'zoe')")
+            async let erased: Void = Self.erase(database)
+            while try await watcher.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            // The ledger was read before this one came, and the tables that come after it are not.
+            try await server.execute("SELECT iap.claim('com.example.a', '1', 'zoe')")
+            try await holder.execute("COMMIT")
+            try await erased
+            let left = try await watcher.only(
+                """
+                SELECT
+                    (SELECT count(*) FROM iap.black WHERE user_id = 'zoe') AS black,
+                    (SELECT count(*) FROM iap.claims WHERE user_id = 'zoe') AS claims,
+                    (SELECT count(*) FROM iap.moves WHERE details ->> 'user_id' = 'zoe') AS moves,
+                    (SELECT count(DISTINCT user_id) FROM iap.black) AS pseudonyms
+                """)
+            #expect(try left.decode("black", as: Int.self) == 0)
+            #expect(try left.decode("claims", as: Int.self) == 0)
+            #expect(try left.decode("moves", as: Int.self) == 0)
+            #expect(try left.decode("pseudonyms", as: Int.self) == 1)
+        }
+    }
+
+    private static func erase(_ database: ScratchDatabase) async throws {
+        let privacy = try await database.connect(as: "iap_privacy")
+        defer { privacy.close() }
+        try await privacy.execute("SELECT iap.erase_user('zoe', 'pat', true)")
+    }
+}
