@@ -86,7 +86,7 @@ GRANT EXECUTE ON FUNCTION
     iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
     iap.is_of_original,
     iap.sightings_of, iap.sight_again, iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered,
-    iap.type_of, iap.why_not_delivered, iap.is_covered,
+    iap.type_of, iap.why_not_delivered, iap.is_covered, iap.is_granted,
     iap.is_late_case, iap.is_bought_since, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
     iap.count_purgeable, iap.share_of, iap.worth,

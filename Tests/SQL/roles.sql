@@ -159,6 +159,7 @@ SELECT results_eq(
         ('iap_job', 'is_another_night'), ('iap_job', 'is_beyond'), ('iap_job', 'is_bought_since'),
         ('iap_job', 'is_confirmation'),
         ('iap_job', 'is_covered'), ('iap_job', 'is_delivered_otherwise'),
+        ('iap_job', 'is_granted'),
         ('iap_job', 'is_late_case'), ('iap_job', 'is_news'), ('iap_job', 'is_of_original'),
         ('iap_job', 'is_taken_back'),
         ('iap_job', 'kind_of_move'), ('iap_job', 'known_of_heard'), ('iap_job', 'lines_of'), ('iap_job', 'log_moves'),

@@ -76,6 +76,16 @@ $$;
 COMMENT ON FUNCTION iap.is_late_case IS
     'Whether a period went by without access before it was granted, and was found so: it stays a case.';
 
+CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT iap.is_covered($1, $2) AND NOT iap.is_late_case($1, ($2).granted_at)
+        -- Most were bought before it: no call for each.
+        AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
+$$;
+COMMENT ON FUNCTION iap.is_granted IS
+    'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor '
+    'for what it took the place of.';
+
 CREATE FUNCTION iap.why_not_covered(t iap.transactions) RETURNS text
 LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
 BEGIN
@@ -135,12 +145,7 @@ BEGIN
             SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
             FROM transactions AS white
             JOIN entitlements USING (original_transaction_id, bundle_id)
-            WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
-                AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, entitlements.granted_at)
-                AND (
-                    -- Most were bought before it: no call for each.
-                    white.purchased_at <= entitlements.granted_at
-                    OR NOT iap.is_bought_since(ROW(white.*)::iap.transactions, entitlements.granted_at))
+            WHERE white.place = 'white' AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements)
                 AND (white.transaction_id, white.bundle_id, white.environment)
                     > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
             ORDER BY white.transaction_id, white.bundle_id, white.environment
@@ -251,9 +256,7 @@ BEGIN
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
-            AND iap.is_covered(ROW(white.*)::iap.transactions, word)
-            AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, word.granted_at)
-            AND NOT iap.is_bought_since(ROW(white.*)::iap.transactions, word.granted_at)
+            AND iap.is_granted(ROW(white.*)::iap.transactions, word)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
