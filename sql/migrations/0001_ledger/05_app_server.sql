@@ -59,6 +59,18 @@ COMMENT ON FUNCTION iap.limit_idleness IS
     'Lets a transaction that is about to lock a purchase, and then hangs, end by itself, also where its login is a member '
     'of a role and so without what roles.sql sets for the role.';
 
+CREATE FUNCTION iap.require_token(app_account_token text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF app_account_token !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+        RAISE EXCEPTION 'app_account_token is no UUID' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is the UUID that the client hands to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_token IS 'Refuses what can''t be an appAccountToken; NULL is none.';
+
 CREATE FUNCTION iap.bounded(device jsonb) RETURNS jsonb
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -229,11 +241,7 @@ BEGIN
     END IF;
 
     PERFORM iap.require_moment('created_at', register_order.created_at);
-    IF token !~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
-        RAISE EXCEPTION 'app_account_token is no UUID' USING
-            ERRCODE = 'invalid_parameter_value',
-            HINT = 'It is the UUID that the client handed to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
-    END IF;
+    PERFORM iap.require_token(token);
 
     INSERT INTO iap.orders AS known (
         bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
@@ -267,11 +275,7 @@ DECLARE
 BEGIN
     PERFORM iap.require_id('bundle_id', register_user.bundle_id, 255);
     PERFORM iap.require_text('user_id', register_user.user_id, 1000);
-    IF coalesce(app_account_token, '') !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
-        RAISE EXCEPTION 'app_account_token is no UUID' USING
-            ERRCODE = 'invalid_parameter_value',
-            HINT = 'It is the UUID that the client hands to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
-    END IF;
+    PERFORM iap.require_token(coalesce(app_account_token, ''));
     word := ROW(
         lower(app_account_token), register_user.bundle_id, register_user.user_id, now(), NULL)::iap.account_tokens;
     word.seal := audit.seal(word);

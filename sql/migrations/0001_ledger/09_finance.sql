@@ -252,9 +252,10 @@ COMMENT ON VIEW finance.differences IS
 COMMENT ON COLUMN finance.differences.environment IS 'Production, or Sandbox.';
 COMMENT ON COLUMN finance.differences.difference IS 'nowhere: a run received it, and it is in none of the three.';
 COMMENT ON COLUMN finance.differences.run_id IS 'The run that received it first.';
-COMMENT ON COLUMN finance.differences.is_white IS 'Whether it is in white.';
-COMMENT ON COLUMN finance.differences.is_black IS 'Whether it is in black.';
-COMMENT ON COLUMN finance.differences.is_excluded IS 'Whether it is excluded.';
+COMMENT ON COLUMN finance.differences.is_white IS
+    'Whether it is in white: false, as is_black and is_excluded are, since what is nowhere is in none of them.';
+COMMENT ON COLUMN finance.differences.is_black IS 'Whether it is in black: false.';
+COMMENT ON COLUMN finance.differences.is_excluded IS 'Whether it is excluded: false.';
 
 -- The journal, and what was known on a day --------------------------------------------------------------------------
 

@@ -196,7 +196,7 @@ BEGIN
             ON t.transaction_id = told.transaction_id AND t.bundle_id = note_checks.bundle_id
                 AND t.environment = note_checks.environment AND t.place = 'black'
         CROSS JOIN LATERAL (
-            SELECT ARRAY(SELECT iap.owners_by_token(note_checks.bundle_id, told.token)) AS owners
+            SELECT ARRAY(SELECT owner FROM iap.owners_by_token(note_checks.bundle_id, told.token) AS owner) AS owners
         ) AS known
     ), borne_out AS (
         DELETE FROM delivery_checks AS known

@@ -576,14 +576,9 @@ BEGIN
         told_run_id = NULL
     WHERE known.ended_at IS NOT NULL OR (known.tries = 5 AND known.due_at <= now());
     IF FOUND THEN
-        INSERT INTO iap.events
-        SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
-        FROM (
-            SELECT
-                nextval('iap.trail'), at, 'redelivery_ordered', redeliver.who, NULL::bigint, t.transaction_id,
-                t.bundle_id, t.environment,
-                jsonb_build_object('user_id', whose, 'note', redeliver.note, 'login', session_user)
-        ) AS event;
+        PERFORM iap.log_desk(
+            'redelivery_ordered', redeliver.who, t.transaction_id, t.bundle_id, t.environment,
+            jsonb_build_object('user_id', whose, 'note', redeliver.note));
         PERFORM pg_notify('iap_redeliveries', t.bundle_id);
     END IF;
     RETURN 'redelivery';
