@@ -81,13 +81,13 @@ GRANT INSERT ON
 GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
-    iap.refunded, iap.refund_reversed, iap.is_taken_back, iap.takes_refund_back, iap.has_access, iap.corrected,
+    iap.refunded, iap.refund_reversed, iap.is_outdated_refund, iap.ends_refund, iap.has_access, iap.corrected,
     iap.heard, iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.release_originals,
     iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
     iap.is_of_original,
     iap.sightings_of, iap.sight_again, iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered,
-    iap.type_of, iap.why_not_delivered, iap.is_covered, iap.is_granted,
-    iap.is_late_case, iap.is_bought_since, iap.why_not_covered, iap.cover, iap.cover_entitled, iap.connect,
+    iap.type_of, iap.take_for_delivery, iap.is_covered, iap.is_granted,
+    iap.is_late_case, iap.is_bought_since, iap.take_for_entitlement, iap.cover, iap.cover_entitled, iap.connect,
     iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
     iap.count_purgeable, iap.share_of, iap.worth,
     iap.lines_of, iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,

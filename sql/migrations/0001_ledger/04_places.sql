@@ -390,7 +390,7 @@ $$;
 COMMENT ON FUNCTION iap.is_another_night IS
     'Whether a word of Apple''s confirms a white transaction for one night more than it was confirmed last.';
 
-CREATE FUNCTION iap.is_taken_back(t iap.transactions, v iap.verified) RETURNS boolean
+CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN v.verified_at <= t.refund_reversed_at OR (
@@ -405,10 +405,10 @@ BEGIN
                     AND signed_at >= v.verified_at)));
 END
 $$;
-COMMENT ON FUNCTION iap.is_taken_back IS
+COMMENT ON FUNCTION iap.is_outdated_refund IS
     'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
 
-CREATE FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) RETURNS boolean
+CREATE FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     -- What a person called refunded, Apple has never refunded. Most are not: for them no statement is run.
@@ -422,7 +422,7 @@ BEGIN
             AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
 END
 $$;
-COMMENT ON FUNCTION iap.takes_refund_back IS
+COMMENT ON FUNCTION iap.ends_refund IS
     'Whether Apple''s refund of a transaction is no more, by a word of Apple''s that tells of none.';
 
 CREATE FUNCTION iap.has_access(t iap.transactions) RETURNS boolean
@@ -442,7 +442,7 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     was iap.transactions := t;
 BEGIN
-    IF v.refunded_at IS NOT NULL AND iap.is_taken_back(t, v) THEN
+    IF v.refunded_at IS NOT NULL AND iap.is_outdated_refund(t, v) THEN
         RETURN t;
     END IF;
     t := iap.corrected(t, v);
@@ -461,7 +461,7 @@ BEGIN
         THEN
             t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
         END IF;
-    ELSIF iap.takes_refund_back(was, v) THEN
+    ELSIF iap.ends_refund(was, v) THEN
         t := iap.refund_reversed(t, v.verified_at);
         -- Access was taken away with the money, and is owed with it.
         IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t) THEN

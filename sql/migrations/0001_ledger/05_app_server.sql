@@ -586,7 +586,7 @@ COMMENT ON FUNCTION iap.owners_of IS
     'these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else whoever '
     'handed it in first; nobody where nobody is known.';
 
-CREATE FUNCTION iap.why_not_delivered(t iap.transactions, type text) RETURNS text
+CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
 LANGUAGE plpgsql AS $$
 BEGIN
     IF coalesce(type, 'non_consumable') <> 'non_consumable' OR iap.take_originals(ARRAY[t]) = 1 THEN
@@ -595,7 +595,7 @@ BEGIN
     RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
 END
 $$;
-COMMENT ON FUNCTION iap.why_not_delivered IS
+COMMENT ON FUNCTION iap.take_for_delivery IS
     'Takes the original purchase of a non-consumable for its delivery, and gives NULL; or why it can''t be delivered: '
     'already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
 
@@ -729,7 +729,7 @@ BEGIN
         END IF;
     END IF;
     IF outcome IS NULL THEN
-        outcome := iap.why_not_delivered(t, iap.type_of(t));
+        outcome := iap.take_for_delivery(t, iap.type_of(t));
         IF outcome = 'already_delivered' THEN
             PERFORM iap.move(
                 ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,

@@ -81,7 +81,7 @@ BEGIN
         RETURN end_owed.how;
     END IF;
     -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-    IF iap.why_not_delivered(t, iap.type_of(t)) = 'already_delivered' THEN
+    IF iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
@@ -197,7 +197,7 @@ COMMENT ON FUNCTION iap.watch_again IS
     'Has the receipts in which a transaction was seen, unless they were purged, asked again each night, so that '
     'Apple''s refund would be noticed.';
 
-CREATE FUNCTION iap.reopened(t iap.transactions) RETURNS boolean
+CREATE FUNCTION iap.may_reopen(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     IF t.refunded_at IS NOT NULL AND (t.refund_run_id IS NOT NULL OR t.reason IS DISTINCT FROM 'refunded') THEN
@@ -207,7 +207,7 @@ BEGIN
         t.delivered_by = 'resolved' OR (t.reason IN ('dismissed', 'refunded') AND t.excluded_run_id IS NULL), false);
 END
 $$;
-COMMENT ON FUNCTION iap.reopened IS
+COMMENT ON FUNCTION iap.may_reopen IS
     'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be '
     'taken back. Never what a claim delivered.';
 
@@ -233,7 +233,7 @@ BEGIN
     t := iap.locked(place.bundle_id, place.environment, reopen.transaction_id);
     IF t.place = 'white' THEN
         RETURN 'already_white';
-    ELSIF t.transaction_id IS NULL OR NOT iap.reopened(t) THEN
+    ELSIF t.transaction_id IS NULL OR NOT iap.may_reopen(t) THEN
         RETURN CASE
             WHEN t.refunded_at IS NOT NULL AND t.delivered_by IS DISTINCT FROM 'claim'
                 AND t.delivered_by IS DISTINCT FROM 'import' THEN 'refunded'
@@ -294,7 +294,7 @@ BEGIN
         ORDER BY period.transaction_id
         FOR UPDATE OF period
     LOOP
-        CONTINUE WHEN NOT iap.reopened(other);
+        CONTINUE WHEN NOT iap.may_reopen(other);
         PERFORM iap.move(
             ARRAY[ROW(other, iap.owed_again(other))::iap.change], 'reopened', reopen.who, NULL, at, details);
         PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);

@@ -86,17 +86,17 @@ COMMENT ON FUNCTION iap.is_granted IS
     'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor '
     'for what it took the place of.';
 
-CREATE FUNCTION iap.why_not_covered(t iap.transactions) RETURNS text
+CREATE FUNCTION iap.take_for_entitlement(t iap.transactions) RETURNS text
 LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
 BEGIN
-    RETURN iap.why_not_delivered(t, iap.type_of(t));
+    RETURN iap.take_for_delivery(t, iap.type_of(t));
 EXCEPTION
     WHEN lock_not_available OR deadlock_detected THEN
         RETURN 'locked';
 END
 $$;
-COMMENT ON FUNCTION iap.why_not_covered IS
-    'iap.why_not_delivered, or locked where another session is about to deliver the same purchase, and does not end.';
+COMMENT ON FUNCTION iap.take_for_entitlement IS
+    'iap.take_for_delivery, or locked where another session is about to deliver the same purchase, and does not end.';
 
 CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamptz, actor text) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -107,7 +107,7 @@ DECLARE
     restored  iap.change[] := '{}';
 BEGIN
     FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
-        refusal := iap.why_not_covered(change.was);
+        refusal := iap.take_for_entitlement(change.was);
         IF refusal IS NULL THEN
             delivered := delivered || change;
         ELSIF refusal = 'already_delivered' THEN
