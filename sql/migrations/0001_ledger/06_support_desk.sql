@@ -170,19 +170,20 @@ COMMENT ON FUNCTION iap.resolve IS
     'the case names more than one and user_id none of them; unknown_user, where nobody has ever heard of user_id and '
     'is_unknown_user does not say that this is so.';
 
-CREATE FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) RETURNS void
+CREATE FUNCTION iap.watch_again(changes iap.change[]) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
     seen record;
 BEGIN
-    -- A statement a row, by its key: the form that also runs where the tables are distributed.
+    -- A statement a row, by its key: the form that also runs where the inbox is distributed.
     FOR seen IN
-        SELECT bucket, receipt_id
-        FROM sightings
-        WHERE transaction_id = watch_again.transaction_id AND bundle_id = watch_again.bundle_id
-            AND environment = watch_again.environment
-        ORDER BY bucket, receipt_id
+        SELECT DISTINCT found.bucket, found.receipt_id
+        FROM unnest(changes) AS c
+        JOIN sightings AS found
+            ON found.transaction_id = (c.was).transaction_id AND found.bundle_id = (c.was).bundle_id
+                AND found.environment = (c.was).environment
+        ORDER BY found.bucket, found.receipt_id
     LOOP
         UPDATE receipts
         SET state = 'watched', next_attempt_at = now(),
@@ -194,7 +195,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.watch_again IS
-    'Has the receipts in which a transaction was seen, unless they were purged, asked again each night, so that '
+    'Has the receipts in which these transactions were seen, unless they were purged, asked again each night, so that '
     'Apple''s refund would be noticed.';
 
 CREATE FUNCTION iap.may_reopen(t iap.transactions) RETURNS boolean
@@ -217,12 +218,13 @@ CREATE FUNCTION iap.reopen(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    place   record;
-    t       iap.transactions;
-    was     text;
-    at      timestamptz := iap.present();
-    details jsonb;
-    other   iap.transactions;
+    place    record;
+    t        iap.transactions;
+    was      text;
+    at       timestamptz := iap.present();
+    restored iap.change[];
+    periods  iap.change[];
+    changes  iap.change[];
 BEGIN
     PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', reopen.transaction_id, 64);
@@ -248,37 +250,27 @@ BEGIN
         RETURN CASE t.place WHEN 'black' THEN 'already_delivered' ELSE 'excluded' END;
     END IF;
 
-    was := CASE t.place WHEN 'black' THEN 'delivered' ELSE t.reason END;
-    details := jsonb_build_object('was', was, 'note', reopen.note, 'login', session_user);
-    PERFORM iap.move(ARRAY[ROW(t, iap.owed_again(t))::iap.change], 'reopened', reopen.who, NULL, at, details);
-    PERFORM iap.watch_again(t.transaction_id, t.bundle_id, t.environment);
-    IF t.place = 'black' THEN
+    SELECT coalesce(array_agg(ROW(held, iap.owed_again(held))::iap.change), '{}') INTO restored
+    FROM (
         -- What left white with its delivery.
-        FOR other IN
-            SELECT restored.*
-            FROM iap.transactions AS restored
-            WHERE EXISTS (
-                    SELECT
-                    FROM iap.moves
-                    WHERE moves.transaction_id = restored.transaction_id AND moves.bundle_id = restored.bundle_id
-                        AND moves.environment = restored.environment
-                        AND moves.details ->> 'delivered_as' = t.transaction_id)
-                AND iap.is_of_original(
-                    restored.transaction_id, restored.original_transaction_id, t.original_transaction_id)
-                AND restored.bundle_id = t.bundle_id AND restored.environment = t.environment
-                AND restored.reason = 'restored'
-                AND restored.refunded_at IS NULL
-            ORDER BY restored.transaction_id
-            FOR UPDATE OF restored
-        LOOP
-            PERFORM iap.move(
-                ARRAY[ROW(other, iap.owed_again(other))::iap.change], 'reopened', reopen.who, NULL, at, details);
-            PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);
-        END LOOP;
-    END IF;
-    -- What the same decision ended with it: the other periods of a subscription's case.
-    FOR other IN
-        SELECT period.*
+        SELECT ROW(kin.*)::iap.transactions AS held
+        FROM iap.transactions AS kin
+        WHERE t.place = 'black'
+            AND EXISTS (
+                SELECT
+                FROM iap.moves
+                WHERE moves.transaction_id = kin.transaction_id AND moves.bundle_id = kin.bundle_id
+                    AND moves.environment = kin.environment AND moves.details ->> 'delivered_as' = t.transaction_id)
+            AND iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
+            AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment AND kin.reason = 'restored'
+            AND kin.refunded_at IS NULL
+        ORDER BY kin.transaction_id
+        FOR UPDATE OF kin
+    ) AS kin;
+    SELECT coalesce(array_agg(ROW(held, iap.owed_again(held))::iap.change), '{}') INTO periods
+    FROM (
+        -- What the same decision ended with it: the other periods of a subscription's case.
+        SELECT ROW(period.*)::iap.transactions AS held
         FROM iap.cases AS told
         JOIN iap.transactions AS period
             ON period.transaction_id = ANY (told.periods) AND period.bundle_id = told.bundle_id
@@ -293,12 +285,14 @@ BEGIN
             AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
         ORDER BY period.transaction_id
         FOR UPDATE OF period
-    LOOP
-        CONTINUE WHEN NOT iap.may_reopen(other);
-        PERFORM iap.move(
-            ARRAY[ROW(other, iap.owed_again(other))::iap.change], 'reopened', reopen.who, NULL, at, details);
-        PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);
-    END LOOP;
+    ) AS period
+    WHERE iap.may_reopen(held);
+    changes := ARRAY[ROW(t, iap.owed_again(t))::iap.change] || restored || periods;
+    was := CASE t.place WHEN 'black' THEN 'delivered' ELSE t.reason END;
+    PERFORM iap.move(
+        changes, 'reopened', reopen.who, NULL, at,
+        jsonb_build_object('was', was, 'note', reopen.note, 'login', session_user));
+    PERFORM iap.watch_again(changes);
     RETURN 'reopened';
 END
 $$;
