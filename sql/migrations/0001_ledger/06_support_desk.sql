@@ -165,10 +165,10 @@ END
 $$;
 COMMENT ON FUNCTION iap.resolve IS
     'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a '
-    'subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it changes nothing and says why: '
-    'already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where '
-    'the case names more than one and user_id none of them; unknown_user, where nobody has ever heard of user_id and '
-    'is_unknown_user does not say that this is so.';
+    'subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it '
+    'changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it '
+    'was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, where '
+    'nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
 
 CREATE FUNCTION iap.watch_again(changes iap.change[]) RETURNS void
 LANGUAGE plpgsql AS $$
