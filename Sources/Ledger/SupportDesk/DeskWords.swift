@@ -40,7 +40,8 @@ extension LedgerSession {
                 case "freed": .freed
                 case "taken_already":
                     .takenAlready(by: try row.decode("taken_by"), since: try row.decode("taken_at"))
-                default: .noOpenCase
+                case "no_open_case": .noOpenCase
+                case let word: throw row.unknown("“\(word)”", in: "outcome")
                 }
             } catch let error as PostgreSQLError where error.sqlState == .cardinalityViolation {
                 return .ambiguous

@@ -105,14 +105,10 @@ extension Sighting {
 
 extension StrayClaim {
     fileprivate init(_ row: Row) throws {
-        let name = try row.decode("outcome", as: String.self)
-        guard let outcome = ClaimOutcome(rawValue: name) else {
-            throw LedgerError.failed("no claim's outcome is called \(name)")
-        }
         self.init(
             transactionID: try row.decode("transaction_id"), bundleID: try row.decode("bundle_id"),
             attempt: ClaimAttempt(
-                outcome: outcome, userID: try row.decode("user_id"),
+                outcome: try row.word("outcome"), userID: try row.decode("user_id"),
                 orderID: try row.decode("order_id", as: String?.self),
                 attemptedAt: try row.decode("attempted_at")))
     }
@@ -120,15 +116,14 @@ extension StrayClaim {
 
 extension KnownReceipt {
     fileprivate init(_ row: Row) throws {
-        let state = try row.decode("state", as: String.self)
         self.init(
             receiptID: try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
             userID: try row.decode("user_id", as: String?.self), orderID: try row.decode("order_id", as: String?.self),
             transactionID: try row.decode("transaction_id", as: String?.self),
             device: try row.decode("device", as: String?.self), submittedAt: try row.decode("submitted_at"),
-            state: State(rawValue: state) ?? .waiting,
+            state: try row.word("state"),
             attempts: Int(try row.decode("attempts", as: Int32.self)),
-            problem: try row.decode("error_code", as: String?.self).flatMap(ReceiptProblem.init),
+            problem: try row.wordIfAny("error_code"),
             detail: try row.decode("error_text", as: String?.self))
     }
 }

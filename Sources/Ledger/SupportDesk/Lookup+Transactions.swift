@@ -86,12 +86,12 @@ extension KnownTransaction {
             originalID: try row.id("original_transaction_id"),
             productID: try row.id("product_id"),
             productName: try row.decode("product_name", as: String?.self),
-            productType: try row.decode("type", as: String?.self).flatMap(ProductType.init),
+            productType: try row.wordIfAny("type"),
             quantity: Int(try row.decode("quantity", as: Int32.self)),
             purchasedAt: try row.decode("purchased_at"),
             price: paid ?? listed,
             isListPrice: paid == nil && listed != nil,
-            source: Source(rawValue: try row.decode("source_name")) ?? .appServer,
+            source: try row.word("source_name"),
             place: try Place(row))
     }
 }
@@ -102,13 +102,14 @@ extension KnownTransaction.Place {
         switch place {
         case "black": self = .black(try Delivery(row, at: "delivered_at", by: "delivered_by"))
         case "excluded": self = .excluded(try NotOwed(row))
-        default:
+        case "white":
             self = .white(
                 Owed(
                     firstSeenAt: try row.decode("first_seen_at"),
                     verifiedAt: try row.decode("last_confirmed_at", as: Date?.self) ?? row.decode("verified_at"),
                     nightsConfirmed: Int(try row.decode("nights_confirmed", as: Int32.self)),
                     admittedFor: try row.decode("admitted_user_id", as: String?.self)))
+        default: throw row.unknown("“\(place)”", in: "place")
         }
     }
 }
@@ -125,9 +126,7 @@ extension Delivery {
 extension NotOwed {
     fileprivate init(_ row: Row) throws {
         let reason = try row.decode("reason", as: String.self)
-        guard let cause = reason == "dismissed" ? .dismissed : Exclusion(rawValue: reason).map(Cause.rule) else {
-            throw LedgerError.failed("nothing is excluded as \(reason), as far as this program knows")
-        }
+        let cause: Cause = reason == "dismissed" ? .dismissed : .rule(try row.word("reason"))
         self.init(
             cause: cause, excludedAt: try row.decode("excluded_at"),
             refundedAt: try row.decode("refunded_at", as: Date?.self),
