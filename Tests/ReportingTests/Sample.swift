@@ -35,7 +35,10 @@ enum Sample {
             productType: .consumable, quantity: 1, purchasedAt: now.addingTimeInterval(-90_000),
             price: Money(milliunits: 230_000, currency: CurrencyCode("JPY")!), isListPrice: true,
             orderIDs: ["order-9"],
-            device: #"{"model":"iPhone15,3","name":"\#(hostile.replacingOccurrences(of: "\u{7}", with: ""))"}"#,
+            device: #"""
+                {"model":"iPhone15,3","os":"\#(hostile.replacingOccurrences(of: "\u{7}", with: ""))",\#
+                "app_version":"2.4.1","name":"Ann's iPhone"}
+                """#,
             source: .verifyReceipt,
             sightings: [
                 Sighting(

@@ -169,7 +169,7 @@ struct SampleNight {
             action: .deliver)
         found.productName = text
         found.orderIDs = [text]
-        let device = try? JSONEncoder().encode(["model": text, "name": text])
+        let device = try? JSONEncoder().encode(["model": text, "os": text])
         found.device = device.map { String(decoding: $0, as: UTF8.self) }
         found.sightings = [
             Sighting(
@@ -196,8 +196,8 @@ struct SampleNight {
     }
 
     private func device(_ index: Int) -> String {
-        let name = index % 50 == 0 ? "</script><script>alert(1)</script>" : "Phone \(index % 97)"
-        return #"{"model":"\#(Self.devices[index % 4])","name":"\#(name)","os":"17.\#(index % 6)"}"#
+        let system = index % 50 == 0 ? "</script><script>alert(1)</script>" : "17.\(index % 6)"
+        return #"{"model":"\#(Self.devices[index % 4])","os":"\#(system)","app_version":"2.\#(index % 7)"}"#
     }
 
     private func sightings(_ index: Int, _ users: [String], _ purchased: Date, isNamed: Bool) -> [Sighting] {
