@@ -135,7 +135,8 @@ extension Transaction {
         originalPurchasedAt = row.originalPurchaseDate
         expiresAt = row.expiresDate
         refundedAt = row.cancellationDate
-        refundReason = row.cancellationReason
+        // A reason alone is no refund: answers have one beside an empty date.
+        refundReason = row.cancellationDate == nil ? nil : row.cancellationReason
         revocationType = row.revocationType
         revocationPercentage = row.revocationPercentage
         ownership = row.ownershipType

@@ -110,6 +110,10 @@ SELECT is(test.hear(test.heard('f', exclusion => 'refunded', refunded_at => now(
 SELECT results_eq(
     $$SELECT * FROM test.refunded_of('f')$$, $$VALUES ('excluded', 0, 1::bigint, NULL::integer)$$,
     'enters as refunded');
+SELECT is(
+    test.hear(jsonb_populate_record(test.heard('r'), '{"refund_reason": "0"}')), 'white',
+    'what has a reason for a refund, and none, is owed');
+SELECT is((SELECT refund_reason FROM iap.transactions WHERE transaction_id = 'r'), NULL, 'and has no reason');
 SELECT is(test.refund('w', 2, run => 12), 'refunded', 'a refund that is told again');
 SELECT results_eq(
     $$SELECT * FROM test.refunded_of('w')$$, $$VALUES ('excluded', 1, 10::bigint, NULL::integer)$$, 'is the same one');
