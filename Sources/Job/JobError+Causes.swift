@@ -14,7 +14,7 @@ extension JobError {
             case .cancelled: .databaseUnavailable("a statement was cancelled")
             case .unbalanced: .inconsistent("The control totals don't balance: \(error.description)")
             case .violated: .inconsistent("\(error.description.sentence) Look with iap-reconcile verify.")
-            case .failed(let text): .inconsistent(text)
+            case .unfit(let text), .failed(let text): .inconsistent(text)
             }
     }
 

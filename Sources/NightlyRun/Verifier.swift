@@ -11,6 +11,15 @@ struct VerifiedGroup: Sendable {
 
     var verdict: ReceiptVerdict { judgement.verdict }
     var signature: OfflineSignature? { judgement.signature }
+
+    /// The same payload where PostgreSQL does not take what it says.
+    ///
+    /// - Parameter why: PostgreSQL's words.
+    func unrecorded(_ why: String) -> VerifiedGroup {
+        var group = self
+        group.judgement.verdict = .problem(.unreadableAnswer, "what it says can't be recorded: \(why)")
+        return group
+    }
 }
 
 /// The verify stage: each payload of a batch is verified once, however many receipts hold it.

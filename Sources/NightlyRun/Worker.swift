@@ -19,8 +19,8 @@ struct Worker {
         let task: Task<[VerifiedGroup], Never>
     }
 
-    /// Works until no bucket is left, or the night ends early. A batch is recorded whole or not at all, in the order in
-    /// which they were fetched; `recorded` counts them.
+    /// Works until no bucket is left, or the night ends early. A batch is recorded whole or not at all, or payload by
+    /// payload where PostgreSQL refuses what one says, in the order in which they were fetched; `recorded` counts them.
     func work(recorded: inout Int) async throws(LedgerError) {
         var source = BatchSource(night: night)
         var ahead: [Verification] = []
@@ -56,6 +56,36 @@ struct Worker {
     }
 
     private func record(_ batch: InboxBatch, _ groups: [VerifiedGroup]) async throws(LedgerError) {
+        do {
+            try await record(groups, of: batch)
+        } catch {
+            guard case .unfit = error else { throw error }
+            // What one payload says must keep no other from being recorded, tonight and every night after.
+            for group in groups { try await recordAlone(group, of: batch) }
+        }
+        try await night.free(batch, session)
+    }
+
+    /// Records what one payload says. Where PostgreSQL refuses that, its receipts are to be tried again, with PostgreSQL's
+    /// words.
+    private func recordAlone(_ group: VerifiedGroup, of batch: InboxBatch) async throws(LedgerError) {
+        do {
+            try await record([group], of: batch)
+        } catch {
+            guard case .unfit(let why) = error else { throw error }
+            night.log(
+                LogEntry(
+                    .warning, "what a receipt says can't be recorded, and it is tried again another night",
+                    fields: [
+                        "bundle_id": group.group.bundleID, "error": why,
+                        "receipts": group.group.receipts.map { String($0.id) }.joined(separator: " "),
+                    ], runID: night.runID))
+            try await record([group.unrecorded(why)], of: batch)
+        }
+    }
+
+    /// Records these payloads of a batch, or leaves them where another session's lock stays in the way.
+    private func record(_ groups: [VerifiedGroup], of batch: InboxBatch) async throws(LedgerError) {
         let receipts = tried(groups)
         do {
             if !receipts.isEmpty { try await record(receipts, of: batch, groups) }
@@ -68,7 +98,6 @@ struct Worker {
                     .warning, "another session's lock stays in the way of a batch, which stays in the inbox",
                     fields: ["buckets": batch.bucketNames, "error": why], runID: night.runID))
         }
-        try await night.free(batch, session)
     }
 
     private func record(

@@ -54,6 +54,9 @@ extension SQLState {
         return [.adminShutdown, .crashShutdown, .idleSessionTimeout].contains(self)
     }
 
+    /// Whether the server refuses what a value is: no data of its type, against a constraint, or beyond a limit.
+    public var isAboutValue: Bool { ["22", "23", "54"].contains(errorClass) }
+
     /// Whether the same work may succeed when it is done again: a deadlock, a serialization failure, a lock or a
     /// server that was not to be had, a session that was lost.
     public var isTransient: Bool {

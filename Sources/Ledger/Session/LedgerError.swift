@@ -15,6 +15,8 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     case schema(String)
     /// The statement was cancelled on request, or the task was.
     case cancelled
+    /// PostgreSQL does not take a value that it was given: one too long, too great, or against a constraint.
+    case unfit(String)
     /// The control totals don't balance.
     case unbalanced([Imbalance])
     /// Something does not hold that always must.
@@ -25,7 +27,7 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .connectionLost(let text), .refused(let text), .noDatabase(let text), .conflict(let text),
-            .schema(let text), .failed(let text):
+            .schema(let text), .unfit(let text), .failed(let text):
             text
         case .cancelled: "cancelled"
         case .violated(let findings): findings.map(\.description).joined(separator: "; ")

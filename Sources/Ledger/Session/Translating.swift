@@ -50,8 +50,11 @@ extension LedgerError {
         // A server that starts, stops or has no room for one more.
         case .cannotConnectNow, .tooManyConnections: self = .connectionLost(text)
         default:
-            self =
-                state.isConnectionLost || Self.isLostWorker(state, text) ? .connectionLost(text) : .failed(text)
+            if state.isConnectionLost || Self.isLostWorker(state, text) {
+                self = .connectionLost(text)
+            } else {
+                self = state.isAboutValue ? .unfit(text) : .failed(text)
+            }
         }
     }
 }
