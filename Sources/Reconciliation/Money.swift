@@ -18,6 +18,10 @@ public struct Money: Hashable, Sendable, Codable {
     public let milliunits: Int64
     public let currency: CurrencyCode
 
+    /// More than anybody pays for a purchase, in any currency: what lies beyond is a mistake, and a few of such amounts
+    /// would have a sum that PostgreSQL can't hold.
+    public static let most: Int64 = 1_000_000_000_000_000
+
     public init(milliunits: Int64, currency: CurrencyCode) {
         self.milliunits = milliunits
         self.currency = currency

@@ -53,9 +53,12 @@ extension VerifiedReceipt {
             receipt.bundleID = bundleID
         }
         if !answer.isFlat { receipt.madeAt = answer.receiptCreationDate }
-        for row in answer.transactions {
-            guard let transaction = Transaction(row) else {
-                receipt.unreadable.append("a transaction has an id or a product id that can't be one")
+        for (index, row) in answer.transactions.enumerated() {
+            let transaction: Transaction
+            do {
+                transaction = try Transaction(row, number: index + 1)
+            } catch {
+                receipt.unreadable.append(error.text)
                 continue
             }
             // That it was bought; of a refund a receipt tells nothing, unless it holds one.
@@ -115,20 +118,23 @@ extension ReceiptProblem {
 extension Transaction {
     /// - Throws: `ReceiptFlaw`, or AppStore's `UnusableTransaction`, when it can't be used.
     package init(_ signed: SignedTransaction) throws {
-        guard let transaction = Transaction(try signed.transaction()) else {
-            throw ReceiptFlaw(text: "the transaction has an id or a product id that can't be one")
-        }
-        self = transaction
+        try self.init(try signed.transaction(), number: 1)
     }
 
-    /// `nil` when an id is none of Apple's.
-    package init?(_ row: AppStoreTransaction) {
-        guard let id = TransactionID(row.transactionID), let productID = ProductID(row.productID) else { return nil }
+    /// - Parameter number: counted from one, in what holds it; it names a transaction whose id can't be one.
+    /// - Throws: when an id is none of Apple's, or the ledger can't count so many units.
+    init(_ row: AppStoreTransaction, number: Int) throws(ReceiptFlaw) {
+        guard let id = TransactionID(row.transactionID) else {
+            throw ReceiptFlaw(text: "transaction no. \(number): its id can't be one")
+        }
+        func flaw(_ field: String) -> ReceiptFlaw { ReceiptFlaw(text: "transaction \(id): its \(field) can't be one") }
+        guard let productID = ProductID(row.productID) else { throw flaw("product id") }
         var originalID: TransactionID?
         if let text = row.originalTransactionID {
-            guard let known = TransactionID(text) else { return nil }
+            guard let known = TransactionID(text) else { throw flaw("original transaction id") }
             originalID = known
         }
+        guard Int32(exactly: row.quantity) != nil else { throw flaw("quantity") }
         self.init(
             id: id, originalID: originalID, productID: productID, quantity: row.quantity,
             purchasedAt: row.purchaseDate)
@@ -144,14 +150,24 @@ extension Transaction {
         isUpgraded = row.isUpgraded
         webOrderLineItemID = row.webOrderLineItemID
         // One that is no UUID occurs, and stays as it is.
-        appAccountToken = row.appAccountToken.map { AppAccountToken.normalized($0) ?? $0 }
-        appTransactionID = row.appTransactionID
+        appAccountToken = row.appAccountToken.map { AppAccountToken.normalized($0) ?? $0 }?.upTo(Self.longestToken)
+        appTransactionID = row.appTransactionID?.upTo(TransactionKind.longest)
         storefront = row.storefront
         productType = row.productType.flatMap(ProductType.init(applesWord:))
-        if let milliunits = row.priceMilliunits, let currency = row.currency.flatMap(CurrencyCode.init) {
+        if let milliunits = row.priceMilliunits, let currency = row.currency.flatMap(CurrencyCode.init),
+            (0...Money.most).contains(milliunits)
+        {
             price = Money(milliunits: milliunits, currency: currency)
         }
     }
+
+    /// The most bytes of a token that the ledger looks up: no index of PostgreSQL's holds thousands.
+    private static let longestToken = 255
+}
+
+extension String {
+    /// `nil` where it has more bytes.
+    fileprivate func upTo(_ bytes: Int) -> String? { utf8.count <= bytes ? self : nil }
 }
 
 extension ProductType {

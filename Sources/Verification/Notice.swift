@@ -46,12 +46,18 @@ package struct NoticeFlaw: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Notice {
+    /// The most bytes that the ledger takes for one; 36 are usual.
+    private static let longestUUID = 64
+
     /// - Parameter notification: was verified.
     init(_ notification: AppStoreNotification, attempts: [NoticeAttempt] = []) throws(NoticeFlaw) {
         guard let uuid = notification.uuid, let type = notification.type, let signedAt = notification.signedDate,
             let bundleID = notification.bundleID.flatMap(BundleID.init),
             let environment = notification.environment.flatMap(Environment.init)
         else { throw NoticeFlaw(text: "the notification lacks its UUID, type, date, app or environment") }
+        guard uuid.utf8.count <= Self.longestUUID else {
+            throw NoticeFlaw(text: "the notification has a UUID of \(uuid.utf8.count) bytes, which can't be one")
+        }
         if let transaction = notification.transaction, transaction.environment != environment.rawValue {
             throw NoticeFlaw(text: "the notification and its transaction are of different environments")
         }

@@ -42,6 +42,12 @@ SELECT results_eq(
 SELECT is((SELECT count(*) FROM iap.sightings), 4::bigint, 'and the receipts that show it too');
 SELECT is((SELECT count(*) FROM iap.moves), 1::bigint, 'nothing of that is a move');
 
+-- What nobody can have paid.
+SELECT results_eq(
+    $$SELECT (iap.amount_of(NULL, NULL, false, quantity, 500000000000000, 'USD')).*
+    FROM unnest('{2,3}'::integer[]) AS quantity$$,
+    $$VALUES (1000000000000000, 'USD', 'list'), (NULL, 'USD', 'unknown')$$, 'no list price comes to more');
+
 -- Two runs of one night confirm it once.
 SELECT test.hear(test.heard('n1', quantity => 2, verified_at => now() + hours * interval '1 hour'), 3)
 FROM unnest(ARRAY[11, 12, 13, 24]) AS hours;

@@ -106,8 +106,8 @@ extension LineFields {
         case (nil, _): throw LineProblem(.missing, "currency has no list_price_milliunits")
         case (_, nil): throw LineProblem(.missing, "list_price_milliunits has no currency")
         case (let amount?, let currency?):
-            guard let milliunits = Int64(amount), milliunits >= 0 else {
-                throw LineProblem(.badValue, "list_price_milliunits is no whole number from 0 on")
+            guard let milliunits = Int64(amount), (0...Money.most).contains(milliunits) else {
+                throw LineProblem(.badValue, "list_price_milliunits is no whole number from 0 to \(Money.most)")
             }
             guard let code = CurrencyCode(currency) else {
                 throw LineProblem(.badValue, "currency is no code of three capital letters")

@@ -82,6 +82,12 @@ import Testing
                 #"{"bundle_id":"com.a","product_id":"gems","type":"consumable","name":"x","currency":"USD"}"#,
                 "missing: currency has no list_price_milliunits"
             ),
+            (
+                .products,
+                #"{"bundle_id":"com.a","product_id":"gems","type":"consumable","name":"x","#
+                    + #""list_price_milliunits":1000000000000001,"currency":"USD"}"#,
+                "bad_value: list_price_milliunits is no whole number from 0 to 1000000000000000"
+            ),
             (.receipts, #"{"bundle_id":"com.a","device":{"a":"\u0000"}}"#, "not_text: device holds a NUL"),
             (
                 .receipts, #"{"bundle_id":"com.a","device":"{"}"#,

@@ -30,4 +30,47 @@ import Testing
         }
         #expect(refunded.refundReason == "0")
     }
+
+    @Test func leavesOutWhatIsTooLongToBeLookedUp() throws {
+        let long = try transaction {
+            $0.appAccountToken = String(repeating: "t", count: 256)
+            $0.appTransactionID = String(repeating: "7", count: 65)
+        }
+        #expect(long.appAccountToken == nil && long.appTransactionID == nil)
+        let kept = try transaction {
+            $0.appAccountToken = String(repeating: "t", count: 255)
+            $0.appTransactionID = String(repeating: "7", count: 64)
+        }
+        #expect(kept.appAccountToken?.utf8.count == 255 && kept.appTransactionID?.utf8.count == 64)
+    }
+
+    @Test(arguments: [
+        (0, true), (990, true), (1_000_000_000_000_000, true), (1_000_000_000_000_001, false), (-1, false),
+        (Int64.max, false),
+    ])
+    func takesAPriceThatSomebodyCanHavePaid(milliunits: Int64, isTaken: Bool) throws {
+        let price = try transaction {
+            $0.priceMilliunits = milliunits
+            $0.currency = "USD"
+        }.price
+        #expect(price?.milliunits == (isTaken ? milliunits : nil))
+    }
+
+    @Test func refusesAQuantityThatTheLedgerCanNotCount() throws {
+        let receipt = try reading { $0.quantity = 2_147_483_648 }
+        #expect(receipt.transactions.isEmpty)
+        #expect(receipt.unreadable == ["transaction 1000000000000001: its quantity can't be one"])
+        #expect(try transaction { $0.quantity = 2_147_483_647 }.quantity == 2_147_483_647)
+    }
+
+    @Test func saysOfWhichTransactionAnIDCanNotBeOne() throws {
+        #expect(
+            try reading { $0.productID = "a b" }.unreadable
+                == ["transaction 1000000000000001: its product id can't be one"])
+        #expect(
+            try reading { $0.originalTransactionID = "" }.unreadable
+                == ["transaction 1000000000000001: its original transaction id can't be one"])
+        #expect(
+            try reading { $0.transactionID = "1\u{7}" }.unreadable == ["transaction no. 1: its id can't be one"])
+    }
 }

@@ -76,6 +76,19 @@ import Verification
         }
     }
 
+    /// One that the ledger could not keep is refused by itself, and holds up no other.
+    @Test func refusesAUUIDThatIsNone() async throws {
+        try await VerificationStage.with { stage in
+            for (length, isTaken) in [(64, true), (65, false)] {
+                let told = Signed.notification(
+                    uuid: String(repeating: "u", count: length),
+                    data: #","signedTransactionInfo":"\#(Signed.transaction("1"))""#)
+                let notice = try? stage.services.notice(handedOn: told, for: stage.app).get()
+                #expect((notice != nil) == isTaken)
+            }
+        }
+    }
+
     @Test(arguments: [4_000_006, 4_000_014, 4_000_017])
     func tellsARefusedPageTokenApart(code: Int) async throws {
         try await VerificationStage.with(reply: { _ in Self.error(code) }) { stage in

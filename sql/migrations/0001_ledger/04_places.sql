@@ -86,7 +86,7 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN $1 IS NOT NULL THEN ROW($1, $2, 'apple')::iap.amount
         WHEN $3 THEN ROW(0, $6, 'trial')::iap.amount
-        WHEN $5 IS NULL OR $5::numeric * $4 > 9223372036854775807 THEN ROW(NULL, $6, 'unknown')::iap.amount
+        WHEN $5 IS NULL OR $5::numeric * $4 > 1000000000000000 THEN ROW(NULL, $6, 'unknown')::iap.amount
         ELSE ROW($5 * $4, $6, 'list')::iap.amount
     END
 $$;
