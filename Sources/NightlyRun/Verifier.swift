@@ -85,8 +85,9 @@ extension String {
 }
 
 extension ReceiptVerdict {
-    /// Whether Apple could not be reached, asked to try again or did not prove to be Apple: in an outage no fault of the
-    /// receipt.
+    /// Whether Apple could not be reached or did not prove to be Apple: in an outage no fault of the receipt. What Apple
+    /// answered to this one is its own, also in an outage: else whoever uploads what Apple's server chokes on could have
+    /// the night believe in one, and nothing would ever count against what they uploaded.
     fileprivate var isForWantOfApple: Bool {
         guard case .problem(let problem, _) = self else { return false }
         return ReceiptProblem.forWantOfApple.contains(problem)
@@ -95,5 +96,5 @@ extension ReceiptVerdict {
 
 extension ReceiptProblem {
     /// What every receipt meets while Apple is down.
-    static let forWantOfApple: [ReceiptProblem] = [.appleUnreachable, .tryAgain, .needsConfiguration]
+    static let forWantOfApple: [ReceiptProblem] = [.appleUnreachable, .needsConfiguration]
 }

@@ -107,8 +107,9 @@ extension ReceiptProblem {
     init(_ why: TryAgain) {
         self =
             switch why {
-            case .unreadable: .unreadableAnswer
-            case .noAnswer, .sandboxDown: .appleUnreachable
+            case .unreadable, .noReceipt: .unreadableAnswer
+            // Whoever stands before Apple's servers says so of any request.
+            case .noAnswer, .sandboxDown, .http(502...504), .waitTooLong(http: 502...504, _): .appleUnreachable
             case .http, .waitTooLong, .busy, .unknownStatus, .pageTokenRefused, .questionRefused, .noEnvironment:
                 .tryAgain
             }

@@ -30,9 +30,9 @@ public struct CircuitBreaker: Sendable {
 
     /// What a request told of the server's health.
     enum Sign: Sendable, Hashable {
-        /// It answered something of use.
+        /// It answered something of use, or refused this one request: HTTP 400, 413 …
         case up
-        /// It answered "not now": HTTP 429, 21005, 21009.
+        /// It answered "not now", or lets nobody in: HTTP 429, 403, 21005, 21009.
         case busy
         /// No answer, or none of the server's own: a dead connection, a time-out, 5xx, HTML.
         case down

@@ -35,6 +35,11 @@ extension Exchange {
         switch response.status {
         case 429: self.init(.failed(failed, worthRetrying: true), load: load, health: .busy)
         case 500...599: self.init(.failed(failed, worthRetrying: true), load: load, health: .down)
+        // It refuses what this request holds: so it is up, and one client's payloads keep nobody's from being asked about.
+        case 400, 411, 413, 414, 415, 422, 431:
+            self.init(.failed(failed, worthRetrying: false), load: load, health: .up)
+        // It lets nobody in, or has moved.
+        case 401, 403, 404, 407: self.init(.failed(failed, worthRetrying: false), load: load, health: .busy)
         default:
             // 408 and 425 are the two others that ask for the same request again.
             let worthRetrying = response.status == 408 || response.status == 425

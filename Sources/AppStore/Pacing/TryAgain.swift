@@ -18,6 +18,8 @@ public enum TryAgain: Sendable, Hashable {
     case noAnswer(String)
     /// What came is not an answer of Apple's: HTML, truncated JSON; the sentence says what.
     case unreadable(String)
+    /// `verifyReceipt` calls a receipt genuine, and its answer holds none.
+    case noReceipt(status: Int)
     /// Production says the receipt is sandbox's, and sandbox that it is production's.
     case noEnvironment
     /// Production named sandbox, and sandbox is down.
@@ -28,7 +30,7 @@ public enum TryAgain: Sendable, Hashable {
         switch self {
         case .noAnswer, .sandboxDown: true
         case .http(let status), .waitTooLong(let status, _): status >= 500
-        case .busy, .unknownStatus, .pageTokenRefused, .questionRefused, .unreadable, .noEnvironment: false
+        case .busy, .unknownStatus, .pageTokenRefused, .questionRefused, .unreadable, .noReceipt, .noEnvironment: false
         }
     }
 
@@ -48,6 +50,7 @@ public enum TryAgain: Sendable, Hashable {
             "Apple answered HTTP status \(status) and asked to wait \(seconds) seconds, longer than a run waits"
         case .noAnswer(let why): "Apple did not answer: \(why)"
         case .unreadable(let why): "Apple's answer could not be read: \(why)"
+        case .noReceipt(let status): "Apple's answer could not be read: status \(status) without a receipt"
         case .noEnvironment: "Apple's production (21007) and sandbox (21008) each say that the receipt is the other's"
         case .sandboxDown: "Apple's production said to ask sandbox, and Apple's sandbox is down"
         }

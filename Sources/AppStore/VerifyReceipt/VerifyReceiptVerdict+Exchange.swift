@@ -22,7 +22,7 @@ extension Exchange where Meaning == VerifyReceiptVerdict {
 
     private init(_ verdict: VerifyReceiptVerdict) {
         switch verdict {
-        case .settled, .otherEnvironment, .failed(.unknownStatus, _):
+        case .settled, .otherEnvironment, .failed(.unknownStatus, _), .failed(.noReceipt, _):
             self.init(verdict, load: .served, health: .up)
         case .failed(.busy, _):
             self.init(verdict, load: .other, health: .busy)

@@ -29,7 +29,7 @@ enum VerifyReceiptVerdict: Sendable, Hashable {
             if let genuine = answer.answer(endpoint: endpoint.rawValue) {
                 self = .settled(.genuine(genuine))
             } else {
-                self = .failed(.unreadable("status \(status) without a receipt"), worthRetrying: true)
+                self = .failed(.noReceipt(status: status), worthRetrying: true)
             }
         case 21000: self = .settled(.needsConfiguration(Self.notPosted))
         case 21002: self = .settled(.malformedOrOutage(status: status))

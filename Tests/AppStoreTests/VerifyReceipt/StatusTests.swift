@@ -14,7 +14,7 @@ import Testing
     func isNoAnswerWithoutAReceipt(status: Int) {
         for receipt in ["", #", "receipt": null"#, #", "receipt": "none""#, #", "receipt": []"#] {
             let verdict = verdict(on: #"{"status": \#(status)\#(receipt)}"#)
-            #expect(verdict == .failed(.unreadable("status \(status) without a receipt"), worthRetrying: true))
+            #expect(verdict == .failed(.noReceipt(status: status), worthRetrying: true))
         }
     }
 
