@@ -80,7 +80,7 @@ public struct NightlyJob: Sendable {
         _ reports: SalesReports?, stop: StopSignal, isUnderWay: inout Bool
     ) async throws -> Run {
         checkpoint(.nightTaken)
-        try await services.checkAccess()
+        try await checkAccess(services)
         let stopwatch = Stopwatch()
         await takeDecisions(options, present, stop: stop)
         try await pullSources(options, present, stop: stop, stopwatch: stopwatch, isUnderWay: &isUnderWay)
@@ -88,6 +88,16 @@ public struct NightlyJob: Sendable {
         return try await Run.begin(
             self, options, present, session: session, services: services, stop: stop, stopwatch: stopwatch,
             isUnderWay: &isUnderWay)
+    }
+
+    /// A key that Apple refuses holds up the receipts of its app alone: each says so for itself, and so does the report.
+    private func checkAccess(_ services: AppleServices) async throws(UnusableSetting) {
+        for (bundleID, why) in try await services.checkAccess() {
+            log(
+                LogEntry(
+                    .warning, "Apple refuses an app's key, and its receipts wait until that is mended",
+                    fields: ["bundle_id": bundleID.text, "error": why]))
+        }
     }
 
     /// First of all, so that what was decided is no case of this night. A dry run leaves the files where they are.

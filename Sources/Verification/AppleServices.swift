@@ -19,8 +19,9 @@ package struct AppleServices: Sendable {
     /// By which Apple's notifications are heard and customers are asked about again: where they can't be, receipts still
     /// can be verified.
     private let hearing: [BundleID: ServerAPIClient]
-    /// Those whose receipts it is asked about.
+    /// Those whose receipts it is asked about, and all.
     private let asking: Set<BundleID>
+    private let apps: Set<BundleID>
     private let connection: AppStoreConnection
     private let apple: AppleSettings
     private let roots: TrustRoots
@@ -47,6 +48,7 @@ package struct AppleServices: Sendable {
         self.connection = connection
         self.apple = apple
         asking = Set(apps.filter(\.asksServerAPI).map(\.app.bundleID))
+        self.apps = Set(apps.map(\.app.bundleID))
         self.roots = roots
         self.signed = signed
     }
@@ -109,14 +111,33 @@ package struct AppleServices: Sendable {
     /// Whether one of Apple's services counts as down, so that nothing more is sent tonight.
     package var isDown: Bool { verifyReceipt.isCircuitOpen || serverAPI.values.contains { $0.isCircuitOpen } }
 
-    /// Asks the App Store Server API something harmless for each app whose receipts it is asked about: a key that Apple
-    /// refuses must be mended before any receipt is touched.
+    /// Asks the App Store Server API something harmless for each app whose receipts it is asked about, twice where Apple
+    /// refuses the key: it has been seen to refuse good ones for a moment.
     ///
-    /// - Throws: `UnusableSetting`.
-    package func checkAccess() async throws(UnusableSetting) {
-        for (bundleID, client) in serverAPI.sorted(by: { $0.key < $1.key }) where asking.contains(bundleID) {
-            if case .needsConfiguration(let what) = await client.access { throw UnusableSetting(what) }
+    /// - Returns: the apps whose key Apple refuses, and why.
+    /// - Throws: `UnusableSetting` where no app is left that can be verified: then the key must be mended before any receipt
+    ///   is touched.
+    @discardableResult
+    package func checkAccess() async throws(UnusableSetting) -> [BundleID: String] {
+        var refused = await refusals(of: asking)
+        if !refused.isEmpty {
+            try? await Task.sleep(for: Self.pauseAfterRefusal)
+            refused = await refusals(of: Set(refused.keys))
         }
+        if let first = refused.min(by: { $0.key < $1.key }), refused.count == apps.count {
+            throw UnusableSetting(first.value)
+        }
+        return refused
+    }
+
+    private static let pauseAfterRefusal = Duration.seconds(2)
+
+    private func refusals(of apps: Set<BundleID>) async -> [BundleID: String] {
+        var refused: [BundleID: String] = [:]
+        for (bundleID, client) in serverAPI where apps.contains(bundleID) {
+            if case .needsConfiguration(let what) = await client.access { refused[bundleID] = what }
+        }
+        return refused
     }
 }
 
