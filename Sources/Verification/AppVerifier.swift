@@ -68,14 +68,16 @@ extension AppVerifier {
         }
     }
 
-    /// Where Apple refuses a receipt, its signature is the second witness: what Apple signed is not malformed, and an
-    /// answer that it isn't genuine contradicts Apple's own hand.
+    /// Where Apple refuses a receipt, its signature is the second witness: what Apple signed is not malformed, an answer
+    /// that it isn't genuine contradicts Apple's own hand, and the secret that Apple misses may be another app's.
     private func heardWithWitness(_ verdict: ReceiptVerdict, _ payload: String) -> Judgement {
-        guard case .problem(let problem, let text) = verdict, problem == .malformed || problem == .notGenuine else {
+        guard case .problem(let problem, let text) = verdict, Self.needWitness.contains(problem) else {
             return Judgement(verdict)
         }
         let proof = offline.check(payload, for: settings)
         switch (problem, proof.signature) {
+        case (.needsConfiguration, .valid) where proof.isOfAnotherApp(than: settings.app): return Judgement(proof)
+        case (.needsConfiguration, _): return Judgement(verdict)
         case (.malformed, .valid):
             let found = "\(text); but Apple's signature holds, so the trouble is Apple's"
             return Judgement(.problem(.tryAgain, found), .valid)
@@ -85,6 +87,14 @@ extension AppVerifier {
             let found = proof.flaw.map { "\(text); \($0)" } ?? text
             return Judgement(.problem(problem, found), proof.signature)
         }
+    }
+
+    private static let needWitness: Set<ReceiptProblem> = [.malformed, .notGenuine, .needsConfiguration]
+}
+
+extension OfflineReceipt {
+    fileprivate func isOfAnotherApp(than app: App) -> Bool {
+        contents?.bundleID.map { $0 != app.bundleID } ?? false
     }
 }
 

@@ -181,7 +181,7 @@ struct English: Wording {
         case .paidUntil: "Paid until"
         case .grantedUntil: "Access granted until"
         case .neverGranted: "Access was never granted."
-        case .appRefused: "{app} can't be verified, and receipts wait: {receipts}. {detail}"
+        case .appRefused: "Receipts of {app} that wait until a setting is mended: {receipts}. {detail}"
         case .appWithoutSection:
             "The configuration has no section [app {app}]: receipts that wait: {receipts}, paid purchases that are not looked at: {transactions}."
         case .appWithoutProducts:

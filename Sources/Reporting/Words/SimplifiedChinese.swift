@@ -179,7 +179,7 @@ struct SimplifiedChinese: Wording {
         case .paidUntil: "付费至"
         case .grantedUntil: "权益开通至"
         case .neverGranted: "从未开通权益。"
-        case .appRefused: "{app} 无法验证，等待中的票据：{receipts}。{detail}"
+        case .appRefused: "{app} 有票据等待修正设置：{receipts}。{detail}"
         case .appWithoutSection:
             "配置中没有 [app {app}] 一节：等待中的票据 {receipts}，已付款但未检查的购买 {transactions}。"
         case .appWithoutProducts:

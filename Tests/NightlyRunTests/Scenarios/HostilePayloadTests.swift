@@ -79,4 +79,17 @@ import Verification
             }
         }
     }
+
+    /// Apple asks for the secret of the other app.
+    @Test func anotherAppsReceiptIsNotHeldAgainstThisOnesSecret() async throws {
+        try await withAnswers({ _ in (200, #"{"status":21004}"#) }) { play in
+            let bought = SimulatedTransaction(
+                id: "1000000000000401", productID: "coins.100", purchasedAt: play.began - 90_000)
+            try await play.upload(play.receipt([bought], bundleID: Play.foreignBundleID), by: "mallory")
+            let (report, findings) = try await play.night()
+            #expect(report.outcome == .complete)
+            #expect(report.toMend.filter { $0.cause == .refused } == [])
+            #expect(findings.suspicions.map(\.kind) == [.foreignBundle])
+        }
+    }
 }
