@@ -41,8 +41,10 @@ package struct AppleQuestions: Sendable {
     /// What asking came to. No text holds anything of a payload, a token or the key.
     package enum Outcome<Answer: Sendable>: Sendable {
         case answer(Answer)
-        /// Apple does not know the id.
+        /// Apple says that there is no such purchase.
         case notKnown
+        /// Apple knows the customer's account no longer, and so says nothing of the purchase, and never will.
+        case accountGone
         /// Nothing was learnt; another night may fare better.
         case problem(String)
         /// Asking again won't help until somebody mends the setting that the sentence names.
@@ -70,6 +72,7 @@ package struct AppleQuestions: Sendable {
                 changes.take(page)
                 pages += 1
                 if pages >= mostPages { return .answer(changes) }
+            case .notFound where pages == 0: return .notKnown
             // What was read before holds, and the next time begins behind it.
             case _ where pages > 0: return .answer(changes)
             case .tryAgain(.unknownStatus(Self.invalidRevision, _)) where revision != nil:
@@ -108,7 +111,9 @@ extension AppleQuestions.Outcome {
         self =
             switch outcome {
             case .found: .problem("Apple's answer could not be used")
-            case .notFound: .notKnown
+            case .notFound(.transactionID), .notFound(.invalidTransactionID): .notKnown
+            case .notFound(.account): .accountGone
+            case .notFound(let absence): .problem("\(absence)")
             case .unverified(let payload): .problem("\(payload)")
             case .tryAgain(let why): .problem(why.text)
             case .needsConfiguration(let what): .needsConfiguration(what)

@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(42);
+SELECT plan(44);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -232,6 +232,14 @@ SELECT iap.note_checks(
 SELECT results_eq(
     $$SELECT transaction_id FROM iap.delivery_checks ORDER BY 1$$, $$VALUES ('d2' COLLATE "C")$$,
     'what Apple knows, with a token of nobody''s, is no finding any more');
+SELECT iap.note_checks(
+    'com.example.game', 'Production', '{d3}', '{account_gone}', '{NULL}', '2026-03-05Z');
+SELECT results_eq(
+    $$SELECT finding, next_at FROM iap.delivery_checks WHERE transaction_id = 'd3'$$,
+    $$VALUES ('account_gone', NULL::timestamptz)$$, 'of a customer whose account is gone nothing more is asked');
+SELECT is_empty(
+    $$SELECT FROM iap.unproved WHERE transaction_id = 'd3'$$, 'and it speaks against nobody');
+DELETE FROM iap.delivery_checks WHERE transaction_id = 'd3';
 UPDATE iap.transactions SET source = 'server_api' WHERE transaction_id = 'd2';
 SELECT is_empty(
     $$SELECT FROM finance.delivered_unproved$$, 'nor is what Apple came to tell of in another way');

@@ -30,13 +30,26 @@ public struct AnswerBatch: Sendable {
 
     /// What Apple told of a delivery for which only the app's server vouched.
     public struct Delivery: Sendable {
+        /// What does not bear the delivery out; or why Apple says nothing of it, which speaks against nobody.
+        public enum Finding: Sendable {
+            case unproved(UnprovedFinding)
+            case accountGone
+
+            fileprivate var word: String {
+                switch self {
+                case .unproved(let finding): finding.rawValue
+                case .accountGone: "account_gone"
+                }
+            }
+        }
+
         public let transactionID: TransactionID
         /// `nil` where Apple knows the purchase.
-        public let finding: UnprovedFinding?
+        public let finding: Finding?
         /// The `appAccountToken` that it bears.
         public let appAccountToken: String?
 
-        public init(transactionID: TransactionID, finding: UnprovedFinding?, appAccountToken: String?) {
+        public init(transactionID: TransactionID, finding: Finding?, appAccountToken: String?) {
             self.transactionID = transactionID
             self.finding = finding
             self.appAccountToken = appAccountToken
@@ -117,7 +130,7 @@ extension LedgerSession {
                 """
                 SELECT iap.note_checks(
                     \(bundleID.text), \(environment.rawValue), \(deliveries.map(\.transactionID.text)),
-                    \(deliveries.map { $0.finding?.rawValue }), \(deliveries.map(\.appAccountToken)), \(batch.now))
+                    \(deliveries.map { $0.finding?.word }), \(deliveries.map(\.appAccountToken)), \(batch.now))
                 """)
         }
     }

@@ -68,6 +68,8 @@ struct Asking {
     private enum Answer: Sendable {
         case customer(DueCustomer, AppleQuestions.Changes)
         case delivery(TransactionKey, VerifiedTransaction?, Environment)
+        /// A delivery to a customer whose account Apple knows no longer.
+        case ofAccountGone(TransactionKey)
         /// Nothing was learnt of this one.
         case problem(String)
         /// Nothing more can be asked tonight.
@@ -139,7 +141,7 @@ struct Asking {
                 ofCustomerWith: customer.transactionID, after: customer.revision, in: environment)
             switch told {
             case .answer(let changes): return .customer(customer, changes)
-            case .notKnown: return .customer(customer, AppleQuestions.Changes())
+            case .notKnown, .accountGone: return .customer(customer, AppleQuestions.Changes())
             case .problem(let why): return .problem(why)
             case .needsConfiguration(let why): return .end(why)
             case .notTried: return .end("Apple could not be reached")
@@ -148,6 +150,7 @@ struct Asking {
             switch try await questions.purchase(key.id.text, in: environment) {
             case .answer((let found, let environment)): return .delivery(key, found, environment)
             case .notKnown: return .delivery(key, nil, environment)
+            case .accountGone: return .ofAccountGone(key)
             case .problem(let why): return .problem(why)
             case .needsConfiguration(let why): return .end(why)
             case .notTried: return .end("Apple could not be reached")
@@ -161,6 +164,9 @@ struct Asking {
         switch answer {
         case .customer(let customer, let changes): add(changes, of: customer, to: &gathered.batch, app)
         case .delivery(let key, let found, let environment): add(found, environment, for: key, to: &gathered.batch, app)
+        case .ofAccountGone(let key):
+            gathered.batch.deliveries.append(
+                AnswerBatch.Delivery(transactionID: key.id, finding: .accountGone, appAccountToken: nil))
         case .problem(let why):
             gathered.totals.unanswered += 1
             gathered.problem = gathered.problem ?? why
@@ -190,13 +196,13 @@ struct Asking {
     ) {
         guard let found else {
             batch.deliveries.append(
-                AnswerBatch.Delivery(transactionID: key.id, finding: .unknownToApple, appAccountToken: nil))
+                AnswerBatch.Delivery(transactionID: key.id, finding: .unproved(.unknownToApple), appAccountToken: nil))
             return
         }
         // What Apple knows under another environment's number says nothing of the one that was delivered.
         guard environment == key.environment else {
             batch.deliveries.append(
-                AnswerBatch.Delivery(transactionID: key.id, finding: .sandbox, appAccountToken: nil))
+                AnswerBatch.Delivery(transactionID: key.id, finding: .unproved(.sandbox), appAccountToken: nil))
             return
         }
         batch.purchases.append(heard(found, proof: nil, app))

@@ -165,7 +165,7 @@ CREATE TABLE iap.delivery_checks (
     transaction_id text COLLATE "C" NOT NULL,
     bundle_id      text COLLATE "C" NOT NULL,
     environment    text NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
-    finding        text NOT NULL CHECK (finding IN ('unknown_to_apple', 'sandbox', 'another_user')),
+    finding        text NOT NULL CHECK (finding IN ('unknown_to_apple', 'sandbox', 'another_user', 'account_gone')),
     checked_at     timestamptz NOT NULL,
     times          integer NOT NULL CHECK (times > 0),
     -- NULL where it was asked about often enough.
@@ -177,7 +177,8 @@ COMMENT ON TABLE iap.delivery_checks IS
     'it.';
 COMMENT ON COLUMN iap.delivery_checks.finding IS
     'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the '
-    'appAccountToken of another user than it was delivered to.';
+    'appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account no longer, '
+    'and so can''t tell, which speaks against nobody.';
 
 CREATE FUNCTION iap.note_checks(
     bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamptz
@@ -236,6 +237,7 @@ SELECT found.finding, found.found_at, t.*
 FROM (
     SELECT finding, checked_at AS found_at, transaction_id, bundle_id, environment
     FROM iap.delivery_checks
+    WHERE finding <> 'account_gone'
     UNION ALL
     SELECT 'other_product', moved_at, transaction_id, bundle_id, environment
     FROM iap.moves

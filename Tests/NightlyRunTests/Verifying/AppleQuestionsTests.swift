@@ -1,0 +1,52 @@
+import Foundation
+import Reconciliation
+import Testing
+import Verification
+
+/// Whether Apple knows a purchase: only a plain word of Apple's counts.
+@Suite struct AppleQuestionsTests {
+    /// What asking about purchase 42 came to: known, not known, or nothing was learnt.
+    private func asked(_ status: Int, _ body: String) async throws -> String {
+        try await VerificationStage.with(reply: { _ in (status, body) }) { stage in
+            let questions = try #require(stage.services.questions(of: stage.app))
+            return switch try await questions.purchase("42", in: .production) {
+            case .answer((let found, _)): "knows \(found.transaction.id)"
+            case .notKnown: "does not know it"
+            case .accountGone: "the account is gone"
+            case .problem(let why): why
+            case .needsConfiguration, .notTried: "not asked"
+            }
+        }
+    }
+
+    private func refused(_ code: Int) async throws -> String {
+        try await asked(code / 10_000, #"{"errorCode":\#(code),"errorMessage":"Apple's words."}"#)
+    }
+
+    @Test func knowsWhatAppleSigned() async throws {
+        let own = try await asked(200, #"{"signedTransactionInfo":"\#(Signed.transaction("42"))"}"#)
+        #expect(own == "knows 42")
+    }
+
+    @Test(arguments: [4_040_010, 4_000_006])
+    func takesApplesWordThatThereIsNoSuchPurchase(code: Int) async throws {
+        #expect(try await refused(code) == "does not know it")
+    }
+
+    /// The customer has gone, and not what they bought.
+    @Test func anAccountThatIsGoneMakesNoPurchaseUnknown() async throws {
+        #expect(try await refused(4_040_001) == "the account is gone")
+        #expect(try await refused(4_040_005) == "Apple found no such original transaction id (4040005)")
+    }
+
+    /// What has gone is asked about no more often than what is there.
+    @Test(arguments: [4_040_001, 4_040_005, 4_040_010])
+    func aCustomerWhoHasGoneHasNoNews(code: Int) async throws {
+        let body = #"{"errorCode":\#(code),"errorMessage":"Apple's words."}"#
+        try await VerificationStage.with(reply: { _ in (404, body) }) { stage in
+            let questions = try #require(stage.services.questions(of: stage.app))
+            let told = try await questions.changes(ofCustomerWith: "42", after: nil, in: .production)
+            guard case .notKnown = told else { return #expect(Bool(false), "\(told)") }
+        }
+    }
+}
