@@ -94,6 +94,9 @@ package struct AppleQuestions: Sendable {
         let asked = try await client.transactionInfo(
             transactionID, in: environment == .production ? nil : .sandbox)
         guard case .found(let signed) = asked else { return Outcome(unanswered: asked) }
+        guard signed.transactionID == transactionID else {
+            return .problem("Apple answered with another transaction than was asked for")
+        }
         do {
             guard let found = signed.environment.flatMap(Environment.init) else {
                 return .problem("Apple's answer names an environment that is not known")

@@ -26,6 +26,8 @@ import Verification
     @Test func knowsWhatAppleSigned() async throws {
         let own = try await asked(200, #"{"signedTransactionInfo":"\#(Signed.transaction("42"))"}"#)
         #expect(own == "knows 42")
+        let another = try await asked(200, #"{"signedTransactionInfo":"\#(Signed.transaction("43"))"}"#)
+        #expect(another == "Apple answered with another transaction than was asked for")
     }
 
     @Test(arguments: [4_040_010, 4_000_006])
