@@ -13,14 +13,23 @@ enum AppleDate {
         return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 
-    /// A date from text: milliseconds since 1970 (`1550386188000`, which iOS 6 answers hold in `expires_date` too),
-    /// `2012-04-30 15:05:55 Etc/GMT`, or RFC 3339 in UTC.
+    /// A date from text: milliseconds since 1970 (`1550386188000`, which iOS 6 answers hold in `expires_date` too, or
+    /// `1697679936049.7297`, as Xcode writes it), `2012-04-30 15:05:55 Etc/GMT`, or RFC 3339 in UTC.
     static func text(_ text: String) -> Date? {
-        if let number = Int64(text) { return milliseconds(number) }
+        if let number = Int64(text) ?? wholeOfDecimal(text) { return milliseconds(number) }
         let bytes = text.utf8
         guard isUTC(String(decoding: bytes.dropFirst(19), as: UTF8.self)) else { return nil }
         return Date(utc: bytes)
     }
+
+    /// What stands before the full stop of a decimal number; a fraction of a millisecond is dropped.
+    private static func wholeOfDecimal(_ text: String) -> Int64? {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isDigit) }) else { return nil }
+        return Int64(String(decoding: parts[0], as: UTF8.self))
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     private static func isUTC(_ zone: String) -> Bool {
         let name = zone.trimmingCharacters(in: .whitespaces)

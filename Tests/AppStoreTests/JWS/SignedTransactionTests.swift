@@ -136,13 +136,26 @@ import Testing
     /// A refund that can't be read must not pass for none, nor ten pieces for one.
     @Test(arguments: [
         (#","revocationDate":"soon""#, "revocationDate"), (#","revocationDate":99999999999999999"#, "revocationDate"),
-        (#","revocationDate":{}"#, "revocationDate"),
+        (#","revocationDate":{}"#, "revocationDate"), (#","expiresDate":"soon""#, "expiresDate"),
     ])
     func refusesWhatItCannotRead(further: String, field: String) throws {
         let signed = try read(TestPayload.transaction(further: further))
         #expect(
             throws: UnusableTransaction(transactionID: signed.transactionID, missing: [], unreadable: [field])
         ) { try signed.transaction() }
+    }
+
+    /// As Xcode's testing writes them.
+    @Test func readsADateWithAFractionOfAMillisecond() throws {
+        let json = TestPayload.transaction(further: #","expiresDate":1697679936049.7297"#)
+        #expect(try read(json).transaction().expiresDate == Date(timeIntervalSince1970: 1_697_679_936.049))
+    }
+
+    @Test func callsAPurchaseDateThatItCannotReadByThatName() throws {
+        let signed = try read(#"{"transactionId":"7","productId":"gems","purchaseDate":"soon"}"#)
+        #expect(throws: UnusableTransaction(transactionID: "7", missing: [], unreadable: ["purchaseDate"])) {
+            try signed.transaction()
+        }
     }
 
     @Test func refusesAQuantityThatItCannotRead() throws {

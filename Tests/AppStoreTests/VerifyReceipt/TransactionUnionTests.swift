@@ -64,6 +64,14 @@ import Testing
         #expect(hidden.unusableRows == ["in_app[0]: transaction 1: cancellation_date can't be read"])
     }
 
+    /// Without its expiry a subscription would pass for something else.
+    @Test func refusesAnExpiryThatItCannotRead() throws {
+        let answer = try answer(
+            inApp: "[\(row("1", #""expires_date_ms": "soon""#)), \(row("2", #""expires_date": """#))]")
+        #expect(answer.transactions.map(\.transactionID) == ["2"])
+        #expect(answer.unusableRows == ["in_app[0]: transaction 1: expires_date can't be read"])
+    }
+
     @Test func takesOneObjectForAListOfOne() throws {
         let flat = """
             {"status": 21006, "receipt": {"bid": "com.example.game", "bvrs": "1.2", "transaction_id": "1",

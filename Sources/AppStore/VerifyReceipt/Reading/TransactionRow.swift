@@ -9,7 +9,7 @@ struct TransactionRow {
     var cancellationDate: Reading<Date>
     var purchaseDate: Date?
     var originalPurchaseDate: Date?
-    var expiresDate: Date?
+    var expiresDate: Reading<Date>
     var cancellationReason: String?
     var ownershipType: String?
     var isTrialPeriod: Bool?
@@ -32,7 +32,9 @@ struct TransactionRow {
             says: row.map { $0.says("cancellation_date_ms") || $0.says("cancellation_date") })
         purchaseDate = row?.date("purchase_date_ms", "purchase_date")
         originalPurchaseDate = row?.date("original_purchase_date_ms", "original_purchase_date")
-        expiresDate = row?.date("expires_date_ms", "expires_date", "expires_date_formatted")
+        expiresDate = Reading(
+            row?.date("expires_date_ms", "expires_date", "expires_date_formatted"),
+            says: row.map { $0.says("expires_date_ms") || $0.says("expires_date") })
         cancellationReason = row?.text("cancellation_reason")
         ownershipType = row?.text("in_app_ownership_type")
         isTrialPeriod = row?.flag("is_trial_period")
@@ -46,7 +48,7 @@ struct TransactionRow {
     }
 }
 
-/// A field on which it depends whether a purchase is owed: what is there and can't be read must not pass for absent.
+/// A field on which it depends whether, and as what, a purchase is owed: what is there and can't be read must not pass for absent.
 enum Reading<Value: Sendable>: Sendable {
     case value(Value)
     case absent

@@ -59,7 +59,7 @@ extension TransactionRow {
         productID = productID ?? other.productID
         purchaseDate = purchaseDate ?? other.purchaseDate
         originalPurchaseDate = originalPurchaseDate ?? other.originalPurchaseDate
-        expiresDate = expiresDate ?? other.expiresDate
+        expiresDate = expiresDate.filled(from: other.expiresDate)
         cancellationReason = cancellationReason ?? other.cancellationReason
         ownershipType = ownershipType ?? other.ownershipType
         isTrialPeriod = isTrialPeriod ?? other.isTrialPeriod
@@ -78,6 +78,7 @@ extension TransactionRow {
         guard let purchaseDate else { return flaw("purchase_date is missing or can't be read") }
         if case .unreadable = quantity { return flaw("quantity can't be read") }
         if case .unreadable = cancellationDate { return flaw("cancellation_date can't be read") }
+        if case .unreadable = expiresDate { return flaw("expires_date can't be read") }
         // Every product that can be bought in numbers comes with a quantity; without one it is one.
         var transaction = AppStoreTransaction(
             transactionID: transactionID, originalTransactionID: originalTransactionID, productID: productID,
@@ -92,7 +93,7 @@ extension TransactionRow {
 
     private func describe(_ transaction: inout AppStoreTransaction) {
         transaction.originalPurchaseDate = originalPurchaseDate
-        transaction.expiresDate = expiresDate
+        transaction.expiresDate = expiresDate.value
         transaction.cancellationDate = cancellationDate.value
         transaction.cancellationReason = cancellationReason
         transaction.ownershipType = ownershipType

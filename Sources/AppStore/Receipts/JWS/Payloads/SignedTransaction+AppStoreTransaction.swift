@@ -14,13 +14,13 @@ public struct UnusableTransaction: Error, Sendable, Hashable, CustomStringConver
 extension SignedTransaction {
     /// The purchase that was signed, in the form that all of Apple's proofs share.
     ///
-    /// - Throws: where it has no id, product or purchase date, or where a refund or a quantity can't be read: that
-    ///   must not pass for no refund, or for one.
+    /// - Throws: where it has no id, product or purchase date, or where a date that matters or a quantity can't be read:
+    ///   that must not pass for no refund or no expiry, or for one.
     public func transaction() throws(UnusableTransaction) -> AppStoreTransaction {
         guard let transactionID, let productID, let purchaseDate, unreadableFields.isEmpty else {
             let needed = [
                 ("transactionId", transactionID == nil), ("productId", productID == nil),
-                ("purchaseDate", purchaseDate == nil),
+                ("purchaseDate", purchaseDate == nil && !unreadableFields.contains("purchaseDate")),
             ]
             throw UnusableTransaction(
                 transactionID: transactionID, missing: needed.filter(\.1).map(\.0), unreadable: unreadableFields)

@@ -91,6 +91,8 @@ extension SignedTransaction: SignedPayload {
         appTransactionID = payload.text("appTransactionId")
         unreadableFields = Self.unreadable([
             (quantity == nil && payload.says("quantity"), "quantity"),
+            (purchaseDate == nil && payload.says("purchaseDate"), "purchaseDate"),
+            (expiresDate == nil && payload.says("expiresDate"), "expiresDate"),
             (revocationDate == nil && payload.says("revocationDate"), "revocationDate"),
         ])
     }
