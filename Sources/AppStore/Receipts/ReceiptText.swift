@@ -17,8 +17,8 @@ public enum ReceiptText: Sendable, Hashable {
     private static let layerLimit = 6
 
     /// Recognises binary receipts, base64 in either alphabet with or without padding and line breaks, JWS, and JSON;
-    /// in quotes, as a JSON string, or in the object that Unity's purchasing library puts around a receipt, or Apple
-    /// around a notification.
+    /// in quotes, as a JSON string, or in the object that Unity's purchasing library puts around a receipt, StoreKit or
+    /// Apple's servers around what they sign, or an app around its question to `verifyReceipt`.
     ///
     /// - Throws: `empty`, `tooLarge`, `notBase64`, `notPKCS7` where base64 holds something else, or `unknownForm`.
     public init(_ uploaded: some Collection<UInt8>) throws(ReceiptError) {
@@ -106,7 +106,8 @@ private enum Layer {
         if let token = compactJWS(text) { return .form(.signed(token)) }
         let decoded = try Base64Text.decoded(text)
         if SignedContainer.begins(decoded) { return .form(.appReceipt(decoded)) }
-        guard decoded.first(where: { !Base64Text.isSpace($0) }) == UInt8(ascii: "{") else { throw .notPKCS7 }
+        let isWrapped = decoded.first { !Base64Text.isSpace($0) } == UInt8(ascii: "{") || compactJWS(decoded) != nil
+        guard isWrapped else { throw .notPKCS7 }
         return .wrapped(decoded)
     }
 
@@ -131,7 +132,17 @@ private struct UploadedObject: Decodable {
         case payload = "Payload"
         /// What Apple sends to an app's server: a notification of version 2.
         case signedPayload
+        /// The App Store Server API's answer about one transaction.
+        case signedTransactionInfo
+        /// StoreKit's own name for a signed transaction.
+        case jwsRepresentation
+        /// The question that `verifyReceipt` takes.
+        case receiptData = "receipt-data"
         case status
+
+        static let payloads: [Key] = [
+            .payload, .signedPayload, .signedTransactionInfo, .jwsRepresentation, .receiptData,
+        ]
     }
 
     let payload: String?
@@ -139,9 +150,7 @@ private struct UploadedObject: Decodable {
 
     init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: Key.self)
-        payload =
-            (try? object.decode(String.self, forKey: .payload))
-            ?? (try? object.decode(String.self, forKey: .signedPayload))
+        payload = Key.payloads.lazy.compactMap { try? object.decode(String.self, forKey: $0) }.first
         isAnswer = object.contains(.status)
     }
 }

@@ -64,6 +64,20 @@ import Testing
         }
     }
 
+    /// As StoreKit, Apple's App Store Server API and `verifyReceipt` have them.
+    @Test func unwrapsTheObjectsInWhichApplesProofsTravel() throws {
+        let jws = "eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ.c2ln"
+        let encoded = Data(jws.utf8).base64EncodedString()
+        for text in [
+            #"{"signedTransactionInfo":"\#(jws)"}"#, #"{"jwsRepresentation":"\#(jws)"}"#,
+            #"{"receipt-data":"\#(jws)","password":"x"}"#, encoded, #"{"jwsRepresentation":"\#(encoded)"}"#,
+        ] {
+            #expect(try form(text) == .signed(jws), "\(text.prefix(40))")
+        }
+        let asked = #"{"receipt-data":"\#(Self.base64)","exclude-old-transactions":false}"#
+        #expect(try form(asked) == .appReceipt(Self.container))
+    }
+
     @Test func acceptsALineBreakAnywhereAndNoBlank() throws {
         let characters = Array(Self.base64.utf8)
         for position in 1..<characters.count {
