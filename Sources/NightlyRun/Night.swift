@@ -27,6 +27,8 @@ final class Night: Sendable {
         /// What other sessions' locks were in the way of, in this pass over the buckets.
         var leftOut = LeftOut()
         var troubles = Troubles()
+        /// Receipts that must be tried again, and have none of the forms of Apple's proofs.
+        var waitingOfNoForm = 0
         /// Buckets that no worker of this run has taken yet, and how many receipts are due in each: the last first.
         var buckets: [(number: Int, due: Int)] = []
     }
@@ -120,7 +122,10 @@ final class Night: Sendable {
             let waiting = outcomes.count { if case .tryAgain = $0 { true } else { false } }
             guard waiting > 0 else { continue }
             let bundleID = item.group.bundleID
-            let isFirst = state.withLock { $0.troubles.add(waiting, of: bundleID, problem, text) }
+            let isFirst = state.withLock { state in
+                if item.isOfNoForm { state.waitingOfNoForm += waiting }
+                return state.troubles.add(waiting, of: bundleID, problem, text)
+            }
             guard isFirst, problem.needsAnOperator else { continue }
             log(
                 LogEntry(
@@ -131,6 +136,9 @@ final class Night: Sendable {
 
     /// The trouble that most receipts met which must be tried again.
     var greatestTrouble: String? { state.withLock { $0.troubles.greatest } }
+
+    /// How many receipts must be tried again that have none of the forms of Apple's proofs.
+    var waitingOfNoForm: Int { state.withLock { $0.waitingOfNoForm } }
 
     /// Leaves so many receipts, and these transactions, that another session's lock was in the way of: they stay due.
     func leave(receipts: Int = 0, transactions: [TransactionID] = []) {

@@ -20,7 +20,9 @@ extension Run {
             return .endedEarly("Apple went down; \(receipts.left) receipts wait for the next night")
         }
         let tried = receipts.verified + receipts.tryAgain + receipts.unusable
-        if tried > 0, Double(receipts.tryAgain) > job.settings.tryAgainShare * Double(tried) {
+        // What is no receipt at all says nothing of how the night went, whoever uploads how much of it.
+        let (waiting, telling) = (receipts.tryAgain - night.waitingOfNoForm, tried - night.waitingOfNoForm)
+        if waiting > 0, Double(waiting) > job.settings.tryAgainShare * Double(telling) {
             let why = night.greatestTrouble.map { "; \($0)" } ?? ""
             return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again\(why)")
         }

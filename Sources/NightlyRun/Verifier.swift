@@ -11,6 +11,7 @@ struct VerifiedGroup: Sendable {
 
     var verdict: ReceiptVerdict { judgement.verdict }
     var signature: OfflineSignature? { judgement.signature }
+    var isOfNoForm: Bool { judgement.isOfNoForm }
 
     /// The same payload where PostgreSQL does not take what it says.
     ///

@@ -18,6 +18,9 @@ package struct AppVerifier: Sendable {
         package var verdict: ReceiptVerdict
         /// What the check of its signature on this machine said, where it was looked at.
         package var signature: OfflineSignature?
+        /// Whether the payload has none of the forms of Apple's proofs: what becomes of it says nothing of Apple, or of a
+        /// setting.
+        package var isOfNoForm = false
 
         package init(_ verdict: ReceiptVerdict, _ signature: OfflineSignature? = nil) {
             self.verdict = verdict
@@ -27,6 +30,13 @@ package struct AppVerifier: Sendable {
         /// By the signature alone.
         init(_ proof: OfflineReceipt) {
             self.init(proof.verdict, proof.signature)
+            isOfNoForm = proof.isOfNoForm
+        }
+
+        /// Of a payload that has no form.
+        fileprivate init(malformed text: String) {
+            self.init(.problem(.malformed, text))
+            isOfNoForm = true
         }
     }
 
@@ -55,7 +65,20 @@ extension AppVerifier {
         }
         let outcome = try await verifyReceipt.verify(
             receiptData: receiptData, sharedSecret: settings.sharedSecret?.plainText)
-        return heardWithWitness(ReceiptVerdict(outcome, now: now), payload)
+        return chokedOn(payload, outcome) ?? heardWithWitness(ReceiptVerdict(outcome, now: now), payload)
+    }
+
+    /// Where Apple's server chokes on what is no receipt at all, another night brings no better answer; `nil` of all else.
+    private func chokedOn(_ payload: String, _ outcome: VerifyReceiptOutcome) -> Judgement? {
+        guard case .tryAgain(let why) = outcome, why.isOfTheReceipt, !ReceiptText.isPlainAppReceipt(payload) else {
+            return nil
+        }
+        do {
+            _ = try ReceiptText(payload.utf8)
+            return nil
+        } catch {
+            return Judgement(malformed: "\(why.text); \(error)")
+        }
     }
 
     /// The payload as `verifyReceipt` takes it; `nil` of a signed transaction.
@@ -84,12 +107,20 @@ extension AppVerifier {
         case (.notGenuine, .valid):
             return Judgement(.problem(.contradicted, "\(text), though Apple's own signature holds"), .valid)
         default:
-            let found = proof.flaw.map { "\(text); \($0)" } ?? text
-            return Judgement(.problem(problem, found), proof.signature)
+            var judgement = Judgement(.problem(problem, proof.flaw.map { "\(text); \($0)" } ?? text), proof.signature)
+            judgement.isOfNoForm = proof.isOfNoForm
+            return judgement
         }
     }
 
     private static let needWitness: Set<ReceiptProblem> = [.malformed, .notGenuine, .needsConfiguration]
+}
+
+extension TryAgain {
+    /// Whether Apple's server answered something, and did not call the receipt genuine.
+    fileprivate var isOfTheReceipt: Bool {
+        if case .noReceipt = self { false } else { ReceiptProblem(self) != .appleUnreachable }
+    }
 }
 
 extension OfflineReceipt {

@@ -15,6 +15,8 @@ struct OfflineReceipt: Sendable {
     var flaw: String?
     /// Whether nothing was uploaded at all.
     var isEmpty = false
+    /// Whether it has none of the forms of Apple's proofs.
+    var isOfNoForm = false
 
     /// To whom it leads; nobody vouches for it unless the signature is valid.
     var customer: CustomerID? {
@@ -53,8 +55,14 @@ struct OfflineVerifier: Sendable {
     }
 
     func check(_ payload: String, for app: AppSettings) -> OfflineReceipt {
+        let form: ReceiptText
         do {
-            switch try ReceiptText(payload.utf8) {
+            form = try ReceiptText(payload.utf8)
+        } catch {
+            return OfflineReceipt(flaw: "\(error)", isEmpty: error == .empty, isOfNoForm: true)
+        }
+        do {
+            switch form {
             case .appReceipt(let bytes): return try check(appReceipt: bytes)
             case .transactionReceipt(let bytes): return try check(transactionReceipt: bytes)
             case .signed(let jws): return check(signed: jws, allowsXcode: app.allowsXcode)

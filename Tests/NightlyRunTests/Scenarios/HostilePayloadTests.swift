@@ -80,6 +80,22 @@ import Verification
         }
     }
 
+    /// Nothing that Apple would ever call a receipt: it waits for no better answer, and no night ends for it.
+    @Test func whatIsNoReceiptAtAllIsGivenUp() async throws {
+        try await withAnswers({ _ in (500, "") }) { play in
+            try await play.upload(Self.payload("buy 1000000000000301"))
+            for number in 1...5 { try await play.upload(Self.payload("junk \(number)"), by: "mallory") }
+            for night in 1...3 {
+                let (report, findings) = try await play.night(night)
+                #expect(report.outcome == .complete, "night \(night): \(report.outcome)")
+                #expect(findings.unusable.map(\.problem) == Array(repeating: .malformed, count: 5))
+                #expect(findings.unusable.allSatisfy { $0.detail.contains("500") })
+                #expect(try await play.count("iap.receipts WHERE state = 'unusable'") == (night < 3 ? 0 : 5))
+            }
+            #expect(try await play.night(4).report.receipts.due == 1)
+        }
+    }
+
     /// Apple asks for the secret of the other app.
     @Test func anotherAppsReceiptIsNotHeldAgainstThisOnesSecret() async throws {
         try await withAnswers({ _ in (200, #"{"status":21004}"#) }) { play in
