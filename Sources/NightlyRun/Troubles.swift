@@ -7,7 +7,14 @@ struct Troubles {
         let bundleID: String
     }
 
-    private var met: [Kind: (receipts: Int, text: String)] = [:]
+    private struct Trouble {
+        var receipts = 0
+        /// The first one's words, and whether others had other ones.
+        let text: String
+        var isOneOfMany = false
+    }
+
+    private var met: [Kind: Trouble] = [:]
     /// The apps of which some receipt was judged.
     private var judged: Set<String> = []
 
@@ -25,14 +32,20 @@ struct Troubles {
     /// - Returns: whether they are the first with this problem.
     mutating func add(_ receipts: Int, of bundleID: String, _ problem: ReceiptProblem, _ text: String) -> Bool {
         let kind = Kind(problem: problem, bundleID: bundleID)
-        met[kind, default: (0, text)].receipts += receipts
-        return met[kind]?.receipts == receipts
+        var trouble = met[kind] ?? Trouble(text: text)
+        trouble.receipts += receipts
+        trouble.isOneOfMany = trouble.isOneOfMany || trouble.text != text
+        met[kind] = trouble
+        return trouble.receipts == receipts
     }
 
     /// The trouble that most receipts met, as a sentence with the first one's words.
     var greatest: String? {
         met.max { ($0.value.receipts, $1.key.bundleID) < ($1.value.receipts, $0.key.bundleID) }
-            .map { "\($0.value.receipts) of them, of \($0.key.bundleID): \($0.value.text)" }
+            .map { kind, trouble in
+                let example = trouble.isOneOfMany ? ", for example" : ""
+                return "\(trouble.receipts) of them, of \(kind.bundleID)\(example): \(trouble.text)"
+            }
     }
 }
 

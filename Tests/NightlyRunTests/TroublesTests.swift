@@ -18,7 +18,7 @@ import Testing
         ]
         #expect(troubles.greatest == "2 of them, of com.example.a: HTTP 503")
         areFirst.append(troubles.add(4, of: "com.example.b", .needsConfiguration, "no secret either"))
-        #expect(troubles.greatest == "5 of them, of com.example.b: no secret")
+        #expect(troubles.greatest == "5 of them, of com.example.b, for example: no secret")
         areFirst.append(troubles.add(5, of: "com.example.a", .unreadableAnswer, "HTML"))
         #expect(troubles.greatest == "5 of them, of com.example.a: HTML")
         #expect(areFirst == [true, true, false, true])
