@@ -114,5 +114,18 @@ struct ServerAPIFailure {
     private struct Fields: Decodable {
         let errorCode: Int
         let errorMessage: String?
+
+        private enum Key: CodingKey { case errorCode, errorMessage }
+
+        /// The code may come as text, as Apple's numbers do elsewhere.
+        init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: Key.self)
+            errorMessage = try? fields.decode(String.self, forKey: .errorMessage)
+            if let text = try? fields.decode(String.self, forKey: .errorCode), let code = Int(text) {
+                errorCode = code
+            } else {
+                errorCode = try fields.decode(Int.self, forKey: .errorCode)
+            }
+        }
     }
 }

@@ -75,6 +75,13 @@ import Testing
         }
     }
 
+    @Test func readsAnErrorCodeThatIsText() async throws {
+        let reply = ScriptedServer.Reply.http(404, body: #"{"errorCode":"4040001","errorMessage":"Apple's words."}"#)
+        try await ServerAPIStage.with(time, reply: reply) { stage in
+            try await expect(.notFound(.account), on: stage)
+        }
+    }
+
     /// The bundle id or the key's team is wrong: no receipt's fault, and nothing that another night mends.
     @Test func namesTheAppThatAppleDoesNotKnow() async throws {
         try await ServerAPIStage.with(reply: .apiError(4_040_003)) { stage in
