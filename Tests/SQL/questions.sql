@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(44);
+SELECT plan(45);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -248,6 +248,10 @@ UPDATE iap.transactions SET refunded_at = delivered_at - interval '1 day' WHERE 
 SELECT results_eq(
     $$SELECT transaction_id, why FROM finance.delivered_unproved$$,
     $$VALUES ('d4' COLLATE "C", 'refunded_before')$$, 'refunded before it was delivered');
+
+UPDATE iap.transactions SET revocation_percentage = 0 WHERE transaction_id = 'd4';
+SELECT is_empty($$SELECT FROM finance.delivered_unproved$$, 'where nothing went back, it was not refunded');
+UPDATE iap.transactions SET revocation_percentage = 100000 WHERE transaction_id = 'd4';
 
 CREATE TEMPORARY TABLE heard OF iap.verified;
 SELECT is(test.delivered('d5'), 'delivered', 'the server says gems.100');

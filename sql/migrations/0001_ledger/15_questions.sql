@@ -246,7 +246,7 @@ FROM (
     UNION ALL
     SELECT 'refunded_before', delivered_at, transaction_id, bundle_id, environment
     FROM iap.transactions
-    WHERE place = 'black' AND refunded_at < delivered_at
+    WHERE place = 'black' AND refunded_at < delivered_at AND revocation_percentage IS DISTINCT FROM 0
 ) AS found
 JOIN iap.transactions AS t USING (transaction_id, bundle_id, environment)
 WHERE t.place = 'black'
