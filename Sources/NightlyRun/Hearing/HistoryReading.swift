@@ -24,6 +24,7 @@ struct HistoryReading {
     private var firstOpen = 0
     private var over: Set<Int> = []
     private var begunAnew: Set<Int> = []
+    private var courses: [Int: WindowCourse] = [:]
     private var batch = Batch()
     /// Why not all could be read.
     private(set) var problem: String?
@@ -55,13 +56,16 @@ struct HistoryReading {
         case .page(let page):
             batch.notices += page.notices
             // What is amiss may be so on the way here.
-            if !page.unreadable.isEmpty, begunAnew.insert(question.number).inserted { return question.first }
+            if !page.unreadable.isEmpty, let first = beginAnew(question) { return first }
             batch.unreadable += page.unreadable
-            if let token = page.next {
-                return Question(number: question.number, window: question.window, token: token)
+            guard let token = page.next else {
+                end(question.number)
+                return nil
             }
-            end(question.number)
-            return nil
+            if let why = courses[question.number, default: WindowCourse()].flaw(of: page, next: token) {
+                return anew(question, why)
+            }
+            return Question(number: question.number, window: question.window, token: token)
         case .pageTokenRefused: return anew(question, "Apple refuses the page tokens that it gives")
         case .problem(let why): return anew(question, why)
         case .needsConfiguration(let why):
@@ -76,14 +80,20 @@ struct HistoryReading {
     /// The window is read again from its first page, once: a token lasts for some minutes, and what is there already
     /// changes nothing.
     private mutating func anew(_ question: Question, _ why: String) -> Question? {
-        guard begunAnew.insert(question.number).inserted else {
-            fail(why)
-            return nil
-        }
+        if let first = beginAnew(question) { return first }
+        fail(why)
+        return nil
+    }
+
+    /// `nil` where the window was begun anew before.
+    private mutating func beginAnew(_ question: Question) -> Question? {
+        guard begunAnew.insert(question.number).inserted else { return nil }
+        courses[question.number] = nil
         return question.first
     }
 
     private mutating func end(_ number: Int) {
+        courses[number] = nil
         over.insert(number)
         while over.remove(firstOpen) != nil {
             batch.heardThrough = windows[firstOpen].end

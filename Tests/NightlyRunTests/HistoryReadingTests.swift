@@ -1,0 +1,75 @@
+import Foundation
+import Reconciliation
+import Testing
+
+@testable import NightlyRun
+@testable import Verification
+
+/// How windows of Apple's history are read, whatever its pages are.
+@Suite struct HistoryReadingTests {
+    private static let now = Date(timeIntervalSince1970: 1_790_000_000)
+    private static let hour: TimeInterval = 3600
+
+    /// As many windows of an hour, up to now.
+    private func windows(_ count: Int) -> [HearingWindow] {
+        (0..<count).map { number in
+            let end = Self.now - Double(count - number - 1) * Self.hour
+            return HearingWindow(start: end - Self.hour, end: end)
+        }
+    }
+
+    private static func page(next: String? = nil) -> NoticeHistory.Outcome {
+        .page(NoticeHistory.Page(notices: [], unreadable: [], next: next))
+    }
+
+    /// Asks one page after the other, and gives how many were asked for; stops where it would never end.
+    private func read(
+        _ reading: inout HistoryReading, answer: (HistoryReading.Question) -> NoticeHistory.Outcome
+    ) -> Int {
+        var asked = 0
+        var question = reading.next()
+        while let page = question, asked < 300_000 {
+            asked += 1
+            question = reading.take(answer(page), of: page) ?? reading.next()
+        }
+        return asked
+    }
+
+    // MARK: Pages that never end
+
+    @Test func pageTokensThatGoRoundEndTheWindow() throws {
+        var reading = HistoryReading(windows(1))
+        let asked = read(&reading) { Self.page(next: $0.token == "A" ? "B" : "A") }
+        #expect(asked < 10)
+        #expect(try #require(reading.problem).contains("once more"))
+    }
+
+    /// A window may have a hundred thousand notices, and none of its pages is the same.
+    @Test func emptyPagesWithoutEndEndTheWindow() throws {
+        var reading = HistoryReading(windows(1))
+        var number = 0
+        let asked = read(&reading) { _ in
+            number += 1
+            return Self.page(next: "token \(number)")
+        }
+        #expect(asked <= 3000)
+        #expect(try #require(reading.problem).contains("nothing"))
+    }
+
+    /// Read again from its first page, a window gives the same tokens.
+    @Test func aWindowThatIsBegunAnewIsReadToItsEnd() {
+        var reading = HistoryReading(windows(1))
+        var isFirst = true
+        let asked = read(&reading) { question in
+            switch question.token {
+            case nil: return Self.page(next: "A")
+            case "A": return Self.page(next: "B")
+            default:
+                defer { isFirst = false }
+                return isFirst ? .pageTokenRefused : Self.page()
+            }
+        }
+        #expect(asked == 6 && reading.problem == nil)
+        #expect(reading.batch(isLast: true)?.heardThrough == Self.now)
+    }
+}
