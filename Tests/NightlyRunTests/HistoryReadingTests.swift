@@ -72,4 +72,35 @@ import Testing
         #expect(asked == 6 && reading.problem == nil)
         #expect(reading.batch(isLast: true)?.heardThrough == Self.now)
     }
+
+    // MARK: Windows that fail
+
+    /// What lies behind it is heard; the mark stays before it, so that the next night asks for it again.
+    @Test func aWindowThatFailsHoldsUpNoOther() {
+        let windows = windows(5)
+        var reading = HistoryReading(windows)
+        var read: [HearingWindow] = []
+        _ = self.read(&reading) { question in
+            if question.window == windows[1] { return .problem("it can't be read") }
+            read.append(question.window)
+            return Self.page()
+        }
+        #expect(read == [windows[0], windows[2], windows[3], windows[4]])
+        #expect(reading.problem == "it can't be read")
+        #expect(reading.batch(isLast: true)?.heardThrough == windows[0].end)
+    }
+
+    @Test func severalWindowsInARowThatFailEndTheReading() {
+        var reading = HistoryReading(windows(20))
+        let asked = read(&reading) { _ in .problem("an error") }
+        // Each is begun anew once.
+        #expect(asked == 6 && reading.problem == "an error")
+    }
+
+    @Test(arguments: [NoticeHistory.Outcome.needsConfiguration("the key"), .notTried])
+    func whatNoOtherWindowMendsEndsTheReading(outcome: NoticeHistory.Outcome) {
+        var reading = HistoryReading(windows(20))
+        #expect(read(&reading) { _ in outcome } == 1)
+        #expect(reading.problem != nil)
+    }
 }

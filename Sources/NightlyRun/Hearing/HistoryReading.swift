@@ -4,7 +4,7 @@ import Verification
 
 /// Reads windows of Apple's history of an app's notifications side by side, and gives what it read in batches. A window
 /// is over when its last page came; the history is heard through the last of those windows, from the first on, that are
-/// over.
+/// over. One that fails holds up no other, and a later night asks for it again.
 struct HistoryReading {
     /// Notices to be taken together.
     struct Batch {
@@ -17,6 +17,8 @@ struct HistoryReading {
 
     /// So many notices are taken together: more would lie in memory, fewer would cost a commit each.
     private static let batchSize = 500
+    /// So many windows that fail one after the other are no matter of a page: the rest is left to a later night.
+    private static let mostFailures = 3
 
     private let windows: [HearingWindow]
     /// The next window to be begun, and the first that is not over.
@@ -26,6 +28,9 @@ struct HistoryReading {
     private var begunAnew: Set<Int> = []
     private var courses: [Int: WindowCourse] = [:]
     private var batch = Batch()
+    private var failuresInARow = 0
+    /// Whether nothing more is asked.
+    private var isGivenUp = false
     /// Why not all could be read.
     private(set) var problem: String?
 
@@ -45,7 +50,7 @@ struct HistoryReading {
 
     /// The first page of the next window; `nil` where all are begun, or nothing more is asked.
     mutating func next() -> Question? {
-        guard problem == nil, begun < windows.count else { return nil }
+        guard !isGivenUp, begun < windows.count else { return nil }
         defer { begun += 1 }
         return Question(number: begun, window: windows[begun], token: nil)
     }
@@ -69,10 +74,13 @@ struct HistoryReading {
         case .pageTokenRefused: return anew(question, "Apple refuses the page tokens that it gives")
         case .problem(let why): return anew(question, why)
         case .needsConfiguration(let why):
-            fail(why)
+            // What somebody must mend is told before what only failed.
+            problem = why
+            isGivenUp = true
             return nil
         case .notTried:
-            fail("Apple could not be reached")
+            problem = problem ?? "Apple could not be reached"
+            isGivenUp = true
             return nil
         }
     }
@@ -81,7 +89,10 @@ struct HistoryReading {
     /// changes nothing.
     private mutating func anew(_ question: Question, _ why: String) -> Question? {
         if let first = beginAnew(question) { return first }
-        fail(why)
+        courses[question.number] = nil
+        failuresInARow += 1
+        problem = problem ?? why
+        if failuresInARow >= Self.mostFailures { isGivenUp = true }
         return nil
     }
 
@@ -94,15 +105,12 @@ struct HistoryReading {
 
     private mutating func end(_ number: Int) {
         courses[number] = nil
+        failuresInARow = 0
         over.insert(number)
         while over.remove(firstOpen) != nil {
             batch.heardThrough = windows[firstOpen].end
             firstOpen += 1
         }
-    }
-
-    private mutating func fail(_ why: String) {
-        problem = problem ?? why
     }
 
     /// What was read since the last time, once it is enough, or all that is left.
