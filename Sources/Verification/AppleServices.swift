@@ -98,13 +98,15 @@ package struct AppleServices: Sendable {
             environments: [.production, .sandbox])
         return Result { () throws(NoticeFlaw) in
             guard case .signed(let jws) = try? ReceiptText(payload.utf8) else {
-                throw NoticeFlaw(text: "it is no signed notification")
+                throw NoticeFlaw(text: "it is no signed notification", isFinal: true)
             }
-            do {
-                return try Notice(try signed.notification(jws, expecting: expectation))
+            let notification: AppStoreNotification
+            do throws(JWSError) {
+                notification = try signed.notification(jws, expecting: expectation)
             } catch {
-                throw NoticeFlaw(text: "\(error)")
+                throw NoticeFlaw(text: error.wrongAppAppleID ?? "\(error)", isFinal: error.isFinal)
             }
+            return try Notice(notification)
         }
     }
 

@@ -37,9 +37,12 @@ package struct NoticeAttempt: Hashable, Sendable {
 /// Why a notification can't be used, in a sentence that holds nothing of its payload.
 package struct NoticeFlaw: Error, Hashable, Sendable, CustomStringConvertible {
     package let text: String
+    /// Whether it never will be, whatever setting is mended and whatever a newer program reads.
+    package let isFinal: Bool
 
-    package init(text: String) {
+    package init(text: String, isFinal: Bool = false) {
         self.text = text
+        self.isFinal = isFinal
     }
 
     package var description: String { text }

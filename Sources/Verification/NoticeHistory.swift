@@ -10,8 +10,7 @@ package struct NoticeHistory: Sendable {
     /// Up to 20 notices.
     package struct Page: Sendable {
         package var notices: [Notice]
-        /// What is not Apple's or not this app's, or can't be used: a sentence each, with nothing of a payload. A wrong
-        /// `app_apple_id` makes all of them so.
+        /// What is not Apple's or not this app's, or can't be used: a sentence each, with nothing of a payload.
         package var unreadable: [String]
         /// By what the next page is asked for; `nil` on the last one.
         package var next: String?
@@ -61,6 +60,12 @@ package struct NoticeHistory: Sendable {
         if found.hasMore, found.paginationToken == nil || found.paginationToken == token {
             return .problem("Apple's answer could not be read: it says that there is more, and not where")
         }
+        // Under the app's own bundle id another number is the setting's fault, unless some have the right one.
+        if !found.entries.contains(where: { $0.notification.appAppleID != nil }),
+            let wrong = found.unverified.lazy.compactMap(\.error.wrongAppAppleID).first
+        {
+            return .needsConfiguration(wrong)
+        }
         // All of it a stranger's: what Apple had to say was not heard.
         if found.entries.isEmpty, let forged = found.unverified.first(where: { !$0.error.isOfAnother }) {
             return .problem("\(forged)")
@@ -89,9 +94,30 @@ extension JWSError {
     /// Whether Apple signed it, for another app or environment.
     fileprivate var isOfAnother: Bool {
         switch self {
-        case .bundleID, .appAppleID, .environment: true
+        case .bundleID, .environment: true
         case .nested(_, let error): error.isOfAnother
         default: false
+        }
+    }
+
+    /// In a sentence, that the app has another number in the store than `app_apple_id` says; `nil` where that is not it.
+    var wrongAppAppleID: String? {
+        switch self {
+        case .appAppleID(let found?, let expected):
+            "app_apple_id is \(expected), and Apple signs \(found) for the app"
+        case .nested(_, let error): error.wrongAppAppleID
+        default: nil
+        }
+    }
+
+    /// Whether no setting and no newer program makes it a payload that Apple signed for the app.
+    var isFinal: Bool {
+        switch self {
+        case .tooLarge, .notCompact, .malformedHeader, .malformedPayload, .noSigningDate, .malformedSignature,
+            .wrongSignature, .bundleID, .notSignedByApple:
+            true
+        case .algorithm, .certificateCount, .keyNotP256, .chain, .appAppleID, .environment: false
+        case .nested(_, let error): error.isFinal
         }
     }
 }

@@ -77,7 +77,7 @@ SELECT results_eq(
     FROM pg_attribute CROSS JOIN aclexplode(attacl) AS acl
     WHERE acl.grantee = 'iap_job'::regrole AND acl.privilege_type = 'UPDATE' ORDER BY 1, 2$$,
     $$VALUES
-        ('iap.handed_notices', 'problem'), ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
+        ('iap.handed_notices', 'is_final'), ('iap.handed_notices', 'problem'), ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
         ('iap.receipts', 'last_attempt_at'), ('iap.receipts', 'made_at'), ('iap.receipts', 'next_attempt_at'),
         ('iap.receipts', 'seal'), ('iap.receipts', 'signature'), ('iap.receipts', 'state'),
         ('iap.receipts', 'verified_at'), ('iap.sales_reports', 'replaced_at')$$,

@@ -28,7 +28,7 @@ extension Doctor {
             findings.append(
                 Finding(
                     name(of: hearing), .warning, "Apple's history was not read to its end: \(problem)",
-                    remedy: "The next run goes on where it stopped."))
+                    remedy: "Mend the setting, if it names one. The next run goes on where it stopped."))
         }
         if hearing.isDrySpell(at: now), let last = hearing.lastSignedAt {
             let text = "none since \(last.formatted(.iso8601)), and \(hearing.deliveredSince) purchases delivered since"

@@ -15,7 +15,7 @@ public struct HandedNotice: Sendable {
 }
 
 extension LedgerSession {
-    /// The notifications that wait, the oldest first.
+    /// The notifications that wait, and those that could not be taken before and perhaps can now.
     ///
     /// - Parameter bundleIDs: of these apps.
     public func handedNotices(
@@ -26,7 +26,7 @@ extension LedgerSession {
                 """
                 SELECT encode(payload_sha256, 'hex') AS hash, bundle_id, payload
                 FROM iap.handed_notices
-                WHERE problem IS NULL AND bundle_id = ANY (\(bundleIDs.map(\.text)))
+                WHERE NOT is_final AND bundle_id = ANY (\(bundleIDs.map(\.text)))
                     AND (payload_sha256, bundle_id) > (decode(\(last?.hash ?? ""), 'hex'), \(last?.bundleID ?? ""))
                 ORDER BY payload_sha256, bundle_id
                 LIMIT \(Int64(limit))
@@ -47,17 +47,24 @@ extension LedgerSession {
         }
     }
 
-    /// Keeps what is no notification of Apple's, with what is wrong with it.
-    public func refuse(_ handed: [(key: HandedNotice.Key, problem: String)]) async throws(LedgerError) {
+    /// Keeps what can't be taken, with what is wrong with it.
+    ///
+    /// - Parameter handed: `isFinal` where no later night need try it again.
+    public func refuse(
+        _ handed: [(key: HandedNotice.Key, problem: String, isFinal: Bool)]
+    ) async throws(LedgerError) {
         guard !handed.isEmpty, !isShadowed else { return }
         try await translating {
             _ = try await connection.execute(
                 """
                 UPDATE iap.handed_notices AS handed
-                SET problem = refused.problem
-                FROM unnest(\(handed.map(\.key.hash)), \(handed.map(\.key.bundleID)), \(handed.map(\.problem)))
-                    AS refused (hash, bundle_id, problem)
+                SET problem = refused.problem, is_final = refused.is_final
+                FROM unnest(
+                    \(handed.map(\.key.hash)), \(handed.map(\.key.bundleID)), \(handed.map(\.problem)),
+                    \(handed.map(\.isFinal))
+                ) AS refused (hash, bundle_id, problem, is_final)
                 WHERE handed.payload_sha256 = decode(refused.hash, 'hex') AND handed.bundle_id = refused.bundle_id
+                    AND (handed.problem, handed.is_final) IS DISTINCT FROM (refused.problem, refused.is_final)
                 """)
         }
     }

@@ -147,14 +147,14 @@ extension Hearing {
     private func take(_ handed: [HandedNotice], of app: AppSettings) async throws(LedgerError) -> NoticeTotals {
         var taken: [HandedNotice.Key: TransactionID?] = [:]
         var notices: [HeardNotice] = []
-        var refused: [(key: HandedNotice.Key, problem: String)] = []
+        var refused: [(key: HandedNotice.Key, problem: String, isFinal: Bool)] = []
         for item in handed {
             switch services.notice(handedOn: item.payload, for: app) {
             case .success(let notice):
                 let heard = heard(notice, by: .appServer, for: app.app)
                 taken[item.key] = .some(heard?.transaction.key.id)
                 if let heard { notices.append(heard) }
-            case .failure(let flaw): refused.append((item.key, "\(flaw)"))
+            case .failure(let flaw): refused.append((item.key, flaw.text, flaw.isFinal))
             }
         }
         try await session.refuse(refused)

@@ -62,14 +62,16 @@ CREATE TABLE iap.handed_notices (
     bundle_id      text COLLATE "C" NOT NULL,
     payload        text NOT NULL,
     submitted_at   timestamptz NOT NULL DEFAULT now(),
-    -- Why it is no notification of Apple's; NULL while it waits.
+    -- Why it was not taken; NULL while it waits.
     problem        text,
+    -- Whether no setting and no newer program makes a notification for the app of it. Else each night tries it again.
+    is_final       boolean NOT NULL DEFAULT false,
     PRIMARY KEY (payload_sha256, bundle_id)
 );
 
-CREATE INDEX handed_notices_waiting ON iap.handed_notices (submitted_at) WHERE problem IS NULL;
+CREATE INDEX handed_notices_waiting ON iap.handed_notices (submitted_at) WHERE NOT is_final;
 COMMENT ON TABLE iap.handed_notices IS
-    'Notifications that the apps'' servers handed on, until the night takes them; what is not Apple''s stays here.';
+    'Notifications that the apps'' servers handed on, until the night takes them; what it can''t take stays here.';
 
 CREATE TYPE iap.notice AS (
     -- The number of its transaction in the batch.

@@ -1,0 +1,63 @@
+import AppStoreSimulator
+import Foundation
+import Job
+import NightlyRun
+import PostgreSQL
+import Reconciliation
+import TestSupport
+import Testing
+import Verification
+
+/// That nothing of what Apple tells is lost, whatever setting is wrong and whatever can't be used.
+@Suite struct HearingScenarioTests {
+    private static let allTaken = NoticeScenarioTests.allTaken
+
+    private func hand(_ play: Play, _ payload: String, of bundleID: String = Play.bundleID) async throws {
+        _ = try await play.server("SELECT iap.submit_notification(\(bundleID), \(payload)) AS answer")
+    }
+
+    /// The number that the simulated App Store gives the app.
+    private func appAppleID() -> Int64 { SimulatedApp(bundleID: Play.bundleID, seed: 7).adamID }
+
+    // MARK: Settings
+
+    /// Nothing that Apple tells in the meantime is lost, and the night is not done.
+    @Test func whatAWrongAppAppleIDRefusesIsHeardOnceItIsMended() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let bought = (1...3).map { play.buy("200000000000310\($0)", hoursAgo: 30) }
+            let right = appAppleID()
+            var wrong = play
+            wrong.settings.apps[0].serverAPI?.appAppleID = right + 1
+            let report = try await wrong.night().report
+            guard case .endedEarly(let why) = report.outcome else {
+                Issue.record("the night counts as done")
+                return
+            }
+            #expect(why.contains("app_apple_id") && why.contains("\(right)"), "\(why)")
+            // The mark stays before what was not heard.
+            #expect(report.hearings.first?.heardThrough ?? .distantPast <= bought[0].purchasedAt)
+            #expect(try await play.count("iap.notices") == 0)
+            var mended = play
+            mended.settings.apps[0].serverAPI?.appAppleID = right
+            let next = try await mended.night(2)
+            #expect(next.report.outcome == .complete)
+            #expect(next.findings.caseIDs == Set(bought.map(\.id)))
+        }
+    }
+
+    @Test func whatIsHandedOnUnderAWrongAppAppleIDIsTakenOnceItIsMended() async throws {
+        try await withPlay(.local, hasKey: true, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000003111", hoursAgo: 30)
+            try await hand(play, try #require(play.store.notifications(of: Play.bundleID).first))
+            // Apple's history tells nothing.
+            play.store.update { $0.notices.since = .distantFuture }
+            var wrong = play
+            wrong.settings.apps[0].serverAPI?.appAppleID = appAppleID() + 1
+            _ = try await wrong.night()
+            #expect(try await play.count("iap.handed_notices WHERE problem LIKE '%app_apple_id%'") == 1)
+            let next = try await play.night(2)
+            #expect(next.findings.caseIDs == [bought.id])
+            #expect(try await play.count("iap.handed_notices") == 0)
+        }
+    }
+}
