@@ -38,4 +38,25 @@ import Testing
             from: now - 180 * day + 600)
         #expect(HearingWindow.all(through: now + 400 * day, since: nil, .production, now: now).isEmpty)
     }
+
+    /// The latest first, so that what is read joins what was read before, and with a day that was read already.
+    @Test func aStartThatIsMovedBackIsReadUpToWhereItWasReadFrom() {
+        let windows = HearingWindow.earlier(than: now - 10 * day, since: now - 60 * day, .production, now: now)
+        #expect(windows.count == 51 && windows.first?.end == now - 9 * day && windows.last?.start == now - 60 * day)
+        #expect(zip(windows, windows.dropFirst()).allSatisfy { $0.start == $1.end })
+        let toTheEnd = HearingWindow.earlier(than: now - 10 * day, since: nil, .sandbox, now: now)
+        #expect(toTheEnd.last?.start == now - 30 * day + 600)
+    }
+
+    @Test(arguments: [nil, 10, 5] as [Double?])
+    func aStartThatIsNotMovedBackIsReadOnce(days: Double?) {
+        let heardFrom = days.map { _ in now - 10 * day }
+        let since = now - (days ?? 60) * day - 0.000_001
+        #expect(HearingWindow.earlier(than: heardFrom, since: since, .production, now: now).isEmpty)
+    }
+
+    /// Apple keeps no more, and less each night.
+    @Test func whatAppleNoLongerKeepsIsNotAskedFor() {
+        #expect(HearingWindow.earlier(than: now - 180 * day, since: nil, .production, now: now).isEmpty)
+    }
 }

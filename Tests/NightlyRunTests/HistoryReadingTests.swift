@@ -90,6 +90,14 @@ import Testing
         #expect(reading.batch(isLast: true)?.heardThrough == windows[0].end)
     }
 
+    @Test func backwardTheMarkStaysBehindAWindowThatFails() {
+        let windows = Array(windows(5).reversed())
+        var reading = HistoryReading(windows, isBackward: true)
+        _ = read(&reading) { $0.window == windows[3] ? .problem("it can't be read") : Self.page() }
+        let batch = reading.batch(isLast: true)
+        #expect(batch?.heardFrom == windows[2].start && batch?.heardThrough == nil)
+    }
+
     @Test func severalWindowsInARowThatFailEndTheReading() {
         var reading = HistoryReading(windows(20))
         let asked = read(&reading) { _ in .problem("an error") }

@@ -3,18 +3,18 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Up to when Apple's history of notifications was read; `nil` where it never was.
-    public func heardThrough(
+    /// From when, and up to when, Apple's history of notifications was read; `nil` where it never was.
+    public func heard(
         _ bundleID: BundleID, in environment: Environment
-    ) async throws(LedgerError) -> Date? {
+    ) async throws(LedgerError) -> (from: Date?, through: Date?) {
         try await translating {
-            try await connection.only(
+            let row = try await connection.only(
                 """
-                SELECT max(heard_through) AS heard_through
+                SELECT max(heard_from) AS heard_from, max(heard_through) AS heard_through
                 FROM \(stored: .hearings)
                 WHERE bundle_id = \(bundleID.text) AND environment = \(environment.rawValue)
-                """
-            ).decode("heard_through")
+                """)
+            return (try row.decode("heard_from"), try row.decode("heard_through"))
         }
     }
 
@@ -26,7 +26,7 @@ extension LedgerSession {
             _ = try await connection.execute(
                 """
                 SELECT iap.note_hearing(
-                    \(bundleID.text), \(environment.rawValue), NULL, NULL, \(now), \(problem))
+                    \(bundleID.text), \(environment.rawValue), NULL, NULL, NULL, \(now), \(problem))
                 """)
         }
     }

@@ -8,7 +8,8 @@ public struct NoticeBatch: Sendable {
     /// The moment that the run takes for the present.
     public let now: Date
     public let notices: [HeardNotice]
-    /// How far Apple's history is read with this batch; `nil` where that is not known yet.
+    /// From when and up to when Apple's history is read with this batch; `nil` where that is no further than before.
+    public var heardFrom: Date?
     public var heardThrough: Date?
     /// The notifications of the app's server that end with this batch, but for those of transactions that another
     /// session has locked; `nil` where it tells of none.
@@ -37,7 +38,7 @@ extension LedgerSession {
             try await prepare(.notices)
             return try await connection.transaction {
                 var totals = NoticeTotals()
-                var through = batch.heardThrough
+                var (from, through) = (batch.heardFrom, batch.heardThrough)
                 if !batch.notices.isEmpty {
                     try await stage(batch.heard, told: batch.notices)
                     try await pullHeardShadows()
@@ -47,14 +48,16 @@ extension LedgerSession {
                     // What was locked is read again.
                     if let held = try taken.decode("held_since", as: Date?.self) {
                         through = through.map { min($0, held) }
+                        // It lies before what was read until now: all of it is asked for again.
+                        if through == nil { from = nil }
                     }
                 }
                 checkpoint(.noticesTaken)
                 try await connection.execute(
                     """
                     SELECT iap.note_hearing(
-                        \(bundleID.text), \(environment.rawValue), \(through), \(batch.notices.map(\.signedAt).max()),
-                        \(batch.now), NULL)
+                        \(bundleID.text), \(environment.rawValue), \(from), \(through),
+                        \(batch.notices.map(\.signedAt).max()), \(batch.now), NULL)
                     """)
                 // What was locked waits for the next night.
                 let locked = Set(totals.locked)

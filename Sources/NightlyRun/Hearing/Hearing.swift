@@ -30,11 +30,14 @@ struct Hearing {
 
     private func hear(_ app: AppSettings, from history: NoticeHistory) async throws(LedgerError) -> NoticeTotals {
         let (bundleID, environment) = (app.app.bundleID, app.app.environment)
-        let through = try await session.heardThrough(bundleID, in: environment)
+        let heard = try await session.heard(bundleID, in: environment)
         var reading = HistoryReading(
-            HearingWindow.all(through: through, since: app.app.since, environment, now: now))
-        let totals = try await read(&reading, of: app.app, from: history)
-        if let problem = reading.problem, !stop.isRequested {
+            HearingWindow.all(through: heard.through, since: app.app.since, environment, now: now))
+        var totals = try await read(&reading, of: app.app, from: history)
+        var earlier = HistoryReading(
+            HearingWindow.earlier(than: heard.from, since: app.app.since, environment, now: now), isBackward: true)
+        if !reading.isGivenUp { totals += try await read(&earlier, of: app.app, from: history) }
+        if let problem = reading.problem ?? earlier.problem, !stop.isRequested {
             log(
                 LogEntry(
                     .warning, "Apple's notifications could not be read to their end",
@@ -71,7 +74,9 @@ struct Hearing {
                 {
                     ask(question)
                 }
-                guard let batch = state.batch(isLast: group.isEmpty) else { continue }
+                guard var batch = state.batch(isLast: group.isEmpty) else { continue }
+                // What was locked is asked for again.
+                if !totals.locked.isEmpty { batch.forgetHowFar() }
                 do throws(LedgerError) {
                     totals += try await take(batch, of: app)
                 } catch {
@@ -96,7 +101,7 @@ struct Hearing {
         for text in read.unreadable { logUnreadable(text, app.bundleID) }
         var batch = NoticeBatch(
             runID: runID, now: now, notices: read.notices.compactMap { heard($0, by: .history, for: app) })
-        batch.heardThrough = read.heardThrough
+        (batch.heardFrom, batch.heardThrough) = (read.heardFrom, read.heardThrough)
         return try await take(batch, of: app)
     }
 

@@ -3,7 +3,7 @@ import Reconciliation
 import Verification
 
 /// Reads windows of Apple's history of an app's notifications side by side, and gives what it read in batches. A window
-/// is over when its last page came; the history is heard through the last of those windows, from the first on, that are
+/// is over when its last page came; the history is read as far as the last of those windows, from the first on, that are
 /// over. One that fails holds up no other, and a later night asks for it again.
 struct HistoryReading {
     /// Notices to be taken together.
@@ -11,8 +11,11 @@ struct HistoryReading {
         fileprivate(set) var notices: [Notice] = []
         /// What could not be read of the pages, in a sentence each.
         fileprivate(set) var unreadable: [String] = []
-        /// Up to when the history is read once these are taken; `nil` where that is not further than before.
+        /// From when and up to when the history is read once these are taken; `nil` where that is no further than before.
+        fileprivate(set) var heardFrom: Date?
         fileprivate(set) var heardThrough: Date?
+
+        mutating func forgetHowFar() { (heardFrom, heardThrough) = (nil, nil) }
     }
 
     /// So many notices are taken together: more would lie in memory, fewer would cost a commit each.
@@ -21,6 +24,7 @@ struct HistoryReading {
     private static let mostFailures = 3
 
     private let windows: [HearingWindow]
+    private let isBackward: Bool
     /// The next window to be begun, and the first that is not over.
     private var begun = 0
     private var firstOpen = 0
@@ -30,12 +34,14 @@ struct HistoryReading {
     private var batch = Batch()
     private var failuresInARow = 0
     /// Whether nothing more is asked.
-    private var isGivenUp = false
+    private(set) var isGivenUp = false
     /// Why not all could be read.
     private(set) var problem: String?
 
-    init(_ windows: [HearingWindow]) {
+    /// - Parameter isBackward: the latest window is the first.
+    init(_ windows: [HearingWindow], isBackward: Bool = false) {
         self.windows = windows
+        self.isBackward = isBackward
     }
 
     /// A page to ask for.
@@ -108,7 +114,8 @@ struct HistoryReading {
         failuresInARow = 0
         over.insert(number)
         while over.remove(firstOpen) != nil {
-            batch.heardThrough = windows[firstOpen].end
+            batch.heardFrom = windows[isBackward ? firstOpen : 0].start
+            if !isBackward { batch.heardThrough = windows[firstOpen].end }
             firstOpen += 1
         }
     }
@@ -117,6 +124,6 @@ struct HistoryReading {
     mutating func batch(isLast: Bool) -> Batch? {
         guard isLast || batch.notices.count >= Self.batchSize else { return nil }
         defer { batch = Batch() }
-        return batch.notices.isEmpty && batch.unreadable.isEmpty && batch.heardThrough == nil ? nil : batch
+        return batch.notices.isEmpty && batch.unreadable.isEmpty && batch.heardFrom == nil ? nil : batch
     }
 }

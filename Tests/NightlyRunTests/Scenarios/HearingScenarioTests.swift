@@ -60,4 +60,36 @@ import Verification
             #expect(try await play.count("iap.handed_notices") == 0)
         }
     }
+
+    /// What only Apple told between the new start and the old one.
+    @Test func whatAWrongStartKeptFromBeingHeardIsHeardOnceItIsMended() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let days: [Double] = [100, 50, 20, 3]
+            let bought = days.map { play.buy("20000000000032\(Int($0) + 100)", hoursAgo: $0 * 24) }
+            var late = play
+            late.settings.apps[0].app = App(play.settings.apps[0].app, since: play.began - 10 * 86_400)
+            #expect(try await late.night().findings.caseIDs == [bought[3].id])
+            #expect(try await late.night(2).report.heard?.fresh == 0)
+            var early = play
+            early.settings.apps[0].app = App(play.settings.apps[0].app, since: play.began - 60 * 86_400)
+            let dry = try await early.night(3, isDryRun: true)
+            #expect(dry.report.heard?.fresh == 2)
+            let mended = try await early.night(3)
+            #expect(mended.report.heard?.fresh == 2)
+            #expect(mended.findings.caseIDs == Set(bought.dropFirst().map(\.id)))
+            let again = try await early.night(4)
+            #expect(again.report.heard?.fresh == 0 && again.report.outcome == .complete)
+        }
+    }
+
+    // MARK: What can't be used
+}
+
+extension App {
+    /// The same app, looked after from then on.
+    fileprivate init(_ app: App, since: Date) {
+        self.init(
+            bundleID: app.bundleID, environment: app.environment, grace: app.grace, since: since,
+            storefronts: app.storefronts, takesNotifications: app.takesNotifications, delivery: app.delivery)
+    }
 }

@@ -40,7 +40,8 @@ COMMENT ON COLUMN iap.notices.consumption_reason IS
 CREATE TABLE iap.hearings (
     bundle_id      text COLLATE "C" NOT NULL,
     environment    text NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
-    -- Apple's history was read up to then.
+    -- Apple's history was read from then, and up to then.
+    heard_from     timestamptz,
     heard_through  timestamptz,
     last_signed_at timestamptz,
     heard_at       timestamptz,
@@ -201,15 +202,19 @@ COMMENT ON FUNCTION iap.hand_in IS
     'a user, and says how many were not there yet.';
 
 CREATE FUNCTION iap.note_hearing(
-    bundle_id text, environment text, through timestamptz, signed_at timestamptz, at timestamptz, problem text
+    bundle_id text, environment text, heard_from timestamptz, through timestamptz, signed_at timestamptz, at timestamptz,
+    problem text
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
-    INSERT INTO hearings AS known (bundle_id, environment, heard_through, last_signed_at, heard_at, problem)
-    VALUES (note_hearing.bundle_id, note_hearing.environment, through, signed_at, at, note_hearing.problem)
+    INSERT INTO hearings AS known (bundle_id, environment, heard_from, heard_through, last_signed_at, heard_at, problem)
+    VALUES (
+        note_hearing.bundle_id, note_hearing.environment, note_hearing.heard_from, through, signed_at, at,
+        note_hearing.problem)
     ON CONFLICT (bundle_id, environment) DO UPDATE
-    SET heard_through = greatest(known.heard_through, EXCLUDED.heard_through),
+    SET heard_from = least(known.heard_from, EXCLUDED.heard_from),
+        heard_through = greatest(known.heard_through, EXCLUDED.heard_through),
         last_signed_at = greatest(known.last_signed_at, EXCLUDED.last_signed_at),
         heard_at = EXCLUDED.heard_at, problem = EXCLUDED.problem;
 END
