@@ -25,12 +25,11 @@ struct HearingText {
                     phrase: .noticesUnsent,
                     values: ["app": app, "n": String(hearing.unsent), "what": hearing.whyUnsent ?? "—"]))
         }
-        if hearing.refused > 0 {
-            texts.append(
-                HearingText(
-                    phrase: .noticesRefused,
-                    values: ["app": app, "n": String(hearing.refused), "what": hearing.whyRefused ?? "—"]))
-        }
         return texts
+            + hearing.notTaken.map { notTaken in
+                HearingText(
+                    phrase: .noticesNotTaken,
+                    values: ["app": app, "n": String(notTaken.notices), "what": notTaken.problem])
+            }
     }
 }

@@ -39,15 +39,13 @@ extension Doctor {
                 "Apple could not send \(hearing.unsent) in three days (\(hearing.whyUnsent ?? "no reason given"))"
             findings.append(Finding(name(of: hearing), .warning, text, remedy: url))
         }
-        if hearing.refused > 0 {
-            let text = "\(hearing.refused) that the app's server handed on are not Apple's: \(hearing.whyRefused ?? "")"
-            findings.append(
+        return findings
+            + hearing.notTaken.map { notTaken in
                 Finding(
-                    name(of: hearing), .warning, text,
+                    name(of: hearing), .warning,
+                    "\(notTaken.notices) that the app's server handed on were not taken: \(notTaken.problem)",
                     remedy:
                         "Look at who calls iap.submit_notification, and for which app; they lie in iap.handed_notices.")
-            )
-        }
-        return findings
+            }
     }
 }

@@ -34,6 +34,9 @@ extension LedgerSession {
     /// What was delivered longer ago says nothing of Apple's silence today.
     private static let drySpell: SQL = "interval '30 days'"
 
+    /// Of so many reasons each is told: a reason may repeat what anybody posted.
+    private static let mostProblems: Int64 = 5
+
     /// How hearing these apps goes: up to when, and what can't be read.
     public func hearings(of apps: [App], now: Date) async throws(LedgerError) -> [HearingFigures] {
         try await translating {
@@ -41,17 +44,30 @@ extension LedgerSession {
                 """
                 SELECT
                     wanted.bundle_id, known.heard_through, known.last_signed_at, known.problem,
-                    coalesce(refused.notices, 0) AS refused, refused.why,
+                    not_taken.problems, not_taken.counts,
                     coalesce(unsent.notices, 0) AS unsent, unsent.last_result,
                     coalesce(delivered.purchases, 0) AS delivered
                 FROM unnest(\(apps.map(\.bundleID.text)), \(apps.map(\.environment.rawValue))) WITH ORDINALITY
                     AS wanted (bundle_id, environment, place)
                 LEFT JOIN hearings AS known USING (bundle_id, environment)
                 LEFT JOIN LATERAL (
-                    SELECT count(*) AS notices, max(handed.problem) AS why
-                    FROM iap.handed_notices AS handed
-                    WHERE handed.bundle_id = wanted.bundle_id AND handed.problem IS NOT NULL
-                ) AS refused ON true
+                    SELECT array_agg(problem ORDER BY place) AS problems, array_agg(notices ORDER BY place) AS counts
+                    FROM (
+                        SELECT
+                            least(place, \(Self.mostProblems + 1)) AS place,
+                            CASE WHEN place <= \(Self.mostProblems) THEN problem ELSE 'other reasons' END AS problem,
+                            sum(notices)::bigint AS notices
+                        FROM (
+                            SELECT
+                                row_number() OVER (ORDER BY count(*) DESC, handed.problem) AS place,
+                                handed.problem, count(*) AS notices
+                            FROM iap.handed_notices AS handed
+                            WHERE handed.bundle_id = wanted.bundle_id AND handed.problem IS NOT NULL
+                            GROUP BY handed.problem
+                        ) AS counted
+                        GROUP BY 1, 2
+                    ) AS told
+                ) AS not_taken ON true
                 LEFT JOIN LATERAL (
                     SELECT count(*) AS notices, max(last_result) AS last_result
                     FROM \(stored: .notices) AS notices
@@ -66,7 +82,7 @@ extension LedgerSession {
                         AND t.delivered_by = 'claim'
                         AND t.bundle_id = wanted.bundle_id AND t.environment = wanted.environment
                 ) AS delivered ON true
-                WHERE known.bundle_id IS NOT NULL OR refused.notices > 0
+                WHERE known.bundle_id IS NOT NULL OR not_taken.counts IS NOT NULL
                 ORDER BY place
                 """)
             return try rows.map { try HearingFigures($0) }
@@ -76,10 +92,13 @@ extension LedgerSession {
 
 extension HearingFigures {
     fileprivate init(_ row: Row) throws {
+        let counts = try row.decode("counts", as: [Int64]?.self) ?? []
+        let notTaken = zip(try row.decode("problems", as: [String]?.self) ?? [], counts).map { problem, count in
+            NotTaken(problem: problem, notices: Int(count))
+        }
         self.init(
             bundleID: try row.id("bundle_id"), heardThrough: try row.decode("heard_through"),
             lastSignedAt: try row.decode("last_signed_at"), problem: try row.decode("problem"),
-            refused: try row.decode("refused"), whyRefused: try row.decode("why"), unsent: try row.decode("unsent"),
-            whyUnsent: try row.decode("last_result"), deliveredSince: try row.decode("delivered"))
+            notTaken: notTaken, unsent: try row.decode("unsent"), whyUnsent: try row.decode("last_result"), deliveredSince: try row.decode("delivered"))
     }
 }

@@ -9,9 +9,8 @@ public struct HearingFigures: Hashable, Sendable {
     public let lastSignedAt: Date?
     /// Why Apple's history could not be read to its end.
     public let problem: String?
-    /// How many notifications the app's server handed on that are not Apple's, and what is wrong with one of them.
-    public let refused: Int
-    public let whyRefused: String?
+    /// The notifications that came and could not be taken, the most frequent reason first.
+    public let notTaken: [NotTaken]
     /// How many notifications of the last three days Apple could not send, and its word on one of them.
     public let unsent: Int
     public let whyUnsent: String?
@@ -19,18 +18,28 @@ public struct HearingFigures: Hashable, Sendable {
     public let deliveredSince: Int
 
     public init(
-        bundleID: BundleID, heardThrough: Date?, lastSignedAt: Date?, problem: String?, refused: Int,
-        whyRefused: String?, unsent: Int, whyUnsent: String?, deliveredSince: Int
+        bundleID: BundleID, heardThrough: Date?, lastSignedAt: Date?, problem: String?,
+        notTaken: [NotTaken], unsent: Int, whyUnsent: String?, deliveredSince: Int
     ) {
         self.bundleID = bundleID
         self.heardThrough = heardThrough
         self.lastSignedAt = lastSignedAt
         self.problem = problem
-        self.refused = refused
-        self.whyRefused = whyRefused
+        self.notTaken = notTaken
         self.unsent = unsent
         self.whyUnsent = whyUnsent
         self.deliveredSince = deliveredSince
+    }
+
+    /// Notifications that could not be taken for one reason.
+    public struct NotTaken: Hashable, Sendable {
+        public let problem: String
+        public let notices: Int
+
+        public init(problem: String, notices: Int) {
+            self.problem = problem
+            self.notices = notices
+        }
     }
 
     /// Whether purchases are delivered and Apple tells of none.

@@ -53,7 +53,7 @@ enum JSONReport {
         let bundleID: String
         let heardThrough, lastSignedAt: Date?
         let problem: String?
-        let notSent, notApples, deliveredSince: Int
+        let notSent, notTaken, deliveredSince: Int
         let isDrySpell: Bool
 
         init(_ hearing: HearingFigures, now: Date) {
@@ -62,7 +62,7 @@ enum JSONReport {
             lastSignedAt = hearing.lastSignedAt
             problem = hearing.problem
             notSent = hearing.unsent
-            notApples = hearing.refused
+            notTaken = hearing.notTaken.map(\.notices).reduce(0, +)
             deliveredSince = hearing.deliveredSince
             isDrySpell = hearing.isDrySpell(at: now)
         }

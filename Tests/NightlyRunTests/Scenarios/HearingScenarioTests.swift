@@ -83,6 +83,18 @@ import Verification
     }
 
     // MARK: What can't be used
+
+    /// Each with its own reason: of what an app's server hands on anybody may have posted the half.
+    @Test func whatWasNotTakenIsCountedByWhy() async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let foreign = Signed.notification(bundleID: Play.foreignBundleID)
+            for payload in ["nonsense", "more nonsense", foreign] { try await hand(play, payload) }
+            let notTaken = try #require(try await play.night().report.hearings.first?.notTaken)
+            #expect(notTaken.map(\.notices) == [2, 1])
+            #expect(notTaken.first?.problem.contains("no signed notification") == true)
+            #expect(notTaken.last?.problem.contains(Play.foreignBundleID) == true)
+        }
+    }
 }
 
 extension App {
