@@ -72,7 +72,7 @@ GRANT INSERT, UPDATE ON
     TO iap_job;
 -- What only Apple told goes into the inbox; what an app's server handed on leaves the one of notices.
 GRANT INSERT ON iap.receipts, iap.uploads TO iap_job;
-GRANT UPDATE (problem, is_final), DELETE ON iap.handed_notices TO iap_job;
+GRANT INSERT, UPDATE (problem, is_final), DELETE ON iap.handed_notices TO iap_job;
 -- A customer whom Apple came to name is known by that name; a delivery that Apple came to know is proved.
 GRANT DELETE ON iap.customers, iap.delivery_checks TO iap_job;
 GRANT INSERT ON

@@ -28,7 +28,7 @@ struct HearingText {
         return texts
             + hearing.notTaken.map { notTaken in
                 HearingText(
-                    phrase: .noticesNotTaken,
+                    phrase: notTaken.heardBy == .history ? .historyNotTaken : .noticesNotTaken,
                     values: ["app": app, "n": String(notTaken.notices), "what": notTaken.problem])
             }
     }

@@ -104,7 +104,7 @@ package struct AppleServices: Sendable {
             do throws(JWSError) {
                 notification = try signed.notification(jws, expecting: expectation)
             } catch {
-                throw NoticeFlaw(text: error.wrongAppAppleID ?? "\(error)", isFinal: error.isFinal)
+                throw NoticeFlaw(error)
             }
             return try Notice(notification)
         }

@@ -12,6 +12,8 @@ package struct NoticeHistory: Sendable {
         package var notices: [Notice]
         /// What is not Apple's or not this app's, or can't be used: a sentence each, with nothing of a payload.
         package var unreadable: [String]
+        /// What of it may be the app's, to be kept until it can be used.
+        package var unusable: [UnusableNotice] = []
         /// By what the next page is asked for; `nil` on the last one.
         package var next: String?
 
@@ -72,15 +74,31 @@ package struct NoticeHistory: Sendable {
         }
         var page = Page(
             notices: [], unreadable: found.unverified.map { "\($0)" },
+            unusable: zip(found.unverifiedPayloads, found.unverified).filter { !$1.error.isOfAnother }.map {
+                UnusableNotice(payload: $0, flaw: NoticeFlaw($1.error))
+            },
             next: found.hasMore ? found.paginationToken : nil)
         for entry in found.entries {
             do throws(NoticeFlaw) {
                 page.notices.append(try Notice(entry.notification, attempts: entry.attempts.map(NoticeAttempt.init)))
             } catch {
                 page.unreadable.append(error.text)
+                page.unusable.append(UnusableNotice(payload: entry.payload, flaw: error))
             }
         }
         return .page(page)
+    }
+}
+
+/// A notification in Apple's history that can't be used, as it was sent, and why.
+package struct UnusableNotice: Hashable, Sendable {
+    package let payload: String
+    package let flaw: NoticeFlaw
+}
+
+extension NoticeFlaw {
+    init(_ error: JWSError) {
+        self.init(text: error.wrongAppAppleID ?? "\(error)", isFinal: error.isFinal)
     }
 }
 

@@ -59,7 +59,7 @@ SELECT results_eq(
         ('iap.delivered_originals', 'insert,select'), ('iap.delivery_checks', 'delete,insert,select,update'),
         ('iap.entitlements', 'select'),
         ('iap.entries', 'select'), ('iap.events', 'insert,select'), ('iap.excluded', 'select'),
-        ('iap.handed_notices', 'delete,select'), ('iap.hearings', 'insert,select,update'),
+        ('iap.handed_notices', 'delete,insert,select'), ('iap.hearings', 'insert,select,update'),
         ('iap.journal_lines', 'select'), ('iap.lock_space', 'select'), ('iap.migrations', 'select'),
         ('iap.moves', 'insert,select'), ('iap.notices', 'insert,select,update'), ('iap.orders', 'select'),
         ('iap.paid_prices', 'insert,select,update'), ('iap.positions', 'select'), ('iap.priced', 'select'), ('iap.products', 'select'), ('iap.receipt_number', 'usage'),

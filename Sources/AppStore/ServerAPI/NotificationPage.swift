@@ -4,6 +4,8 @@ public import Foundation
 public struct NotificationPage: ServerAPIPage, Hashable {
     /// A notification and what became of it.
     public struct Entry: Sendable, Hashable {
+        /// As it was sent.
+        public var payload: String
         /// With the signed transaction as it was sent.
         public var notification: AppStoreNotification
         /// Apple's words on each attempt, such as `SUCCESS`, `TIMED_OUT`, in the order of the answer.
@@ -19,6 +21,8 @@ public struct NotificationPage: ServerAPIPage, Hashable {
     /// Entries that are not Apple's, or not of this app and environment: none of them hides the others, nor the pages
     /// behind.
     public var unverified: [UnverifiedPayload]
+    /// What these are about, as it was sent, in the same order; empty where nothing was.
+    public var unverifiedPayloads: [String]
     public var environment: ServerEnvironment
     public var hasMore: Bool
     public var paginationToken: String?
@@ -100,15 +104,17 @@ extension NotificationPage {
     fileprivate init(_ body: Data, _ reader: ServerAPIReader) throws {
         let answer = try reader.decode(Body.self, from: body)
         self.init(
-            entries: [], unverified: [], environment: reader.environment, hasMore: answer.hasMore,
+            entries: [], unverified: [], unverifiedPayloads: [], environment: reader.environment, hasMore: answer.hasMore,
             paginationToken: answer.paginationToken)
         for (index, item) in (answer.notificationHistory ?? []).enumerated() {
             do throws(UnverifiedPayload) {
                 let place = "notificationHistory[\(index)].signedPayload"
                 let notification = try reader.notification(item.signedPayload, at: place)
-                entries.append(Entry(notification: notification, attempts: item.attempts))
+                entries.append(
+                    Entry(payload: item.signedPayload, notification: notification, attempts: item.attempts))
             } catch {
                 unverified.append(error)
+                unverifiedPayloads.append(item.signedPayload)
             }
         }
     }

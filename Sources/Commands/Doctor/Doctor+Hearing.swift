@@ -41,11 +41,16 @@ extension Doctor {
         }
         return findings
             + hearing.notTaken.map { notTaken in
-                Finding(
-                    name(of: hearing), .warning,
-                    "\(notTaken.notices) that the app's server handed on were not taken: \(notTaken.problem)",
-                    remedy:
-                        "Look at who calls iap.submit_notification, and for which app; they lie in iap.handed_notices.")
+                notTaken.heardBy == .history
+                    ? Finding(
+                        name(of: hearing), .warning,
+                        "\(notTaken.notices) in Apple's history were not taken: \(notTaken.problem)",
+                        remedy: "They lie in iap.handed_notices; each night tries them again for a month.")
+                    : Finding(
+                        name(of: hearing), .warning,
+                        "\(notTaken.notices) that the app's server handed on were not taken: \(notTaken.problem)",
+                        remedy: "Look at who calls iap.submit_notification, and for which app; "
+                            + "they lie in iap.handed_notices.")
             }
     }
 }

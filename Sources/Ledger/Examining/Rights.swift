@@ -42,7 +42,7 @@ extension LedgerSession {
                         ARRAY[
                             'iap.transactions', 'iap.moves', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events',
                             'iap.connections', 'iap.receipts', 'iap.uploads', 'iap.notices', 'iap.hearings',
-                            'iap.customers', 'iap.delivery_checks', 'iap.paid_prices', 'iap.unusual_prices',
+                            'iap.handed_notices', 'iap.customers', 'iap.delivery_checks', 'iap.paid_prices', 'iap.unusual_prices',
                             'iap.redeliveries', 'iap.redelivered', 'iap.sales_fetches']),
                     (
                         'UPDATE',

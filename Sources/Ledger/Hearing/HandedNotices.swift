@@ -1,7 +1,9 @@
+import Foundation
 import PostgreSQL
 public import Reconciliation
 
-/// A notification that an app's server handed on, as it waits for the night.
+/// A notification that an app's server handed on, as it waits for the night; or an entry of Apple's history that could
+/// not be used.
 public struct HandedNotice: Sendable {
     /// What names it.
     public struct Key: Hashable, Sendable {
@@ -11,7 +13,24 @@ public struct HandedNotice: Sendable {
     }
 
     public let key: Key
+    /// The app's server, or Apple's history.
+    public let heardBy: HeardNotice.Way
     public let payload: String
+}
+
+/// A notification in Apple's history that can't be used, and why.
+public struct RefusedNotice: Sendable {
+    let payload: String
+    let problem: String
+    let isFinal: Bool
+
+    /// - Parameter isFinal: whether no later night need try it again.
+    public init(payload: String, problem: String, isFinal: Bool) {
+        // It is JSON's text, and PostgreSQL's holds no NUL.
+        self.payload = payload.replacing("\0", with: "")
+        self.problem = problem
+        self.isFinal = isFinal
+    }
 }
 
 extension LedgerSession {
@@ -24,7 +43,7 @@ extension LedgerSession {
         try await translating {
             let rows = try await connection.query(
                 """
-                SELECT encode(payload_sha256, 'hex') AS hash, bundle_id, payload
+                SELECT encode(payload_sha256, 'hex') AS hash, bundle_id, heard_by, payload
                 FROM iap.handed_notices
                 WHERE NOT is_final AND bundle_id = ANY (\(bundleIDs.map(\.text)))
                     AND (payload_sha256, bundle_id) > (decode(\(last?.hash ?? ""), 'hex'), \(last?.bundleID ?? ""))
@@ -32,9 +51,14 @@ extension LedgerSession {
                 LIMIT \(Int64(limit))
                 """)
             return try rows.map { row in
-                HandedNotice(
+                let way = try row.decode("heard_by", as: String.self)
+                guard let heardBy = HeardNotice.Way(rawValue: way) else {
+                    throw LedgerError.failed("nothing is heard by \(way)")
+                }
+                return HandedNotice(
                     key: HandedNotice.Key(
                         hash: try row.decode("hash"), bundleID: try row.decode("bundle_id")),
+                    heardBy: heardBy,
                     payload: try row.decode("payload"))
             }
         }
@@ -67,6 +91,20 @@ extension LedgerSession {
                     AND (handed.problem, handed.is_final) IS DISTINCT FROM (refused.problem, refused.is_final)
                 """)
         }
+    }
+
+    /// Keeps what can't be used of Apple's history, within the transaction that moves the mark past it. A dry run doesn't.
+    func keep(_ refused: [RefusedNotice], of bundleID: BundleID, at now: Date) async throws {
+        guard !refused.isEmpty, !isShadowed else { return }
+        try await connection.execute(
+            """
+            INSERT INTO iap.handed_notices (
+                payload_sha256, bundle_id, heard_by, payload, submitted_at, problem, is_final)
+            SELECT sha256(convert_to(payload, 'UTF8')), \(bundleID.text), 'history', payload, \(now), problem, is_final
+            FROM unnest(\(refused.map(\.payload)), \(refused.map(\.problem)), \(refused.map(\.isFinal)))
+                AS refused (payload, problem, is_final)
+            ON CONFLICT (payload_sha256, bundle_id) DO NOTHING
+            """)
     }
 
     /// Takes away what was taken, within the transaction that took it. A dry run leaves it.

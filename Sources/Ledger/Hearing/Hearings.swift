@@ -44,28 +44,31 @@ extension LedgerSession {
                 """
                 SELECT
                     wanted.bundle_id, known.heard_through, known.last_signed_at, known.problem,
-                    not_taken.problems, not_taken.counts,
+                    not_taken.ways, not_taken.problems, not_taken.counts,
                     coalesce(unsent.notices, 0) AS unsent, unsent.last_result,
                     coalesce(delivered.purchases, 0) AS delivered
                 FROM unnest(\(apps.map(\.bundleID.text)), \(apps.map(\.environment.rawValue))) WITH ORDINALITY
                     AS wanted (bundle_id, environment, place)
                 LEFT JOIN hearings AS known USING (bundle_id, environment)
                 LEFT JOIN LATERAL (
-                    SELECT array_agg(problem ORDER BY place) AS problems, array_agg(notices ORDER BY place) AS counts
+                    SELECT
+                        array_agg(heard_by ORDER BY place, heard_by) AS ways,
+                        array_agg(problem ORDER BY place, heard_by) AS problems,
+                        array_agg(notices ORDER BY place, heard_by) AS counts
                     FROM (
                         SELECT
-                            least(place, \(Self.mostProblems + 1)) AS place,
+                            heard_by, least(place, \(Self.mostProblems + 1)) AS place,
                             CASE WHEN place <= \(Self.mostProblems) THEN problem ELSE 'other reasons' END AS problem,
                             sum(notices)::bigint AS notices
                         FROM (
                             SELECT
-                                row_number() OVER (ORDER BY count(*) DESC, handed.problem) AS place,
-                                handed.problem, count(*) AS notices
+                                row_number() OVER (ORDER BY count(*) DESC, handed.problem, handed.heard_by) AS place,
+                                handed.heard_by, handed.problem, count(*) AS notices
                             FROM iap.handed_notices AS handed
                             WHERE handed.bundle_id = wanted.bundle_id AND handed.problem IS NOT NULL
-                            GROUP BY handed.problem
+                            GROUP BY handed.heard_by, handed.problem
                         ) AS counted
-                        GROUP BY 1, 2
+                        GROUP BY 1, 2, 3
                     ) AS told
                 ) AS not_taken ON true
                 LEFT JOIN LATERAL (
@@ -92,9 +95,11 @@ extension LedgerSession {
 
 extension HearingFigures {
     fileprivate init(_ row: Row) throws {
+        let ways = (try row.decode("ways", as: [String]?.self) ?? []).compactMap(HeardNotice.Way.init)
+        let problems = try row.decode("problems", as: [String]?.self) ?? []
         let counts = try row.decode("counts", as: [Int64]?.self) ?? []
-        let notTaken = zip(try row.decode("problems", as: [String]?.self) ?? [], counts).map { problem, count in
-            NotTaken(problem: problem, notices: Int(count))
+        let notTaken = zip(ways, zip(problems, counts)).map { way, told in
+            NotTaken(heardBy: way, problem: told.0, notices: Int(told.1))
         }
         self.init(
             bundleID: try row.id("bundle_id"), heardThrough: try row.decode("heard_through"),

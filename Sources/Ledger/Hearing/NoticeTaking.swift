@@ -11,6 +11,8 @@ public struct NoticeBatch: Sendable {
     /// From when and up to when Apple's history is read with this batch; `nil` where that is no further than before.
     public var heardFrom: Date?
     public var heardThrough: Date?
+    /// The entries of Apple's history that can't be used.
+    public var refused: [RefusedNotice] = []
     /// The notifications of the app's server that end with this batch, but for those of transactions that another
     /// session has locked; `nil` where it tells of none.
     public var handed: [HandedNotice.Key: TransactionID?] = [:]
@@ -52,6 +54,7 @@ extension LedgerSession {
                         if through == nil { from = nil }
                     }
                 }
+                try await keep(batch.refused, of: bundleID, at: batch.now)
                 checkpoint(.noticesTaken)
                 try await connection.execute(
                     """

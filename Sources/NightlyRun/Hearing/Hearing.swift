@@ -17,7 +17,7 @@ struct Hearing {
     let stop: StopSignal
     let log: @Sendable (LogEntry) -> Void
 
-    /// Hears all apps: what their servers handed on, then Apple's history.
+    /// Hears all apps: what their servers handed on and what waits of the nights before, then Apple's history.
     func hear() async throws(LedgerError) -> NoticeTotals {
         var totals = NoticeTotals()
         for app in settings.apps where !stop.isRequested {
@@ -101,6 +101,9 @@ struct Hearing {
         for text in read.unreadable { logUnreadable(text, app.bundleID) }
         var batch = NoticeBatch(
             runID: runID, now: now, notices: read.notices.compactMap { heard($0, by: .history, for: app) })
+        batch.refused = read.unusable.map {
+            RefusedNotice(payload: $0.payload, problem: $0.flaw.text, isFinal: $0.flaw.isFinal)
+        }
         (batch.heardFrom, batch.heardThrough) = (read.heardFrom, read.heardThrough)
         return try await take(batch, of: app)
     }
@@ -131,7 +134,7 @@ struct Hearing {
     }
 }
 
-// MARK: What the apps' servers handed on
+// MARK: What the apps' servers handed on, and what could not be used before
 
 extension Hearing {
     private static let handedAtOnce = 500
@@ -156,7 +159,7 @@ extension Hearing {
         for item in handed {
             switch services.notice(handedOn: item.payload, for: app) {
             case .success(let notice):
-                let heard = heard(notice, by: .appServer, for: app.app)
+                let heard = heard(notice, by: item.heardBy, for: app.app)
                 taken[item.key] = .some(heard?.transaction.key.id)
                 if let heard { notices.append(heard) }
             case .failure(let flaw): refused.append((item.key, flaw.text, flaw.isFinal))

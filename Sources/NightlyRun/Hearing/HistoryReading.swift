@@ -11,6 +11,7 @@ struct HistoryReading {
         fileprivate(set) var notices: [Notice] = []
         /// What could not be read of the pages, in a sentence each.
         fileprivate(set) var unreadable: [String] = []
+        fileprivate(set) var unusable: [UnusableNotice] = []
         /// From when and up to when the history is read once these are taken; `nil` where that is no further than before.
         fileprivate(set) var heardFrom: Date?
         fileprivate(set) var heardThrough: Date?
@@ -69,6 +70,7 @@ struct HistoryReading {
             // What is amiss may be so on the way here.
             if !page.unreadable.isEmpty, let first = beginAnew(question) { return first }
             batch.unreadable += page.unreadable
+            batch.unusable += page.unusable
             guard let token = page.next else {
                 end(question.number)
                 return nil

@@ -33,10 +33,13 @@ public struct HearingFigures: Hashable, Sendable {
 
     /// Notifications that could not be taken for one reason.
     public struct NotTaken: Hashable, Sendable {
+        /// Apple's history, or the app's server.
+        public let heardBy: HeardNotice.Way
         public let problem: String
         public let notices: Int
 
-        public init(problem: String, notices: Int) {
+        public init(heardBy: HeardNotice.Way, problem: String, notices: Int) {
+            self.heardBy = heardBy
             self.problem = problem
             self.notices = notices
         }

@@ -205,6 +205,7 @@ struct English: Wording {
         case .noticesUnsent:
             "Apple could not send {n} notifications of {app} in three days ({what}): look at what the app's server answers"
         case .noticesNotTaken: "{n} notifications that the server of {app} handed on were not taken: {what}"
+        case .historyNotTaken: "{n} notifications in Apple's history of {app} were not taken, and are kept: {what}"
         case .sourceProblem: "The source {source} could not be pulled to its end: {problem}"
         case .sourceRefused: "{n} rows of the source {source} could not be taken"
         case .likelyLost: "likely lost orders"

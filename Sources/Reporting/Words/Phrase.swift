@@ -8,7 +8,7 @@ enum Phrase: String, CaseIterable {
     // What a company's own tables gave
     case sourceProblem, sourceRefused
     // What Apple tells
-    case hearingProblem, drySpell, noticesUnsent, noticesNotTaken
+    case hearingProblem, drySpell, noticesUnsent, noticesNotTaken, historyNotTaken
     // Settings that somebody must mend
     case appRefused, appWithoutSection, appWithoutProducts
     // What many cases have in common

@@ -196,6 +196,7 @@ struct SimplifiedChinese: Wording {
             "{app} 的最后一条 Apple 通知是 {time}，此后已发货 {n} 笔：请检查 App Store Connect 中的服务器通知网址，以及服务器的应答"
         case .noticesUnsent: "三天内 Apple 有 {n} 条 {app} 的通知未能送达（{what}）：请检查服务器的应答"
         case .noticesNotTaken: "{app} 的服务器转交的 {n} 条通知未被接收：{what}"
+        case .historyNotTaken: "Apple 的 {app} 通知历史中有 {n} 条未被接收，已保留：{what}"
         case .sourceProblem: "数据源 {source} 未能读完：{problem}"
         case .sourceRefused: "数据源 {source} 有 {n} 行未能接收"
         case .likelyLost: "笔疑似漏单"

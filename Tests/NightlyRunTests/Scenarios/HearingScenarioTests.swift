@@ -84,6 +84,66 @@ import Verification
 
     // MARK: What can't be used
 
+    /// A page of Apple's history that holds these, and of all else that is asked nothing.
+    private func withHistory<Value>(
+        _ play: Play, _ signed: [String], _ body: (Play) async throws -> Value
+    ) async throws -> Value {
+        let items = signed.map { #"{"signedPayload":"\#($0)"}"# }.joined(separator: ",")
+        return try await TestServer.with({ request, connection in
+            guard request.path.contains("notifications/history") else {
+                let body = #"{"errorCode":4040010,"errorMessage":"Transaction id not found."}"#
+                return connection.respond(404, body: Data(body.utf8))
+            }
+            let page = #"{"hasMore":false,"notificationHistory":[\#(items)]}"#
+            return connection.respond(200, body: Data(page.utf8))
+        }) { server in
+            var changed = play
+            changed.settings.apple.serverAPIProduction = server.url
+            return try await body(changed)
+        }
+    }
+
+    /// It is told of until the program can use it, or too long ago.
+    @Test func anEntryOfTheHistoryThatCannotBeUsedIsKeptAndTold() async throws {
+        try await withPlay(hasKey: true, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000003301", hoursAgo: 30)
+            let good = try #require(play.store.notifications(of: Play.bundleID).first)
+            let bad = Signed.notification(
+                uuid: "u-7", bundleID: Play.bundleID,
+                data: #","signedTransactionInfo":"\#(Signed.transaction("", bundleID: Play.bundleID))""#)
+            try await withHistory(play, [bad, good]) { play in
+                let dry = try await play.night(isDryRun: true)
+                #expect(dry.findings.caseIDs == [] && dry.report.heard?.unknown == 1)
+                #expect(try await play.count("iap.handed_notices") == 0)
+                for number in 1...2 {
+                    let night = try await play.night(number)
+                    #expect(night.report.outcome == .complete)
+                    #expect(try await play.count("iap.handed_notices WHERE payload = \(bad)") == 1)
+                    let kept = try #require(night.report.hearings.first?.notTaken.first)
+                    #expect(kept.notices == 1 && kept.heardBy == .history)
+                    #expect(kept.problem.contains("transactionId"), "\(kept.problem)")
+                }
+                #expect(try await play.night(3).findings.caseIDs == [bought.id])
+            }
+        }
+    }
+
+    /// As a newer program may read what this one can't.
+    @Test func whatWasKeptOfTheHistoryIsTakenOnceItCanBe() async throws {
+        try await withPlay(.local, notices: Self.allTaken) { play in
+            let bought = play.buy("2000000000003302", hoursAgo: 30)
+            let payload = try #require(play.store.notifications(of: Play.bundleID).first)
+            try await play.administer(
+                """
+                INSERT INTO iap.handed_notices (payload_sha256, bundle_id, heard_by, payload, problem)
+                VALUES (sha256(convert_to(\(payload), 'UTF8')), \(Play.bundleID), 'history', \(payload), 'unheard of')
+                """)
+            #expect(try await play.night().findings.caseIDs == [bought.id])
+            #expect(try await play.count("iap.notices WHERE heard_by = 'history'") == 1)
+            #expect(try await play.count("iap.handed_notices") == 0)
+        }
+    }
+
     /// Each with its own reason: of what an app's server hands on anybody may have posted the half.
     @Test func whatWasNotTakenIsCountedByWhy() async throws {
         try await withPlay(.local, notices: Self.allTaken) { play in

@@ -61,6 +61,7 @@ COMMENT ON COLUMN iap.hearings.noted_gaps IS
 CREATE TABLE iap.handed_notices (
     payload_sha256 bytea NOT NULL CHECK (octet_length(payload_sha256) = 32),
     bundle_id      text COLLATE "C" NOT NULL,
+    heard_by       text NOT NULL DEFAULT 'app_server' CHECK (heard_by IN ('history', 'app_server')),
     payload        text NOT NULL,
     submitted_at   timestamptz NOT NULL DEFAULT now(),
     -- Why it was not taken; NULL while it waits.
@@ -72,7 +73,8 @@ CREATE TABLE iap.handed_notices (
 
 CREATE INDEX handed_notices_waiting ON iap.handed_notices (submitted_at) WHERE NOT is_final;
 COMMENT ON TABLE iap.handed_notices IS
-    'Notifications that the apps'' servers handed on, until the night takes them; what it can''t take stays here.';
+    'Notifications that the apps'' servers handed on, until the night takes them; what it can''t take stays '
+    'here, of Apple''s history, too.';
 
 CREATE TYPE iap.notice AS (
     -- The number of its transaction in the batch.
