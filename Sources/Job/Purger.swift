@@ -32,6 +32,7 @@ package struct Purger {
         if let oldest = try await session.oldestPurgeableOrder(retention, now: now) {
             purged.orders = try await purgeOrders(from: oldest, most: .max)
         }
+        purged.notices = try await purgeRefusedNotices(most: .max)
         return purged
     }
 
@@ -41,6 +42,20 @@ package struct Purger {
         if let kept = retention.orders {
             let first = now - kept - Double(Self.daysOfOrders) * Self.day
             purged.orders = try await purgeOrders(from: first, most: Self.mostInANight)
+        }
+        purged.notices = try await purgeRefusedNotices(most: Self.mostInANight)
+        return purged
+    }
+
+    private func purgeRefusedNotices(most: Int) async throws(LedgerError) -> Int {
+        var purged = 0
+        while purged < most, !stop.isRequested {
+            let room = min(Self.batch, most - purged)
+            let last = try await retryingConflicts { () async throws(LedgerError) in
+                try await session.purgeRefusedNotices(most: room, now: now)
+            }
+            purged += last
+            if last < room { break }
         }
         return purged
     }

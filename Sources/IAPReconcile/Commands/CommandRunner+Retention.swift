@@ -47,7 +47,8 @@ enum RetentionText {
     static func text(_ purged: Purged, isDryRun: Bool) -> String {
         let done = isDryRun ? "would be purged" : "purged"
         let text = "payloads \(done): \(purged.payloads)\ndevices \(done): \(purged.devices)\n"
-        return purged.orders == 0 ? text : text + "orders \(done): \(purged.orders)\n"
+        return text + (purged.orders == 0 ? "" : "orders \(done): \(purged.orders)\n")
+            + (purged.notices == 0 ? "" : "notifications \(done): \(purged.notices)\n")
     }
 
     /// - Parameter pseudonym: Nothing where it was only tried.

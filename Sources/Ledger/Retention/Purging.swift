@@ -38,6 +38,31 @@ extension LedgerSession {
         }
     }
 
+    /// Takes away notifications that could not be taken and came too long ago, the oldest first and so many at most, and
+    /// gives how many.
+    public func purgeRefusedNotices(most: Int, now: Date) async throws(LedgerError) -> Int {
+        try await translating {
+            try await connection.only(
+                """
+                WITH oldest AS (
+                    SELECT payload_sha256, bundle_id
+                    FROM iap.handed_notices
+                    WHERE problem IS NOT NULL AND submitted_at < \(now - Retention.refusedNotices)
+                    ORDER BY submitted_at
+                    LIMIT \(Int64(most))
+                ), purged AS (
+                    DELETE FROM iap.handed_notices
+                    USING oldest
+                    WHERE handed_notices.payload_sha256 = oldest.payload_sha256
+                        AND handed_notices.bundle_id = oldest.bundle_id
+                    RETURNING handed_notices.bundle_id
+                )
+                SELECT count(*) AS purged FROM purged
+                """
+            ).decode("purged")
+        }
+    }
+
     /// When the oldest order was opened that was never paid and need not be kept; `nil` where there is none.
     public func oldestPurgeableOrder(_ retention: Retention, now: Date) async throws(LedgerError) -> Date? {
         try await translating { try await purgeableOrders(retention, now).decode("oldest", as: Date?.self) }
@@ -53,10 +78,17 @@ extension LedgerSession {
         try await translating {
             let before = retention.moments(before: now)
             let row = try await connection.only(
-                "SELECT payloads, devices FROM count_purgeable(\(before.payloads), \(before.devices))")
+                """
+                SELECT payloads, devices, (
+                    SELECT count(*)
+                    FROM iap.handed_notices
+                    WHERE problem IS NOT NULL AND submitted_at < \(now - Retention.refusedNotices)) AS notices
+                FROM count_purgeable(\(before.payloads), \(before.devices))
+                """)
             return Purged(
                 payloads: try row.decode("payloads"), devices: try row.decode("devices"),
-                orders: try await purgeableOrders(retention, now).decode("orders"))
+                orders: try await purgeableOrders(retention, now).decode("orders"),
+                notices: try row.decode("notices"))
         }
     }
 
@@ -67,7 +99,7 @@ extension LedgerSession {
                 "purged", runID: runID, at: now,
                 details: [
                     "payloads": String(purged.payloads), "devices": String(purged.devices),
-                    "orders": String(purged.orders),
+                    "orders": String(purged.orders), "notices": String(purged.notices),
                 ])
         }
     }

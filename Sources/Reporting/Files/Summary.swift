@@ -148,8 +148,11 @@ struct Summary {
         let purged = run.purged
         guard purged.total > 0 else { return [] }
         let orders = purged.orders == 0 ? "" : "; \(purged.orders) orders that were never paid"
+        let notices = purged.notices == 0 ? "" : "; \(purged.notices) notifications that could not be taken"
         return [
-            row("purged", "\(purged.payloads) payloads, \(purged.devices) devices of receipts long settled" + orders)
+            row(
+                "purged",
+                "\(purged.payloads) payloads, \(purged.devices) devices of receipts long settled" + orders + notices)
         ]
     }
 

@@ -155,6 +155,27 @@ import Verification
             #expect(notTaken.last?.problem.contains(Play.foreignBundleID) == true)
         }
     }
+
+    /// Anybody may post to an app's server, so that it can't be kept for ever; what waits is.
+    @Test func whatWasNotTakenGoesAfterAMonth() async throws {
+        try await withPlay(.local) { play in
+            try await hand(play, "nonsense")
+            try await hand(play, "it waits", of: "com.zz")
+            _ = try await play.night(1)
+            try await hand(play, "fresh nonsense")
+            try await play.administer(
+                """
+                UPDATE iap.handed_notices SET submitted_at = submitted_at - interval '31 days'
+                WHERE payload <> 'fresh nonsense'
+                """)
+            let dry = try await play.night(2, isDryRun: true)
+            #expect(dry.report.purged.notices == 0)
+            #expect(try await play.night(2).report.purged.notices == 1)
+            #expect(try await play.count("iap.handed_notices WHERE payload <> 'nonsense'") == 2)
+            #expect(try await play.count("iap.handed_notices") == 2)
+            #expect(try await play.text("SELECT details ->> 'notices' FROM iap.events WHERE kind = 'purged'") == "1")
+        }
+    }
 }
 
 extension App {

@@ -72,6 +72,7 @@ CREATE TABLE iap.handed_notices (
 );
 
 CREATE INDEX handed_notices_waiting ON iap.handed_notices (submitted_at) WHERE NOT is_final;
+CREATE INDEX handed_notices_refused ON iap.handed_notices (submitted_at) WHERE problem IS NOT NULL;
 COMMENT ON TABLE iap.handed_notices IS
     'Notifications that the apps'' servers handed on, until the night takes them; what it can''t take stays '
     'here, of Apple''s history, too.';
