@@ -14,7 +14,7 @@ struct MendText {
             }
         values = [
             "app": setting.bundleID, "receipts": String(setting.receipts),
-            "transactions": String(setting.transactions), "detail": setting.detail ?? "",
+            "transactions": String(setting.transactions), "notices": String(setting.notices), "detail": setting.detail ?? "",
         ]
     }
 }

@@ -74,7 +74,7 @@ import Testing
                 SettingToMend(
                     cause: .refused, bundleID: "com.example.a", receipts: 3, transactions: 0,
                     detail: "Apple says <21004>"),
-                SettingToMend(cause: .noSection, bundleID: "com.example.b", receipts: 1, transactions: 22),
+                SettingToMend(cause: .noSection, bundleID: "com.example.b", receipts: 1, transactions: 22, notices: 7),
                 SettingToMend(cause: .noProducts, bundleID: "com.example.c", receipts: 0, transactions: 5),
             ]
             let writer = try ReportWriter(directory: folder, programVersion: "1.0")
@@ -87,13 +87,13 @@ import Testing
             let lines = summary.split(separator: "\n").filter { $0.hasPrefix("to mend") }
             #expect(lines.count == 3)
             #expect(lines[0].contains("Apple says <21004>"))
-            #expect(lines[1].contains("[app com.example.b]") && lines[1].contains("22"))
+            #expect(lines[1].contains("[app com.example.b]") && lines[1].contains("22") && lines[1].contains("wait: 7"))
             let page = try text("index.html")
             #expect(page.contains("Apple says &lt;21004&gt;") && !page.contains("<21004>"))
             #expect(page.contains("com.example.b") && page.contains("com.example.c"))
             let json = try text("report.json")
             #expect(
-                json.contains(#"{"bundle_id":"com.example.b","cause":"no_section","receipts":1,"transactions":22}"#))
+                json.contains(#"{"bundle_id":"com.example.b","cause":"no_section","notices":7,"receipts":1,"transactions":22}"#))
         }
     }
 

@@ -33,7 +33,8 @@ extension Doctor {
     /// Settings because of which purchases are not looked at.
     func toMend(_ session: LedgerSession) async throws(LedgerError) -> [Finding] {
         try await session.settingsToMend(settings.apps.map(\.app.bundleID)).map { setting in
-            let waiting = "receipts: \(setting.receipts), paid purchases: \(setting.transactions)"
+            let notices = setting.notices == 0 ? "" : ", notifications: \(setting.notices)"
+            let waiting = "receipts: \(setting.receipts), paid purchases: \(setting.transactions)" + notices
             return switch setting.cause {
             case .refused:
                 Finding(

@@ -2,7 +2,8 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Because of which settings purchases are not looked at: those of what waits in the inbox and in white.
+    /// Because of which settings purchases are not looked at: those of what waits in the inbox, in
+    /// white, and of Apple's notifications.
     ///
     /// - Parameter apps: which have a section in the configuration.
     public func settingsToMend(_ apps: [BundleID]) async throws(LedgerError) -> [SettingToMend] {
@@ -11,12 +12,12 @@ extension LedgerSession {
             let rows = try await connection.query(
                 """
                 SELECT cause, bundle_id, sum(receipts)::bigint AS receipts, sum(transactions)::bigint AS transactions,
-                    min(detail) AS detail
+                    sum(notices)::bigint AS notices, min(detail) AS detail
                 FROM (
                     SELECT
                         CASE error_code WHEN \(ReceiptProblem.unknownApp.rawValue) THEN 'no_section' ELSE 'refused' END
                             AS cause,
-                        bundle_id, count(*) AS receipts, 0 AS transactions,
+                        bundle_id, count(*) AS receipts, 0 AS transactions, 0 AS notices,
                         CASE WHEN error_code <> \(ReceiptProblem.unknownApp.rawValue) THEN min(error_text) END AS detail
                     FROM receipts
                     WHERE error_code IS NOT NULL AND next_attempt_at IS NOT NULL
@@ -24,12 +25,17 @@ extension LedgerSession {
                             \(ReceiptProblem.unknownApp.rawValue), \(ReceiptProblem.needsConfiguration.rawValue))
                     GROUP BY error_code, bundle_id
                     UNION ALL
-                    SELECT 'no_section', bundle_id, 0, count(*), NULL
+                    SELECT 'no_section', bundle_id, 0, count(*), 0, NULL
                     FROM white
                     WHERE bundle_id <> ALL (\(configured))
                     GROUP BY bundle_id
                     UNION ALL
-                    SELECT 'no_products', app.bundle_id, 0, paid.transactions, NULL
+                    SELECT 'no_section', bundle_id, 0, 0, count(*), NULL
+                    FROM iap.handed_notices
+                    WHERE bundle_id <> ALL (\(configured)) AND NOT is_final
+                    GROUP BY bundle_id
+                    UNION ALL
+                    SELECT 'no_products', app.bundle_id, 0, paid.transactions, 0, NULL
                     FROM unnest(\(configured)) AS app (bundle_id)
                     CROSS JOIN LATERAL (
                         SELECT count(*) AS transactions FROM white WHERE white.bundle_id = app.bundle_id
@@ -44,6 +50,7 @@ extension LedgerSession {
                 SettingToMend(
                     cause: try row.word("cause"), bundleID: try row.decode("bundle_id"),
                     receipts: try row.decode("receipts"), transactions: try row.decode("transactions"),
+                    notices: try row.decode("notices"),
                     detail: try row.decode("detail", as: String?.self))
             }
         }

@@ -12,17 +12,22 @@ public struct SettingToMend: Hashable, Sendable {
     public var cause: Cause
     /// As the receipts say it, which may be no bundle id at all.
     public var bundleID: String
-    /// Receipts that wait for it, and paid transactions that are not looked at.
+    /// Receipts that wait for it, paid transactions that are not looked at, and notifications that the app's server handed
+    /// on.
     public var receipts: Int
     public var transactions: Int
+    public var notices: Int
     /// What Apple says; `nil` where it has not been asked.
     public var detail: String?
 
-    public init(cause: Cause, bundleID: String, receipts: Int, transactions: Int, detail: String? = nil) {
+    public init(
+        cause: Cause, bundleID: String, receipts: Int, transactions: Int, notices: Int = 0, detail: String? = nil
+    ) {
         self.cause = cause
         self.bundleID = bundleID
         self.receipts = receipts
         self.transactions = transactions
+        self.notices = notices
         self.detail = detail
     }
 }

@@ -71,7 +71,7 @@ enum JSONReport {
     /// A setting because of which purchases are not looked at.
     struct ToMend: Encodable {
         let cause, bundleID: String
-        let receipts, transactions: Int
+        let receipts, transactions, notices: Int
         let detail: String?
     }
 
@@ -192,7 +192,7 @@ extension JSONReport.Run {
             toMend: run.toMend.map {
                 JSONReport.ToMend(
                     cause: $0.cause.rawValue, bundleID: $0.bundleID, receipts: $0.receipts,
-                    transactions: $0.transactions, detail: $0.detail)
+                    transactions: $0.transactions, notices: $0.notices, detail: $0.detail)
             },
             notJudged: run.unjudged.map(JSONReport.NotJudged.init), sources: run.sources.map(JSONReport.Source.init),
             heard: run.heard.map { JSONReport.Heard(notices: $0.fresh, onlyAppleTold: $0.unknown) },

@@ -183,7 +183,7 @@ struct English: Wording {
         case .neverGranted: "Access was never granted."
         case .appRefused: "Receipts of {app} that wait until a setting is mended: {receipts}. {detail}"
         case .appWithoutSection:
-            "The configuration has no section [app {app}]: receipts that wait: {receipts}, paid purchases that are not looked at: {transactions}."
+            "The configuration has no section [app {app}]: receipts that wait: {receipts}, paid purchases that are not looked at: {transactions}, notifications that wait: {notices}."
         case .appWithoutProducts:
             "iap.products has no row of {app}: types and prices of its purchases are not known ({transactions}). “iap-reconcile products --suggest” prints the rows."
         case .alertUnitsMissing:

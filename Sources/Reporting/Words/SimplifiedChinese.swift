@@ -181,7 +181,7 @@ struct SimplifiedChinese: Wording {
         case .neverGranted: "从未开通权益。"
         case .appRefused: "{app} 有票据等待修正设置：{receipts}。{detail}"
         case .appWithoutSection:
-            "配置中没有 [app {app}] 一节：等待中的票据 {receipts}，已付款但未检查的购买 {transactions}。"
+            "配置中没有 [app {app}] 一节：等待中的票据 {receipts}，已付款但未检查的购买 {transactions}，等待中的通知 {notices}。"
         case .appWithoutProducts:
             "iap.products 中没有 {app} 的任何一行：无法得知其购买（{transactions}）的类型与价格。“iap-reconcile products --suggest” 可列出所缺的行。"
         case .alertUnitsMissing: "{app}：Apple 三十天内售出的 {n} 件从未见到（自 {threshold} 件起提醒）"

@@ -176,6 +176,18 @@ import Verification
             #expect(try await play.text("SELECT details ->> 'notices' FROM iap.events WHERE kind = 'purged'") == "1")
         }
     }
+
+    /// Nobody would take them, ever.
+    @Test func whatIsHandedOnForAnAppWithoutASectionIsToldOf() async throws {
+        try await withPlay(.local) { play in
+            for number in 1...2 { try await hand(play, "notification \(number)", of: "com.zz") }
+            let report = try await play.night().report
+            let setting = try #require(report.toMend.first { $0.bundleID == "com.zz" })
+            #expect(setting.cause == .noSection && setting.notices == 2)
+            #expect(setting.receipts == 0 && setting.transactions == 0)
+            #expect(try await play.night(2, isDryRun: true).report.toMend == report.toMend)
+        }
+    }
 }
 
 extension App {
