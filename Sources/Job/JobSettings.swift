@@ -56,6 +56,10 @@ public struct JobSettings: Sendable {
 }
 
 extension JobSettings {
+    /// Seconds for which another session's lock on rows is waited for. Whoever holds them that long holds up what needs
+    /// them, and no night.
+    package var conflictPatience: TimeInterval { min(10, patience) }
+
     /// How the job's own role reaches the ledger.
     package var ledger: LedgerSettings { LedgerSettings(database: database, statementTimeout: statementTimeout) }
 }

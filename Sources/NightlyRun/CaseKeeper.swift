@@ -34,7 +34,7 @@ extension LedgerSession {
     /// Stores cases; gives those whose transaction another session has locked.
     func store(_ cases: [AssessedCase], of night: Night) async throws(LedgerError) -> [AssessedCase] {
         checkpoint(.casesAssessed)
-        let locked = try await retryingConflicts(for: min(10, night.settings.patience)) {
+        let locked = try await retryingConflicts(for: night.settings.conflictPatience) {
             () async throws(LedgerError) in
             try await store(cases, runID: night.runID, now: night.now)
         }

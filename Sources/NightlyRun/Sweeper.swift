@@ -47,7 +47,7 @@ struct Sweeper {
 
     /// What the cases are sure of the apps' servers deliver without the customer, where they want that.
     private func orderRedeliveries(of apps: [App]) async throws(LedgerError) -> Int {
-        try await retryingConflicts(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
+        try await retryingConflicts(for: night.settings.conflictPatience) { () async throws(LedgerError) in
             try await session.orderRedeliveries(of: apps, runID: night.runID, now: night.now)
         }
     }

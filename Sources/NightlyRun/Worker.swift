@@ -108,7 +108,7 @@ struct Worker {
             let sightings = try await screen(groups)
             let record = BatchRecord(
                 runID: night.runID, now: night.now, sightings: sightings, receipts: receipts)
-            return try await retryingConflicts(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
+            return try await retryingConflicts(for: night.settings.conflictPatience) { () async throws(LedgerError) in
                 try await session.record(record)
             }
         }
@@ -131,7 +131,7 @@ struct Worker {
 
     private func screen(_ groups: [VerifiedGroup]) async throws(LedgerError) -> [SightedTransaction] {
         let presented = night.screener.originals(in: groups)
-        let known = try await retryingConflicts(for: min(10, night.settings.patience)) { () async throws(LedgerError) in
+        let known = try await retryingConflicts(for: night.settings.conflictPatience) { () async throws(LedgerError) in
             try await session.known(Set(presented.keys))
         }
         return night.screener.sightings(in: groups, known: known, presented: presented)

@@ -96,7 +96,7 @@ struct WorkerPool {
         var backoff = DatabaseBackoff(within: night.settings.patience, pause: 1...1)
         while true {
             do {
-                return try await LedgerSession.connect(ledger, waiting: night.settings.patience)
+                return try await LedgerSession.connect(ledger)
             } catch {
                 guard case .connectionLost = error, await backoff.mayTryAgain() else { throw error }
             }

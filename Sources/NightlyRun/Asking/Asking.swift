@@ -127,7 +127,7 @@ struct Asking {
 
     private func take(_ batch: AnswerBatch, of app: App) async throws(LedgerError) -> AskingTotals {
         guard batch.count > 0 else { return AskingTotals() }
-        return try await retryingConflicts(for: min(10, settings.patience)) { () async throws(LedgerError) in
+        return try await retryingConflicts(for: settings.conflictPatience) { () async throws(LedgerError) in
             try await session.take(batch, of: app.bundleID, in: app.environment)
         }
     }

@@ -109,7 +109,7 @@ struct Hearing {
     }
 
     func take(_ batch: NoticeBatch, of app: App) async throws(LedgerError) -> NoticeTotals {
-        try await retryingConflicts(for: min(10, settings.patience)) { () async throws(LedgerError) in
+        try await retryingConflicts(for: settings.conflictPatience) { () async throws(LedgerError) in
             try await session.take(batch, of: app.bundleID, in: app.environment)
         }
     }
