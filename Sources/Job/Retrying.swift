@@ -65,22 +65,19 @@ extension LedgerSession {
 }
 
 extension LedgerSession {
-    /// Seconds for which a lost database is waited for: a restart takes less.
-    private static let patience = 60.0
-
     /// Does what takes a batch, again where another session was in the way, and on a new connection where the old one
     /// was lost: what was committed meanwhile is then there already.
     package func retryingImport<Value>(
-        _ kind: ImportKind, log: (LogEntry) -> Void, _ body: () async throws(LedgerError) -> Value
+        _ kind: ImportKind, settings: JobSettings, log: (LogEntry) -> Void,
+        _ body: () async throws(LedgerError) -> Value
     ) async throws(LedgerError) -> Value {
-        while true {
-            do {
-                return try await retryingConflicts(body)
-            } catch .connectionLost(let why) {
+        try await retrying(
+            patience: settings.conflictPatience,
+            regain: { why async throws(LedgerError) in
                 log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
-                try await reconnect(within: Self.patience)
+                try await reconnect(within: settings.patience)
                 try await prepareImport(of: kind)
-            }
-        }
+            },
+            body)
     }
 }

@@ -36,6 +36,7 @@ public struct ImportSummary: Hashable, Sendable {
 /// Takes over a company's own history, a file at a time. It holds a few thousand lines at a time, however long the file
 /// is, and takes each line once, however often it is run: after a crash the same file is simply imported again.
 public struct ImportJob: Sendable {
+    private let settings: JobSettings
     private let ledger: LedgerSettings
     private let log: @Sendable (LogEntry) -> Void
     private let progress: @Sendable (RunProgress) -> Void
@@ -44,6 +45,7 @@ public struct ImportJob: Sendable {
         settings: JobSettings, log: @escaping @Sendable (LogEntry) -> Void,
         progress: @escaping @Sendable (RunProgress) -> Void
     ) {
+        self.settings = settings
         ledger = LedgerSettings(
             database: settings.importDatabase ?? settings.database, statementTimeout: settings.statementTimeout)
         self.log = log
@@ -106,7 +108,7 @@ public struct ImportJob: Sendable {
     private func take(
         _ batch: ImportBatch, _ options: ImportOptions, _ session: LedgerSession
     ) async throws(LedgerError) -> ImportOutcome {
-        try await session.retryingImport(batch.kind, log: log) { () async throws(LedgerError) in
+        try await session.retryingImport(batch.kind, settings: settings, log: log) { () async throws(LedgerError) in
             try await session.take(batch, isRehearsal: options.isDryRun)
         }
     }

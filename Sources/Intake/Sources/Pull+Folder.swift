@@ -29,7 +29,7 @@ extension Pull {
 
     private func pull(_ file: SourceFile, in folder: String) async throws {
         let reader = try Self.reader(of: file, in: folder, kind: source.kind, stop: stop)
-        try await session.retryingImport(source.kind, log: log) { () async throws(LedgerError) in
+        try await session.retryingImport(source.kind, settings: settings, log: log) { () async throws(LedgerError) in
             try await session.forgetRefusedRows(of: source.name, file: file.name)
         }
         while let lines = try await reader.next() {

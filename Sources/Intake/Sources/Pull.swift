@@ -5,6 +5,7 @@ import Reconciliation
 /// One pull of one source.
 package final class Pull {
     let source: SourceSettings
+    let settings: JobSettings
     let session: LedgerSession
     let stop: StopSignal
     let log: @Sendable (LogEntry) -> Void
@@ -13,10 +14,11 @@ package final class Pull {
     private var refused = 0
 
     init(
-        source: SourceSettings, session: LedgerSession, stop: StopSignal, log: @escaping @Sendable (LogEntry) -> Void,
-        rows: SourceRows
+        source: SourceSettings, settings: JobSettings, session: LedgerSession, stop: StopSignal,
+        log: @escaping @Sendable (LogEntry) -> Void, rows: SourceRows
     ) {
         self.source = source
+        self.settings = settings
         self.session = session
         self.stop = stop
         self.log = log
@@ -38,14 +40,14 @@ package final class Pull {
         var mark = mark
         mark.refused = judged.refused
         let batch = ImportBatch(kind: source.kind, lines: judged.lines)
-        try await session.retryingImport(source.kind, log: log) { () async throws(LedgerError) in
+        try await session.retryingImport(source.kind, settings: settings, log: log) { () async throws(LedgerError) in
             _ = try await session.take(batch, mark: mark, now: rows.present)
         }
         checkpoint(.sourcePageTaken)
     }
 
     func begin(_ definition: String) async throws(LedgerError) -> SourceProgress {
-        try await session.retryingImport(source.kind, log: log) { () async throws(LedgerError) in
+        try await session.retryingImport(source.kind, settings: settings, log: log) { () async throws(LedgerError) in
             try await session.beginPull(of: source, definition: definition, now: rows.present)
         }
     }

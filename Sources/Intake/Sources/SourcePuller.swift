@@ -60,7 +60,7 @@ package struct SourcePuller {
         _ source: SourceSettings, into session: LedgerSession, _ isUnderWay: inout Bool
     ) async throws(LedgerError) {
         let pull = Pull(
-            source: source, session: session, stop: stop, log: log,
+            source: source, settings: settings, session: session, stop: stop, log: log,
             rows: SourceRows(kind: source.kind, apps: Set(settings.apps.map(\.app.bundleID)), present: present))
         var problem: String?
         do {
@@ -83,7 +83,7 @@ package struct SourcePuller {
             log(LogEntry(.warning, "the source \(source.name) could not be pulled to its end: \(problem)"))
         }
         let ended = problem
-        try await session.retryingImport(source.kind, log: log) { () async throws(LedgerError) in
+        try await session.retryingImport(source.kind, settings: settings, log: log) { () async throws(LedgerError) in
             try await session.endPull(of: source, problem: ended, now: present)
         }
     }

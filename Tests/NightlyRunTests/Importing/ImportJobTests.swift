@@ -5,6 +5,7 @@ import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -339,16 +340,39 @@ import Testing
         }
     }
 
+    /// What brings the session down each time does not do so for ever.
+    @Test(.timeLimit(.minutes(3))) func aLineThatEndsTheSessionEndsTheImport() async throws {
+        try await withScratchDatabase { database in
+            let connection = try await database.connect()
+            defer { connection.close() }
+            try await connection.executeScript(
+                unsafe: """
+                    CREATE FUNCTION public.end_session() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+                        $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END$$;
+                    CREATE TRIGGER end_session BEFORE INSERT ON iap.orders
+                        FOR EACH ROW EXECUTE FUNCTION public.end_session();
+                    """)
+            let log = Mutex<[String]>([])
+            await #expect {
+                _ = try await take(try #require(Self.samples[.orders])[0], .orders, .jsonl, database) { entry in
+                    log.withLock { $0.append(entry.message) }
+                }
+            } throws: { ($0 as? JobError)?.exitCode == .unavailable }
+            #expect(log.withLock { $0 } == Array(repeating: "lost the database, waiting for it", count: 3))
+            #expect(try await rows(["iap.orders"], database) == [])
+        }
+    }
+
     private func take(
         _ text: String, _ kind: ImportKind, _ format: ImportFormat, _ database: ScratchDatabase,
-        isDryRun: Bool = false, role: String = "iap_import"
+        isDryRun: Bool = false, role: String = "iap_import", log: @escaping @Sendable (LogEntry) -> Void = { _ in }
     ) async throws -> Imported {
         let file = FileManager.default.temporaryDirectory.appending(path: "import-\(UUID().uuidString)")
         try Data(text.utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let settings = JobSettings(database: database.conninfo(as: role), apps: [])
         var refused: [RefusedLine] = []
-        let summary = try await ImportJob(settings: settings, log: { _ in }, progress: { _ in }).run(
+        let summary = try await ImportJob(settings: settings, log: log, progress: { _ in }).run(
             ImportOptions(kind: kind, file: file.path(percentEncoded: false), format: format, isDryRun: isDryRun),
             stop: StopSignal()
         ) { refused += $0 }
