@@ -1,12 +1,14 @@
 import CPostgreSQL
 
 extension Connection {
-    /// Runs the body in a transaction, which is committed when it returns and rolled back when it throws.
+    /// Runs the body in a transaction, which is committed when it returns and rolled back when it throws. A rehearsal is
+    /// rolled back in any case, and gives what the body came to.
     ///
     /// Cancellation ends the body's statements; it never ends the commit or the rollback.
     @discardableResult
     public func transaction<Value>(
-        _ isolation: Isolation = .readCommitted, readOnly: Bool = false, _ body: () async throws -> Value
+        _ isolation: Isolation = .readCommitted, readOnly: Bool = false, isRehearsal: Bool = false,
+        _ body: () async throws -> Value
     ) async throws(TransactionError) -> Value {
         try await begin(isolation, readOnly)
         let value: Value
@@ -15,7 +17,11 @@ extension Connection {
         } catch {
             throw .body(error, rollback: await rollback())
         }
-        try await commit()
+        if isRehearsal {
+            if let error = await rollback() { throw .rollback(error) }
+        } else {
+            try await commit()
+        }
         return value
     }
 

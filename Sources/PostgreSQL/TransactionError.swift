@@ -8,6 +8,9 @@ public enum TransactionError: Error, Sendable {
     /// The commit failed.
     case commit(PostgreSQLError)
 
+    /// The rollback of a rehearsal failed; the server rolls it back where the session is gone.
+    case rollback(PostgreSQLError)
+
     /// Whether the server may have committed although nobody could say so: the session was lost in the commit.
     public var isOutcomeUnknown: Bool {
         guard case .commit(let error) = self else { return false }
@@ -17,7 +20,7 @@ public enum TransactionError: Error, Sendable {
     /// What PostgreSQL said first, wherever it was said; `nil` where the work failed for a reason of its own.
     public var databaseError: PostgreSQLError? {
         switch self {
-        case .begin(let error), .commit(let error): error
+        case .begin(let error), .commit(let error), .rollback(let error): error
         case .body(let error, _): error as? PostgreSQLError
         }
     }
@@ -33,6 +36,7 @@ extension TransactionError: CustomStringConvertible {
         case .commit(let error) where isOutcomeUnknown:
             "The session was lost in the commit; whether it took effect is unknown. \(error)"
         case .commit(let error): "The transaction could not be committed. \(error)"
+        case .rollback(let error): "The transaction could not be rolled back. \(error)"
         }
     }
 }

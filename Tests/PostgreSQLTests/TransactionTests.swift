@@ -48,6 +48,22 @@ import Testing
         }
     }
 
+    @Test func aRehearsalIsRolledBackAndGivesWhatItCameTo() async throws {
+        try await withTable { connection, database in
+            let answer = try await connection.transaction(isRehearsal: true) {
+                try await connection.execute("INSERT INTO t (a) VALUES (1)")
+                return 42
+            }
+            #expect(answer == 42 && !connection.isInTransaction)
+            try await expectCount(0, connection)
+            let error = await #expect(throws: TransactionError.self) {
+                try await connection.transaction(isRehearsal: true) { connection.close() }
+            }
+            guard case .rollback(let cause) = error else { return #expect(Bool(false), "\(error as Any)") }
+            #expect(cause.code == .connection)
+        }
+    }
+
     @Test func aFailedRollbackHidesNoCause() async throws {
         try await withTable { connection, _ in
             let error = await #expect(throws: TransactionError.self) {

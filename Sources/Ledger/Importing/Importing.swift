@@ -18,16 +18,8 @@ extension LedgerSession {
     /// - Throws: `LedgerError.conflict` when another session's lock was in the way and the batch should be taken
     ///   again.
     public func take(_ batch: ImportBatch, isRehearsal: Bool) async throws(LedgerError) -> ImportOutcome {
-        return try await translating {
-            do {
-                return try await connection.transaction {
-                    let outcome = try await merge(batch)
-                    if isRehearsal { throw Rehearsed(outcome: outcome) }
-                    return outcome
-                }
-            } catch TransactionError.body(let rehearsed as Rehearsed, rollback: nil) {
-                return rehearsed.outcome
-            }
+        try await translating {
+            try await connection.transaction(isRehearsal: isRehearsal) { try await merge(batch) }
         }
     }
 
@@ -70,9 +62,4 @@ extension LedgerSession {
             throw LedgerError.failed("staged \(copied) of \(batch.lines.count) lines")
         }
     }
-}
-
-/// Ends a rehearsal's transaction, so that nothing of it stays.
-private struct Rehearsed: Error {
-    let outcome: ImportOutcome
 }

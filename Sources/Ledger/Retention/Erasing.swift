@@ -9,20 +9,13 @@ extension LedgerSession {
     ///   `iap_privacy` may.
     public func erase(_ erasure: Erasure) async throws(LedgerError) -> ErasureOutcome {
         try await translating {
-            // It reads whole tables, and waits for the rows that others have in hand.
-            var outcome = ErasureOutcome.unknown
-            do {
-                try await connection.transaction {
-                    try await connection.execute("SET LOCAL lock_timeout = '10s'")
-                    outcome = try await self.outcome(of: erasure)
-                    if erasure.isDryRun { throw Rehearsed() }
-                }
-            } catch TransactionError.body(is Rehearsed, rollback: nil) {}
-            return outcome
+            try await connection.transaction(isRehearsal: erasure.isDryRun) {
+                // It reads whole tables, and waits for the rows that others have in hand.
+                try await connection.execute("SET LOCAL lock_timeout = '10s'")
+                return try await outcome(of: erasure)
+            }
         }
     }
-
-    private struct Rehearsed: Error {}
 
     private func outcome(of erasure: Erasure) async throws -> ErasureOutcome {
         let answer = try await connection.only(

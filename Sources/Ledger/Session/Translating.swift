@@ -22,7 +22,7 @@ extension LedgerError {
 
     private init(_ error: TransactionError) {
         switch error {
-        case .begin(let cause), .commit(let cause): self.init(cause)
+        case .begin(let cause), .commit(let cause), .rollback(let cause): self.init(cause)
         case .body(let cause, _): self.init(translating: cause)
         }
     }

@@ -7,20 +7,13 @@ extension LedgerSession {
 
     /// Whether `sql/roles.sql` would change anything: it is run and rolled back.
     public func lacksGrants() async throws(LedgerError) -> Bool {
-        var isChanged = true
-        do {
-            try await connection.transaction {
+        try await translating {
+            try await connection.transaction(isRehearsal: true) {
                 let before = try await grants()
                 try await connection.executeScript(unsafe: Self.rolesScript)
-                isChanged = try await grants() != before
-                throw RolledBack()
+                return try await grants() != before
             }
-        } catch .body(is RolledBack, _) {
-            return isChanged
-        } catch {
-            throw LedgerError(translating: error)
         }
-        return isChanged
     }
 
     /// Runs `sql/roles.sql`.
@@ -30,9 +23,7 @@ extension LedgerSession {
         }
     }
 
-    private struct RolledBack: Error {}
-
-    private static let rolesScript = String(decoding: PackageResources.roles_sql, as: UTF8.self)
+    static let rolesScript = String(decoding: PackageResources.roles_sql, as: UTF8.self)
 
     /// A hash over who may do what in this database.
     private func grants() async throws -> String {

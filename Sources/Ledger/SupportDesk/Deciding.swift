@@ -13,29 +13,18 @@ extension LedgerSession {
         _ line: DecidedLine, by who: String, note: String, isRehearsal: Bool
     ) async throws(LedgerError) -> DecisionOutcome {
         try await translating {
-            do {
-                return try await connection.transaction {
-                    let key = line.mark.key
-                    let word = try await connection.only(
-                        """
-                        SELECT decide(
-                            \(key.id.text), \(key.bundleID.text), \(key.environment.rawValue), \(line.mark.standing),
-                            \(line.decision.rawValue), \(who), \(note)) AS outcome
-                        """
-                    ).decode("outcome", as: String.self)
-                    let outcome = try DecisionOutcome(word, of: line.decision)
-                    if isRehearsal { throw Rehearsed(outcome: outcome) }
-                    return outcome
-                }
-            } catch TransactionError.body(let rehearsed as Rehearsed, _) {
-                return rehearsed.outcome
+            try await connection.transaction(isRehearsal: isRehearsal) {
+                let key = line.mark.key
+                let word = try await connection.only(
+                    """
+                    SELECT decide(
+                        \(key.id.text), \(key.bundleID.text), \(key.environment.rawValue), \(line.mark.standing),
+                        \(line.decision.rawValue), \(who), \(note)) AS outcome
+                    """
+                ).decode("outcome", as: String.self)
+                return try DecisionOutcome(word, of: line.decision)
             }
         }
-    }
-
-    /// Rolls back what was only tried.
-    private struct Rehearsed: Error {
-        let outcome: DecisionOutcome
     }
 }
 
