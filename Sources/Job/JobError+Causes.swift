@@ -7,7 +7,7 @@ extension JobError {
         self =
             switch error {
             case .connectionLost(let text): .databaseUnavailable(text)
-            case .refused(let text): .databaseRefuses(text)
+            case .refused(let text), .forbidden(let text): .databaseRefuses(text)
             case .noDatabase(let text): .noDatabase("\(text.sentence) Name another in conninfo, or run setup.")
             case .schema(let text): .schemaMismatch(text)
             case .conflict(let text): .databaseUnavailable("another session's lock stays in the way: \(text)")
@@ -18,13 +18,17 @@ extension JobError {
             }
     }
 
-    /// As the other; where the database refuses, with the role that should have asked.
+    /// As the other; where the database refuses, with the role that should have asked, and who grants it a right.
     package init(_ error: LedgerError, workingAs role: DatabaseRole) {
-        guard case .refused(let text) = error else {
-            self.init(error)
-            return
+        switch error {
+        case .refused(let text):
+            self = .databaseRefuses("\(text); \(role.explanation)")
+        case .forbidden(let text):
+            self = .databaseRefuses(
+                "\(text); run “iap-reconcile setup”, or sql/roles.sql as an administrator, again, and look whose login it "
+                    + "is: \(role.explanation)")
+        default: self.init(error)
         }
-        self = .databaseRefuses("\(text); \(role.explanation)")
     }
 
     /// What a database that went away, or a lock that stayed, means once something of a night may be booked; `nil` for any other error.

@@ -119,8 +119,10 @@ public struct NightlyJob: Sendable {
                 try await puller.pull(isUnderWay: &isUnderWay)
             }
         } catch {
-            guard case .refused = error else { throw error }
-            throw JobError(error, workingAs: .imports)
+            switch error {
+            case .refused, .forbidden: throw JobError(error, workingAs: .imports)
+            default: throw error
+            }
         }
     }
 

@@ -94,7 +94,7 @@ import Testing
             let before = try await night.fingerprint()
             let ended = try await ChildProcess.run(ProgramNight.program, night.run)
             #expect(ended.status == 77)
-            #expect(ended.errors.contains("lacks EXECUTE on iap.close_books, UPDATE on iap.cases; run sql/roles.sql"))
+            #expect(ended.errors.contains("lacks EXECUTE on iap.close_books, UPDATE on iap.cases; run “iap-reconcile "))
             let after = try await night.fingerprint()
             #expect(after == before)
         }

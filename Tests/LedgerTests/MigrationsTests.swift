@@ -189,7 +189,7 @@ import Testing
             await #expect {
                 try await session.checkSchema()
             } throws: { error in
-                if case LedgerError.refused = error { true } else { false }
+                if case LedgerError.forbidden = error { true } else { false }
             }
         }
     }

@@ -56,29 +56,26 @@ extension Doctor {
     /// Where the support desk and whoever erases have logins of their own: that they get in, and may do their work.
     func desks() async -> [Finding] {
         await desk(
-            "support desk", supportDatabase, "support_conninfo", "iap_support", "check and resolve"
-        ) { session async throws(LedgerError) in try await session.missingSupportRights() }
-            + desk(
-                "privacy", privacyDatabase, "privacy_conninfo", "iap_privacy", "erase"
-            ) { session async throws(LedgerError) in try await session.missingPrivacyRights() }
+            "support desk", supportDatabase, "support_conninfo", .support, "check and resolve"
+        ) + desk("privacy", privacyDatabase, "privacy_conninfo", .privacy, "erase")
     }
 
     private func desk(
-        _ name: String, _ database: String?, _ key: String, _ role: String, _ commands: String,
-        missing: (LedgerSession) async throws(LedgerError) -> [String]
+        _ name: String, _ database: String?, _ key: String, _ role: LedgerRole, _ commands: String
     ) async -> [Finding] {
         guard let database else { return [] }
         do {
             let session = try await LedgerSession.connect(LedgerSettings(database: database))
             defer { session.close() }
-            let lacking = try await missing(session)
+            let lacking = try await session.missingRights(of: role)
             return [
                 lacking.isEmpty
                     ? Finding(
                         name, .fine, "connected, with the rights that \(commands) need\(name == "privacy" ? "s" : "")")
                     : Finding(
                         name, .wrong, "the role lacks \(lacking.joined(separator: ", "))",
-                        remedy: "Run sql/roles.sql as an administrator, and connect as \(role) or a member of it.")
+                        remedy: "Run iap-reconcile setup, or sql/roles.sql as an administrator, again, and connect as "
+                            + "\(role.rawValue) or a member of it.")
             ]
         } catch {
             return [Finding(name, .wrong, error.description, remedy: "Check \(key) in [database].")]

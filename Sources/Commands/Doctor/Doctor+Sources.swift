@@ -22,12 +22,13 @@ extension Doctor {
             let session = try await LedgerSession.connect(
                 LedgerSettings(database: settings.importDatabase ?? settings.database))
             defer { session.close() }
-            let missing = try await session.missingImportRights()
+            let missing = try await session.missingRights(of: .imports)
             return missing.isEmpty
                 ? Finding("sources", .fine, "the role that takes them has the rights that it needs")
                 : Finding(
                     "sources", .wrong, "the role that takes them lacks \(missing.joined(separator: ", "))",
-                    remedy: "Name a login that is iap_import, or a member of it, in import_conninfo in [database].")
+                    remedy: "Run iap-reconcile setup, or sql/roles.sql as an administrator, again, and name a login "
+                        + "that is iap_import, or a member of it, in import_conninfo in [database].")
         } catch {
             return Finding("sources", .wrong, error.description, remedy: "Check import_conninfo in [database].")
         }

@@ -124,7 +124,8 @@ public struct Doctor: Sendable {
                 ? Finding("grants", .fine, "the role has the rights that the job needs")
                 : Finding(
                     "grants", .wrong, "the role lacks \(found.missingRights.joined(separator: ", "))",
-                    remedy: "Run sql/roles.sql as an administrator, and connect as iap_job or a member of it."))
+                    remedy: "Run iap-reconcile setup, or sql/roles.sql as an administrator, again, and connect as "
+                        + "iap_job or a member of it."))
         if found.isTooPowerful {
             findings.append(
                 Finding(

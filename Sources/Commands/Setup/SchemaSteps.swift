@@ -71,7 +71,8 @@ public struct RolesStep: SetupStep {
     }
 
     public func missing() async throws -> [String] {
-        let line = "sql/roles.sql: \(LedgerSession.roles.joined(separator: ", ")), each with just what it needs"
+        let roles = LedgerRole.allCases.map(\.rawValue).joined(separator: ", ")
+        let line = "sql/roles.sql: \(roles), each with just what it needs"
         guard try await SchemaStep(owner).missing().isEmpty else { return [line] }
         let isLacking = try await owner.session { session async throws(LedgerError) in try await session.lacksGrants() }
         return isLacking ? [line] : []

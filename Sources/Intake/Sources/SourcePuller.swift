@@ -43,9 +43,9 @@ package struct SourcePuller {
             present: present)
         let session = try await LedgerSession.connect(ledger, waiting: settings.patience)
         do throws(LedgerError) {
-            let missing = try await session.missingImportRights()
+            let missing = try await session.missingRights(of: .imports)
             guard missing.isEmpty else {
-                throw LedgerError.refused(
+                throw LedgerError.forbidden(
                     "sources are pulled with the rights of iap_import, and the role lacks "
                         + missing.joined(separator: ", "))
             }

@@ -28,7 +28,7 @@ extension LedgerSession {
                 WHERE rolname = current_user
                 """)
             return DatabaseExamination(
-                serverVersion: connection.serverVersion, missingRights: try await missingRights(),
+                serverVersion: connection.serverVersion, missingRights: try await missingRights(of: .job),
                 isTooPowerful: try row.decode("is_too_powerful"), isReadOnly: try row.decode("is_read_only"))
         }
     }

@@ -1,135 +1,107 @@
 import PostgreSQL
 
-/// What the nightly job must be allowed to do, as sql/roles.sql grants it to iap_job.
+/// A role that `sql/roles.sql` makes.
+public enum LedgerRole: String, CaseIterable, Sendable {
+    case job = "iap_job"
+    case app = "iap_app"
+    case support = "iap_support"
+    case finance = "iap_finance"
+    case privacy = "iap_privacy"
+    case imports = "iap_import"
+}
+
+/// What whoever is logged in must be allowed to do, as sql/roles.sql grants it to a role.
 extension LedgerSession {
-    /// Checks that the role has every right that a run needs, so that none is found missing in the middle of a night.
+    /// Checks that the login has every right of the job's, so that none is found missing in the middle of a night.
     ///
-    /// - Throws: `LedgerError.refused` with what is missing and what to do.
+    /// - Throws: `LedgerError.forbidden` with what is missing.
     public func checkRights() async throws(LedgerError) {
-        let missing = try await translating { try await missingRights() }
-        guard missing.isEmpty else {
-            throw .refused(
-                "the role lacks \(missing.joined(separator: ", ")); run sql/roles.sql as an administrator, after every "
-                    + "migration")
-        }
+        let missing = try await missingRights(of: .job)
+        guard !missing.isEmpty else { return }
+        let named = missing.prefix(Self.mostNamed).joined(separator: ", ")
+        let others = missing.count - Self.mostNamed
+        throw .forbidden("the role lacks \(named)\(others > 0 ? " and \(others) other rights" : "")")
     }
 
-    /// Such as "UPDATE on iap.cases".
-    func missingRights() async throws -> [String] {
-        try await connection.query(
-            """
-            SELECT 'USAGE on schema ' || needed.name AS missing
-            FROM unnest(ARRAY['iap', 'audit']) AS needed (name)
-            WHERE NOT has_schema_privilege(needed.name, 'USAGE')
-            UNION ALL
-            SELECT privilege || ' on ' || relation
-            FROM (
-                VALUES
-                    (
-                        'SELECT',
-                        ARRAY[
-                            'iap.receipts', 'iap.uploads', 'iap.orders', 'iap.products', 'iap.claims', 'iap.white',
-                            'iap.black', 'iap.excluded', 'iap.transactions', 'iap.moves', 'iap.entries',
-                            'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events', 'iap.lock_space',
-                            'iap.sales_reports', 'iap.sold_against_seen', 'iap.entitlements', 'iap.connections',
-                            'iap.sources', 'iap.refused_rows', 'iap.rehearsal', 'iap.notices', 'iap.hearings',
-                            'iap.handed_notices', 'iap.account_tokens', 'iap.customers', 'iap.delivery_checks',
-                            'iap.unproved', 'iap.paid_prices', 'iap.unusual_prices', 'iap.priced',
-                            'iap.case_takings', 'iap.sales_fetches',
-                            'audit.frontier', 'audit.links']),
-                    (
-                        'INSERT',
-                        ARRAY[
-                            'iap.transactions', 'iap.moves', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.events',
-                            'iap.connections', 'iap.receipts', 'iap.uploads', 'iap.notices', 'iap.hearings',
-                            'iap.handed_notices', 'iap.customers', 'iap.delivery_checks', 'iap.paid_prices', 'iap.unusual_prices',
-                            'iap.redeliveries', 'iap.redelivered', 'iap.sales_fetches']),
-                    (
-                        'UPDATE',
-                        ARRAY[
-                            'iap.transactions', 'iap.sightings', 'iap.cases', 'iap.runs', 'iap.notices',
-                            'iap.hearings', 'iap.customers', 'iap.delivery_checks', 'iap.paid_prices',
-                            'iap.redeliveries', 'iap.sales_fetches']),
-                    ('DELETE', ARRAY['iap.handed_notices', 'iap.customers', 'iap.delivery_checks'])
-            ) AS needed (privilege, relations)
-            CROSS JOIN LATERAL unnest(relations) AS relation
-            WHERE NOT has_table_privilege(relation, privilege)
-            UNION ALL
-            SELECT 'UPDATE of ' || needed.columns || ' on ' || needed.relation
-            FROM (VALUES ('iap.receipts', 'state'), ('iap.receipts', 'made_at'), ('iap.receipts', 'seal'))
-                AS needed (relation, columns)
-            WHERE NOT has_column_privilege(needed.relation, needed.columns, 'UPDATE')
-            UNION ALL
-            SELECT 'EXECUTE on ' || pronamespace::regnamespace || '.' || proname
-            FROM pg_proc
-            WHERE NOT has_function_privilege(oid, 'EXECUTE')
-                -- The support desk's own comment is of the same name.
-                AND NOT (proname = 'note' AND pronargs = 5 AND proargnames[1] = 'transaction_id')
-                AND (
-                    (
-                        pronamespace = 'iap'::regnamespace
-                        AND proname IN (
-                            'record', 'enter', 'heard', 'move', 'note', 'white_totals', 'close_books',
-                            'purge_payloads', 'purge_devices', 'purgeable_buckets', 'connect', 'cover_entitled',
-                            'is_bought_since', 'take_notices', 'hand_in', 'note_hearing', 'take_answers',
-                            'note_answers', 'note_checks', 'note_entered', 'case_mark', 'purge_orders',
-                            'settle_redeliveries', 'order_redeliveries', 'analyze_grown'))
-                    OR (pronamespace = 'audit'::regnamespace AND proname IN ('seal', 'receipt_seal')))
-            ORDER BY 1
-            """
-        ).map { try $0.decode("missing", as: String.self) }
+    private static let mostNamed = 10
+
+    /// What the login may not do of that which the role may, such as "UPDATE of state on iap.receipts". The schema must
+    /// be current.
+    public func missingRights(of role: LedgerRole) async throws(LedgerError) -> [String] {
+        let grants = Grant.all(in: Self.rolesScript).filter { $0.role == role.rawValue }
+        let schemas = try await missing(grants.filter { $0.kind == .schema })
+        // Without those, nothing in them is even found.
+        guard schemas.isEmpty else { return schemas }
+        return try await missing(grants.filter { $0.kind != .schema })
     }
 
-    /// What the role may not do and an import must, such as "INSERT on iap.orders".
-    public func missingImportRights() async throws(LedgerError) -> [String] {
+    private func missing(_ grants: [Grant]) async throws(LedgerError) -> [String] {
         try await translating {
             try await connection.query(
                 """
-                SELECT 'INSERT on iap.' || needed.relation AS missing
-                FROM unnest(ARRAY[
-                    'products', 'orders', 'receipts', 'uploads', 'transactions', 'entitlements', 'sources',
-                    'refused_rows']) AS needed (relation)
-                WHERE NOT has_table_privilege('iap.' || needed.relation, 'INSERT')
-                UNION ALL
-                SELECT 'EXECUTE on iap.' || proname
-                FROM pg_proc
-                WHERE pronamespace = 'iap'::regnamespace AND proname IN ('import_deliveries', 'import_entitlements')
-                    AND NOT has_function_privilege(oid, 'EXECUTE')
-                ORDER BY 1
-                """
-            ).map { try $0.decode("missing", as: String.self) }
-        }
-    }
-
-    /// What the role may not do and `check` and `resolve` must, such as "EXECUTE on iap.resolve".
-    public func missingSupportRights() async throws(LedgerError) -> [String] {
-        try await translating {
-            try await connection.query(
-                """
-                SELECT 'SELECT on iap.' || needed.relation AS missing
-                FROM unnest(ARRAY['transactions', 'moves', 'sightings', 'claims', 'cases', 'events', 'orders'])
-                    AS needed (relation)
-                WHERE NOT has_table_privilege('iap.' || needed.relation, 'SELECT')
-                UNION ALL
-                SELECT 'EXECUTE on ' || pronamespace::regnamespace || '.' || proname
-                FROM pg_proc
-                WHERE pronamespace = 'iap'::regnamespace AND proname IN ('resolve', 'reopen', 'decide', 'redeliver')
-                    AND NOT has_function_privilege(oid, 'EXECUTE')
-                ORDER BY 1
-                """
-            ).map { try $0.decode("missing", as: String.self) }
-        }
-    }
-
-    /// What the role may not do and `erase` must.
-    public func missingPrivacyRights() async throws(LedgerError) -> [String] {
-        try await translating {
-            try await connection.query(
-                """
-                SELECT 'EXECUTE on iap.' || proname AS missing
-                FROM pg_proc
-                WHERE pronamespace = 'iap'::regnamespace AND proname = 'erase_user'
-                    AND NOT has_function_privilege(oid, 'EXECUTE')
+                WITH granted (kind, privilege, column_name, object) AS (
+                    SELECT *
+                    FROM unnest(
+                        \(grants.map(\.kind.rawValue))::text[], \(grants.map(\.privilege))::text[],
+                        \(grants.map(\.column))::text[], \(grants.map(\.object))::text[])
+                ), relations (oid, kind, schema, name) AS (
+                    SELECT pg_class.oid, relkind, nspname, nspname || '.' || relname
+                    FROM pg_class
+                    JOIN pg_namespace ON pg_namespace.oid = relnamespace
+                    WHERE relkind IN ('r', 'p', 'v', 'm', 'f', 'S')
+                ), functions (oid, schema, name, description) AS (
+                    SELECT pg_proc.oid, nspname, nspname || '.' || proname, pg_proc.oid::regprocedure::text
+                    FROM pg_proc
+                    JOIN pg_namespace ON pg_namespace.oid = pronamespace
+                    WHERE nspname NOT IN ('pg_catalog', 'information_schema')
+                ), looked_up (missing, is_granted) AS MATERIALIZED (
+                    -- Otherwise the planner may ask a table about a right that only functions know.
+                    SELECT 'USAGE on ' || object, has_schema_privilege(object, 'USAGE')
+                    FROM granted
+                    WHERE kind = 'schema'
+                    UNION ALL
+                    SELECT 'membership in ' || object, pg_has_role(object, 'USAGE')
+                    FROM granted
+                    WHERE kind = 'membership'
+                    UNION ALL
+                    SELECT privilege || ' on ' || name, has_table_privilege(oid, privilege)
+                    FROM granted
+                    JOIN relations ON
+                        CASE granted.kind
+                            WHEN 'relation' THEN name = object
+                            WHEN 'every relation' THEN schema = object AND relations.kind <> 'S'
+                        END
+                    WHERE column_name IS NULL
+                    UNION ALL
+                    SELECT
+                        privilege || ' of ' || column_name || ' on ' || name,
+                        has_column_privilege(oid, column_name, privilege)
+                    FROM granted
+                    JOIN relations ON name = object
+                    WHERE column_name IS NOT NULL
+                    UNION ALL
+                    SELECT privilege || ' on ' || name, has_sequence_privilege(oid, privilege)
+                    FROM granted
+                    JOIN relations ON name = object
+                    WHERE granted.kind = 'sequence'
+                    UNION ALL
+                    SELECT
+                        privilege || ' on '
+                            || CASE WHEN kind = 'function' AND object NOT LIKE '%(%' THEN name ELSE description END,
+                        has_function_privilege(oid, privilege)
+                    FROM granted
+                    JOIN functions ON
+                        CASE
+                            WHEN kind = 'every function' THEN schema = object
+                            WHEN kind <> 'function' THEN false
+                            WHEN object LIKE '%(%' THEN oid = to_regprocedure(object)
+                            ELSE name = object
+                        END
+                )
+                SELECT DISTINCT missing
+                FROM looked_up
+                WHERE NOT is_granted
+                ORDER BY missing
                 """
             ).map { try $0.decode("missing", as: String.self) }
         }

@@ -5,7 +5,7 @@ public import Reconciliation
 extension LedgerSession {
     /// Erases a user; a rehearsal does all of it and rolls it back.
     ///
-    /// - Throws: `LedgerError.conflict` while a run is under way; `LedgerError.refused` to a role that may not:
+    /// - Throws: `LedgerError.conflict` while a run is under way; `LedgerError.forbidden` to a role that may not:
     ///   `iap_privacy` may.
     public func erase(_ erasure: Erasure) async throws(LedgerError) -> ErasureOutcome {
         try await translating {

@@ -5,8 +5,10 @@ public import Reconciliation
 public enum LedgerError: Error, Sendable, CustomStringConvertible {
     /// PostgreSQL can't be reached, or the connection is gone. What was not committed is not there.
     case connectionLost(String)
-    /// PostgreSQL refuses the password, the role or a grant.
+    /// PostgreSQL refuses the password or the role.
     case refused(String)
+    /// The role lacks a right: a grant is missing, or it is another role than the one that may.
+    case forbidden(String)
     /// The server has no database of the name that was given.
     case noDatabase(String)
     /// A lock was not to be had, or PostgreSQL chose this transaction to end a deadlock: try it again.
@@ -26,8 +28,8 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .connectionLost(let text), .refused(let text), .noDatabase(let text), .conflict(let text),
-            .schema(let text), .unfit(let text), .failed(let text):
+        case .connectionLost(let text), .refused(let text), .forbidden(let text), .noDatabase(let text),
+            .conflict(let text), .schema(let text), .unfit(let text), .failed(let text):
             text
         case .cancelled: "cancelled"
         case .violated(let findings): findings.map(\.description).joined(separator: "; ")

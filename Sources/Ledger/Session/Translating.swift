@@ -41,7 +41,8 @@ extension LedgerError {
     private init(_ state: SQLState, _ text: String) {
         switch state {
         case .deadlockDetected, .serializationFailure, .lockNotAvailable: self = .conflict(text)
-        case .insufficientPrivilege, .invalidPassword, .invalidAuthorization: self = .refused(text)
+        case .invalidPassword, .invalidAuthorization: self = .refused(text)
+        case .insufficientPrivilege: self = .forbidden(text)
         case .undefinedDatabase: self = .noDatabase(text)
         case .undefinedTable, .undefinedFunction, .undefinedColumn, .invalidSchemaName:
             self = .schema("\(text); run “iap-reconcile migrate”")

@@ -2,9 +2,6 @@ import Foundation
 import PostgreSQL
 
 extension LedgerSession {
-    /// The roles that `sql/roles.sql` makes.
-    public static let roles = ["iap_job", "iap_app", "iap_support", "iap_finance", "iap_privacy", "iap_import"]
-
     /// Whether `sql/roles.sql` would change anything: it is run and rolled back.
     public func lacksGrants() async throws(LedgerError) -> Bool {
         try await translating {

@@ -8,7 +8,7 @@ extension LedgerSession {
     ///   - who: who decides.
     ///   - note: why.
     ///   - isRehearsal: do everything and roll it back.
-    /// - Throws: `LedgerError.refused` to a role that may not: `iap_support` may.
+    /// - Throws: `LedgerError.forbidden` to a role that may not: `iap_support` may.
     public func carryOut(
         _ line: DecidedLine, by who: String, note: String, isRehearsal: Bool
     ) async throws(LedgerError) -> DecisionOutcome {

@@ -5,7 +5,7 @@ extension LedgerSession {
     /// Carries out what the support desk decided; the database writes down who did and why. A case of a subscription is
     /// ended with all periods that it tells of.
     ///
-    /// - Throws: `LedgerError.refused` to a role that may not: `iap_support` may.
+    /// - Throws: `LedgerError.forbidden` to a role that may not: `iap_support` may.
     public func carryOut(_ resolution: Resolution) async throws(LedgerError) -> ResolutionOutcome {
         try await translating {
             do {
