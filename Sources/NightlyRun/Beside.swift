@@ -8,21 +8,38 @@ actor Beside {
     private let ledger: LedgerSettings
     /// Seconds for which the database, or another session's lock, is waited for.
     private let patience: TimeInterval
+    private let log: @Sendable (LogEntry) -> Void
     private var session: LedgerSession?
-    private var isRefused = false
+    /// Who asks meanwhile waits for it, too.
+    private var connecting: Task<Void, Never>?
 
-    init(ledger: LedgerSettings, patience: TimeInterval) {
+    init(ledger: LedgerSettings, patience: TimeInterval, log: @escaping @Sendable (LogEntry) -> Void) {
         self.ledger = ledger
         self.patience = patience
+        self.log = log
     }
 
-    /// Whether there is a connection; there is none where the server had none free when it was first asked for.
+    /// Whether there is a connection; there is none where it could not be had when it was first asked for.
     var isOpen: Bool {
         get async {
-            guard session == nil, !isRefused else { return session != nil }
-            session = try? await LedgerSession.connect(ledger)
-            isRefused = session == nil
+            let connecting = connecting ?? Task { await connect() }
+            self.connecting = connecting
+            await connecting.value
             return session != nil
+        }
+    }
+
+    private func connect() async {
+        do {
+            session = try await LedgerSession.connect(ledger)
+        } catch {
+            // A server may have no connection to spare, and the night gets on without.
+            let isPassing = if case .connectionLost = error { true } else { false }
+            log(
+                LogEntry(
+                    isPassing ? .info : .warning,
+                    "no second connection to the database: one thing is done after the other",
+                    fields: ["error": error.description]))
         }
     }
 

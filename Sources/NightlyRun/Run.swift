@@ -90,7 +90,7 @@ struct Run {
 
     private func work(to findings: inout some FindingsReceiver) async throws -> RunReport {
         let night = night
-        let beside = night.isDryRun ? nil : Beside(ledger: ledger, patience: job.settings.patience)
+        let beside = night.isDryRun ? nil : Beside(ledger: ledger, patience: job.settings.patience, log: job.log)
         var taken = try await takeInbox()
         let swept = try await night.stopwatch.time(.sweep, items: \.cases) { () async throws -> Sweeper.Swept in
             try await step { try await session.analyzeGrown() }
