@@ -42,7 +42,8 @@ public struct NightlyJob: Sendable {
             let reports = try salesReports(services)
             let session = try await LedgerSession.connect(ledger(options), waiting: settings.patience)
             defer { session.close() }
-            let run = try await begin(options, session: session, services: services, reports, stop: stop)
+            let run = try await begin(
+                NightStart(options: options, session: session, services: services, reports: reports, stop: stop))
             return try await run.carryOut(to: &findings)
         } catch let error as LedgerError {
             throw JobError(error, workingAs: .job)
@@ -51,43 +52,31 @@ public struct NightlyJob: Sendable {
         }
     }
 
-    private func begin(
-        _ options: RunOptions, session: LedgerSession, services: AppleServices, _ reports: SalesReports?,
-        stop: StopSignal
-    ) async throws -> Run {
-        var isUnderWay = false
+    private func begin(_ start: NightStart) async throws -> Run {
         do {
             // A dry run's shadows are there once.
-            return try await retrying(patience: options.isDryRun ? 0 : settings.patience) { why in
+            return try await retrying(patience: start.options.isDryRun ? 0 : settings.patience) { why in
                 log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why]))
-                try await session.reconnect(within: settings.patience)
+                try await start.session.reconnect(within: settings.patience)
             } _: {
                 checkpoint(.connected)
-                let present = try await prepare(session, options)
-                return try await begin(
-                    options, present, session: session, services: services, reports, stop: stop,
-                    isUnderWay: &isUnderWay)
+                return try await open(start, at: try await prepare(start.session, start.options))
             }
-        } catch let error as LedgerError where isUnderWay {
+        } catch let error as LedgerError where start.isUnderWay {
             // What was pulled and heard by then is booked.
             throw JobError(interruptedBy: error) ?? error
         }
     }
 
-    /// - Parameter isUnderWay: becomes true where something may be booked.
-    private func begin(
-        _ options: RunOptions, _ present: Present, session: LedgerSession, services: AppleServices,
-        _ reports: SalesReports?, stop: StopSignal, isUnderWay: inout Bool
-    ) async throws -> Run {
+    /// Takes what the company's own people, tables and sales reports tell, and begins the run.
+    private func open(_ start: NightStart, at present: Present) async throws -> Run {
         checkpoint(.nightTaken)
-        try await checkAccess(services)
+        try await checkAccess(start.services)
         let stopwatch = Stopwatch()
-        await takeDecisions(options, present, stop: stop)
-        try await pullSources(options, present, stop: stop, stopwatch: stopwatch, isUnderWay: &isUnderWay)
-        try await fetchSales(reports, options, present, stop: stop, stopwatch: stopwatch)
-        return try await Run.begin(
-            self, options, present, session: session, services: services, stop: stop, stopwatch: stopwatch,
-            isUnderWay: &isUnderWay)
+        await takeDecisions(start, at: present)
+        try await pullSources(start, at: present, stopwatch)
+        try await fetchSales(start, at: present, stopwatch)
+        return try await Run.begin(self, start, at: present, stopwatch)
     }
 
     /// A key that Apple refuses holds up the receipts of its app alone: each says so for itself, and so does the report.
@@ -101,22 +90,20 @@ public struct NightlyJob: Sendable {
     }
 
     /// First of all, so that what was decided is no case of this night. A dry run leaves the files where they are.
-    private func takeDecisions(_ options: RunOptions, _ present: Present, stop: StopSignal) async {
-        guard !options.isDryRun, let folder = settings.decisions else { return }
+    private func takeDecisions(_ start: NightStart, at present: Present) async {
+        guard !start.options.isDryRun, let folder = settings.decisions else { return }
         await DecisionFolderTaking(
-            folder: folder, settings: settings, stop: stop, present: present.moment, log: log
+            folder: folder, settings: settings, stop: start.stop, present: present.moment, log: log
         ).take()
     }
 
     /// A dry run leaves no trace, and so takes nothing over: it goes by what was pulled before.
-    private func pullSources(
-        _ options: RunOptions, _ present: Present, stop: StopSignal, stopwatch: Stopwatch, isUnderWay: inout Bool
-    ) async throws {
-        guard !options.isDryRun, !settings.sources.isEmpty else { return }
-        let puller = SourcePuller(settings: settings, stop: stop, present: present.moment, log: log)
+    private func pullSources(_ start: NightStart, at present: Present, _ stopwatch: Stopwatch) async throws {
+        guard !start.options.isDryRun, !settings.sources.isEmpty else { return }
+        let puller = SourcePuller(settings: settings, stop: start.stop, present: present.moment, log: log)
         do {
             try await stopwatch.time(.pull) { () async throws(LedgerError) in
-                try await puller.pull(isUnderWay: &isUnderWay)
+                try await puller.pull(isUnderWay: &start.isUnderWay)
             }
         } catch {
             switch error {
@@ -132,11 +119,11 @@ public struct NightlyJob: Sendable {
     }
 
     private func fetchSales(
-        _ reports: SalesReports?, _ options: RunOptions, _ present: Present, stop: StopSignal, stopwatch: Stopwatch
+        _ start: NightStart, at present: Present, _ stopwatch: Stopwatch
     ) async throws(LedgerError) {
-        guard !options.isDryRun, let reports, let access = settings.sales else { return }
+        guard !start.options.isDryRun, let reports = start.reports, let access = settings.sales else { return }
         let fetching = SalesFetching(
-            access: access, reports: reports, settings: settings, stop: stop, present: present.moment, log: log)
+            access: access, reports: reports, settings: settings, stop: start.stop, present: present.moment, log: log)
         _ = try await stopwatch.time(.sales, items: \.self) { () async throws(LedgerError) in try await fetching.fetch()
         }
     }

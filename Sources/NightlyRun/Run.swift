@@ -19,11 +19,11 @@ struct Run {
     /// How the workers reach the database.
     let ledger: LedgerSettings
 
-    /// - Parameter isUnderWay: becomes true once the run has its row.
+    /// Once the run has its row, the night is under way.
     static func begin(
-        _ job: NightlyJob, _ options: RunOptions, _ present: Present, session: LedgerSession,
-        services: AppleServices, stop: StopSignal, stopwatch: Stopwatch, isUnderWay: inout Bool
+        _ job: NightlyJob, _ start: NightStart, at present: Present, _ stopwatch: Stopwatch
     ) async throws -> Run {
+        let (options, session, services, stop) = (start.options, start.session, start.services, start.stop)
         let startedAt = present.clock
         let now = present.moment
         if !options.isDryRun { try await reconsider(job, session, at: now) }
@@ -31,7 +31,7 @@ struct Run {
             RunStart(
                 asOf: now, startedAt: startedAt, host: ProcessInfo.processInfo.hostName,
                 processID: ProcessInfo.processInfo.processIdentifier, programVersion: job.programVersion))
-        isUnderWay = true
+        start.isUnderWay = true
         checkpoint(.runBegun)
         let screener = Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue())
         let hearing = Hearing(
