@@ -10,23 +10,26 @@ struct DecisionLineParser {
         case noText
     }
 
-    /// As spreadsheets separate cells, by the country.
-    private static let separators = [",", ";", "\t"].map { UInt8(ascii: $0) }
+    private typealias Places = [DecisionVocabulary.Column: Int]
+
     private static let longestNote = 10_000
 
     private let vocabulary: DecisionVocabulary
     private let reader: CSVRecordReader
-    private let places: [DecisionVocabulary.Column: Int]
+    private let places: Places
 
     /// Understands the headings, by the separator that gives the most of them.
     init(header: UnsafeRawBufferPointer, _ vocabulary: DecisionVocabulary, file: String) throws(DecisionFileError) {
         self.vocabulary = vocabulary
-        let readings = Self.separators.map { separator in
-            let reader = CSVRecordReader(separator: separator)
+        func reading(_ separator: Unicode.Scalar) -> (reader: CSVRecordReader, headings: [String?], places: Places) {
+            let reader = CSVRecordReader(separator: UInt8(ascii: separator))
             let headings = reader.fields(of: header) ?? []
-            return (reader: reader, headings: headings, places: Self.places(of: headings, vocabulary))
+            return (reader, headings, Self.places(of: headings, vocabulary))
         }
-        guard let best = readings.max(by: { $0.places.count < $1.places.count }) else { preconditionFailure() }
+        // As spreadsheets separate cells, by the country.
+        let byComma = reading(",")
+        let readings = [byComma, reading(";"), reading("\t")]
+        let best = readings.reduce(byComma) { $1.places.count > $0.places.count ? $1 : $0 }
         let lacking = [DecisionVocabulary.Column.mark, .decision].filter { best.places[$0] == nil }
         guard lacking.isEmpty else {
             if readings.contains(where: { $0.headings.contains(nil) }) {
@@ -39,9 +42,7 @@ struct DecisionLineParser {
         places = best.places
     }
 
-    private static func places(
-        of headings: [String?], _ vocabulary: DecisionVocabulary
-    ) -> [DecisionVocabulary.Column: Int] {
+    private static func places(of headings: [String?], _ vocabulary: DecisionVocabulary) -> Places {
         let known = headings.enumerated().compactMap { place, heading in
             heading.flatMap { vocabulary.column(trimmed($0)) }.map { ($0, place) }
         }

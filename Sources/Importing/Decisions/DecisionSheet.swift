@@ -26,7 +26,7 @@ public struct DecisionSheet: Sendable {
         switch try kind(of: file) {
         case .csv: return try read(csv: file, named: file, vocabulary, isStopped)
         case .spreadsheet:
-            let converted = try await SpreadsheetConversion(file: file).run()
+            let converted = try await SpreadsheetConversion(file: file).run(isStopped)
             defer { unlink(converted) }
             return try read(csv: converted, named: file, vocabulary, isStopped)
         }

@@ -16,7 +16,9 @@ package struct SpreadsheetConversion {
     let file: String
 
     /// Where the CSV is; the caller takes it away.
-    func run() async throws -> String {
+    ///
+    /// - Throws: `DecisionFileError`; `CancellationError` where it was stopped.
+    func run(_ isStopped: () -> Bool) async throws -> String {
         guard let converter = Self.found("xlsx2csv"), let python = Self.found("python3") else {
             throw DecisionFileError.converterMissing(file: file)
         }
@@ -32,7 +34,7 @@ package struct SpreadsheetConversion {
             process.standardOutput = output.handle
             process.standardError = errors.handle
             try process.run()
-            guard await Self.ends(process) else {
+            guard try await Self.ends(process, isStopped) else {
                 throw unreadable("it took xlsx2csv more than \(Self.timeLimit) s, and was given up")
             }
             guard process.terminationReason == .exit, process.terminationStatus == 0 else {
@@ -47,12 +49,16 @@ package struct SpreadsheetConversion {
 
     private func unreadable(_ why: String) -> DecisionFileError { .unreadable(file: file, why: why) }
 
-    private static func ends(_ process: Process) async -> Bool {
+    /// Whether it ended within its time; otherwise it is killed, with what it started.
+    private static func ends(_ process: Process, _ isStopped: () -> Bool) async throws(CancellationError) -> Bool {
         let deadline = ContinuousClock.now + .seconds(timeLimit)
         while process.isRunning {
-            guard ContinuousClock.now < deadline, !Task.isCancelled else {
-                kill(process.processIdentifier, SIGKILL)
+            let isStopped = isStopped() || Task.isCancelled
+            guard ContinuousClock.now < deadline, !isStopped else {
+                // Foundation begins each process in a group of its own.
+                kill(-process.processIdentifier, SIGKILL)
                 process.waitUntilExit()
+                if isStopped { throw CancellationError() }
                 return false
             }
             try? await Task.sleep(for: .milliseconds(20))

@@ -78,6 +78,21 @@ struct SpreadsheetConversionTests {
         }
     }
 
+    @Test func whoStopsItIsNotToldThatItTookTooLong() async throws {
+        try await withFolder { folder in
+            _ = try? await read("bomb", in: folder)
+            let file = folder.appending(path: "list.xlsx").path(percentEncoded: false)
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await DecisionSheet.read(file, DecisionFiles.vocabulary) { false }
+            }
+            await #expect(throws: CancellationError.self) { try await task.value }
+            await #expect(throws: CancellationError.self) {
+                try await DecisionSheet.read(file, DecisionFiles.vocabulary) { true }
+            }
+        }
+    }
+
     @Test(arguments: [
         (Array("PK\u{3}\u{4}and no more".utf8), "xlsx2csv failed"), ([0xD0, 0xCF, 0x11, 0xE0, 0xA1], "old .xls"),
         ([0xFF, 0xFE, 0x63, 0], "UTF-16"),
