@@ -165,8 +165,4 @@ final class Night: Sendable {
         counts.due = due
         return counts
     }
-
-    func report(_ progress: RunProgress) {
-        self.progress(progress)
-    }
 }

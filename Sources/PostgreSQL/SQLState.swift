@@ -12,19 +12,12 @@ public struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConver
 }
 
 extension SQLState {
-    public static let connectionException = SQLState(rawValue: "08000")
-    public static let connectionDoesNotExist = SQLState(rawValue: "08003")
     public static let connectionFailure = SQLState(rawValue: "08006")
     public static let protocolViolation = SQLState(rawValue: "08P01")
-    public static let activeTransaction = SQLState(rawValue: "25001")
     public static let invalidTextRepresentation = SQLState(rawValue: "22P02")
-    public static let notNullViolation = SQLState(rawValue: "23502")
     public static let foreignKeyViolation = SQLState(rawValue: "23503")
     public static let uniqueViolation = SQLState(rawValue: "23505")
-    public static let checkViolation = SQLState(rawValue: "23514")
     public static let readOnlyTransaction = SQLState(rawValue: "25006")
-    public static let failedTransaction = SQLState(rawValue: "25P02")
-    public static let invalidStatementName = SQLState(rawValue: "26000")
     public static let invalidAuthorization = SQLState(rawValue: "28000")
     public static let invalidPassword = SQLState(rawValue: "28P01")
     public static let undefinedDatabase = SQLState(rawValue: "3D000")

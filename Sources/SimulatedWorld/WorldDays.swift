@@ -8,8 +8,6 @@ struct WorldDays {
     let world: World
     let connection: Connection
 
-    private typealias Numbered<Event> = (number: Int, event: Event)
-
     func play() async throws {
         try await copyUploads()
         try await submit()

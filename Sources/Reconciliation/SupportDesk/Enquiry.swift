@@ -21,11 +21,6 @@ public struct Enquiry: Hashable, Sendable {
     public init(id: String) {
         self.id = id
     }
-
-    /// Whether the ledger knows nothing at all about it.
-    public var isUnknownToLedger: Bool {
-        transactions.isEmpty && orders.isEmpty && user == nil && strayClaims.isEmpty && troubledReceipts.isEmpty
-    }
 }
 
 /// An order of the app's own.
