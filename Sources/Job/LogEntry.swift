@@ -32,7 +32,7 @@ public struct LogEntry: Sendable {
 
 /// How far a run has come.
 public struct RunProgress: Hashable, Sendable {
-    /// The stage in hand, in the words of the design: verify, sweep, report.
+    /// What is being done: `verify` in a night, `import` of a file.
     public let stage: String
     public let done: Int
     public let total: Int

@@ -84,7 +84,7 @@ final class Night: Sendable {
         for bucket in batch.buckets { try await session.unlock(.bucket(bucket)) }
     }
 
-    /// How many receipts the next batch may hold, taken off the run's limit; `returning` gives back what it did not
+    /// How many receipts the next batch may hold, taken off the run's limit; `giveBack` takes what it did not
     /// use.
     func reserve(_ wanted: Int) -> Int {
         state.withLock { state in

@@ -20,7 +20,8 @@ public struct LedgerSettings: Sendable {
 
 /// One connection to the ledger. The locks that it takes are the session's own: they end with it.
 ///
-/// Every table is named without its schema: a dry run puts shadows of its own in front (`shadowTables()`).
+/// What a night writes is named without its schema: a dry run puts shadows of its own in front (`shadowTables()`), and
+/// `StoredTable` names what is to be read past them.
 public final class LedgerSession {
     let connection: Connection
     /// Whether a dry run's shadows stand in front of the ledger's tables.

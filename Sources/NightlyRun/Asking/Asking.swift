@@ -16,9 +16,6 @@ struct Asking {
 
     /// Apple has been seen to know a purchase hours late.
     private static let late: TimeInterval = 24 * 3600
-    /// So many questions are under way at the same time: with an answer in 200 ms, ten are the fifty a second that Apple
-    /// allows.
-    private static let questionsAhead = 16
     /// So many answers, or purchases in them, are taken together.
     private static let batchSize = 500
 
@@ -89,7 +86,7 @@ struct Asking {
                     await stop.cancelling { try? await Self.answer(question, questions, environment) } ?? nil
                 }
             }
-            for _ in 0..<Self.questionsAhead { askNext() }
+            for _ in 0..<Hearing.questionsAhead { askNext() }
             while let answer = await group.next(), !stop.isRequested {
                 if let answer { add(answer, to: &gathered, app.app) }
                 askNext()

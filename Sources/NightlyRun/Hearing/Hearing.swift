@@ -47,9 +47,9 @@ struct Hearing {
         return totals
     }
 
-    /// So many pages are asked for at the same time: with an answer in 200 ms, ten are the fifty a second that Apple
-    /// allows.
-    private static let pagesAhead = 16
+    /// So many questions to Apple are under way at the same time, so that an answer may take 300 ms and they still are the
+    /// fifty a second that Apple allows at most, which the client sees to.
+    static let questionsAhead = 16
 
     private func read(
         _ reading: inout HistoryReading, of app: App, from history: NoticeHistory
@@ -64,7 +64,7 @@ struct Hearing {
                 }
             }
             var totals = NoticeTotals()
-            for _ in 0..<Self.pagesAhead {
+            for _ in 0..<Self.questionsAhead {
                 if let question = state.next() { ask(question) }
             }
             while let answer = await group.next() {
