@@ -126,5 +126,6 @@ extension AppleQuestions.Outcome {
 }
 
 extension Environment {
-    fileprivate var server: ServerEnvironment { self == .production ? .production : .sandbox }
+    /// As the App Store Server API calls it.
+    var server: ServerEnvironment { self == .production ? .production : .sandbox }
 }

@@ -45,7 +45,7 @@ package struct NoticeHistory: Sendable {
     ) async throws(CancellationError) -> Outcome {
         let query = NotificationQuery(start: start, end: end)
         let outcome = try await client.notificationPage(
-            query, after: token, in: environment == .production ? .production : .sandbox)
+            query, after: token, in: environment.server)
         switch outcome {
         case .found(let page): return Self.outcome(of: page, after: token)
         case .notFound(let absence): return .problem("\(absence)")
