@@ -158,7 +158,7 @@ import Verification
     @Test func asksAgainWhereAppleCannotAnswer() async throws {
         try await VerificationStage.with(reply: { _ in (503, "") }) { stage in
             let judgement = try await stage.judge(Signed.appTransaction())
-            #expect(problem(judgement)?.problem == .tryAgain)
+            #expect(problem(judgement)?.problem == .appleUnreachable)
         }
     }
 
