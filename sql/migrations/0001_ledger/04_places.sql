@@ -520,21 +520,40 @@ COMMENT ON FUNCTION iap.refund_shares IS
 CREATE FUNCTION iap.release_originals(changes iap.change[]) RETURNS void
 -- Nobody else may take away what keeps a purchase from being delivered twice.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    still iap.transactions[];
 BEGIN
     -- Also in a dry run nothing but what is owed: there the ledger still has it delivered.
-    DELETE FROM delivered_originals AS taken
-    USING unnest(changes) AS c
-    WHERE taken.original_transaction_id IN ((c.was).original_transaction_id, (c.was).transaction_id)
-        AND taken.bundle_id = (c.was).bundle_id AND taken.environment = (c.was).environment
-        AND taken.transaction_id = (c.was).transaction_id
-        AND EXISTS (
-            SELECT FROM transactions AS t
-            WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
-                AND t.environment = taken.environment AND t.place = 'white');
+    WITH released AS (
+        DELETE FROM delivered_originals AS taken
+        USING unnest(changes) AS c
+        WHERE taken.original_transaction_id IN ((c.was).original_transaction_id, (c.was).transaction_id)
+            AND taken.bundle_id = (c.was).bundle_id AND taken.environment = (c.was).environment
+            AND taken.transaction_id = (c.was).transaction_id
+            AND EXISTS (
+                SELECT FROM transactions AS t
+                WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
+                    AND t.environment = taken.environment AND t.place = 'white')
+        RETURNING taken.original_transaction_id, taken.bundle_id, taken.environment
+    )
+    SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
+    FROM released
+    CROSS JOIN LATERAL (
+        SELECT * FROM transactions AS t
+        WHERE iap.is_of_original(
+                t.transaction_id, t.original_transaction_id, released.original_transaction_id)
+            AND t.bundle_id = released.bundle_id AND t.environment = released.environment AND t.place = 'black'
+        OFFSET 0
+    ) AS black;
+    -- What was imported beside it is delivered all the same.
+    IF still IS NOT NULL THEN
+        PERFORM iap.take_originals(still);
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION iap.release_originals IS
-    'Gives back the original purchases of what was delivered and is owed again, so that it can be delivered once more.';
+    'Gives back the original purchases of what was delivered and is owed again, so that it can be delivered once more; '
+    'but for those that were delivered under another id, too.';
 
 CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
 -- Nobody else may take away what keeps an order from being delivered twice.

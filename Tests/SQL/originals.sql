@@ -1,0 +1,32 @@
+-- A non-consumable is bought once and owed once, under whatever id it is restored: what takes its original purchase, and
+-- what gives it back.
+BEGIN;
+SELECT no_plan();
+
+CREATE FUNCTION test.places(original text) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT transaction_id || ' ' || coalesce(reason, place)
+    FROM iap.transactions
+    WHERE original_transaction_id = $1
+    ORDER BY transaction_id
+$$;
+
+-- Delivered under one id by the support desk, and under the other one by what a company tells of before.
+SELECT test.admit('1A', '1A', 'full'), test.admit('1B', '1A', 'full');
+SELECT is(test.resolve('1B', 'delivered'), 'delivered', 'delivered under the id that it was restored under');
+SELECT test.import(test.heard('1A', product_id => 'full', product_type => 'non_consumable'));
+SELECT is(test.reopen('1B'), 'already_delivered', 'is not opened again once the purchase is known to be delivered');
+SELECT is(test.claim('1B'), 'already_delivered', 'nor claimed');
+SELECT results_eq($$SELECT test.places('1A')$$, $$VALUES ('1A black'), ('1B black')$$, 'so both stay where they are');
+
+-- The same, where what delivered the first is taken back.
+SELECT test.admit('2A', '2A', 'full');
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', '2A', 'ann', 'infinity')$$);
+SELECT test.import(test.heard(
+    '2B', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '2A'));
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '2A')$$);
+SELECT results_eq($$SELECT test.places('2A')$$, $$VALUES ('2A white'), ('2B black')$$, 'one delivery is taken back');
+SELECT is(test.claim('2A'), 'already_delivered', 'and the other one still keeps the purchase from being delivered again');
+
+SELECT * FROM finish();
+ROLLBACK;
