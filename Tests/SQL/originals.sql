@@ -28,5 +28,21 @@ SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '
 SELECT results_eq($$SELECT test.places('2A')$$, $$VALUES ('2A white'), ('2B black')$$, 'one delivery is taken back');
 SELECT is(test.claim('2A'), 'already_delivered', 'and the other one still keeps the purchase from being delivered again');
 
+-- Granted, refunded, taken away, and the refund reversed, when a setting kept it from being owed.
+SELECT test.admit('3A', '3A', 'full');
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', '3A', 'ann', 'infinity')$$);
+SELECT test.hear(test.heard('3A', product_id => 'full', exclusion => 'refunded', refunded_at => now()));
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '3A')$$);
+SELECT is(
+    test.hear(test.heard(
+        '3A', product_id => 'full', exclusion => 'before_start', verified_at => now() + interval '1 hour')),
+    'before_start', 'what is owed no more by a setting');
+SELECT is_empty(
+    $$SELECT FROM iap.delivered_originals WHERE original_transaction_id = '3A'$$, 'is delivered no more, either');
+SELECT is(
+    test.hear(test.heard('3A', product_id => 'full', verified_at => now() + interval '2 hours')), 'white',
+    'and is owed once the setting is mended');
+SELECT is(test.claim('3A'), 'delivered', 'so that it can be claimed');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -523,7 +523,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 DECLARE
     still iap.transactions[];
 BEGIN
-    -- Also in a dry run nothing but what is owed: there the ledger still has it delivered.
+    -- Also in a dry run nothing of what is delivered: there the ledger still has it so.
     WITH released AS (
         DELETE FROM delivered_originals AS taken
         USING unnest(changes) AS c
@@ -533,7 +533,7 @@ BEGIN
             AND EXISTS (
                 SELECT FROM transactions AS t
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
-                    AND t.environment = taken.environment AND t.place = 'white')
+                    AND t.environment = taken.environment AND t.place <> 'black')
         RETURNING taken.original_transaction_id, taken.bundle_id, taken.environment
     )
     SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
@@ -552,7 +552,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.release_originals IS
-    'Gives back the original purchases of what was delivered and is owed again, so that it can be delivered once more; '
+    'Gives back the original purchases of what was delivered and is no more, so that it can be delivered once more; '
     'but for those that were delivered under another id, too.';
 
 CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
@@ -592,7 +592,7 @@ BEGIN
             changes[number] := change;
             moved := true;
             placed := placed OR (change.was).place <> (change.became).place;
-            returned := returned OR ((change.was).place = 'black' AND (change.became).place = 'white');
+            returned := returned OR ((change.was).place = 'black' AND (change.became).place <> 'black');
         END IF;
     END LOOP;
 
