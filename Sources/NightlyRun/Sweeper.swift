@@ -27,6 +27,7 @@ struct Sweeper {
         try await session.noteConnections()
         let deliveries = try await session.expectedDeliveries(of: apps)
         try await session.coverEntitled(runID: night.runID, now: night.now)
+        try await session.keepOwedOnce(runID: night.runID, now: night.now)
         let told = try await toldUpTo()
         var swept = Swept(expected: deliveries, told: told)
         let locked = try await keepCases { isBeside, keep async throws(LedgerError) in

@@ -2,6 +2,7 @@
 -- what gives it back.
 BEGIN;
 SELECT no_plan();
+SET LOCAL search_path = public, iap;
 
 CREATE FUNCTION test.places(original text) RETURNS SETOF text
 LANGUAGE sql AS $$
@@ -44,5 +45,67 @@ SELECT is(
     'and is owed once the setting is mended');
 SELECT is(test.claim('3A'), 'delivered', 'so that it can be claimed');
 
+-- Refunded is the purchase, under whatever id Apple tells of it.
+CREATE FUNCTION test.keep_owed_once() RETURNS text
+LANGUAGE sql AS $$
+    SELECT concat_ws(
+        ' ', test.run_as('iap_job', 'SELECT iap.release_restored(7, now())'),
+        test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 10)'))
+$$;
+CREATE FUNCTION test.hear_again(transaction_id text, original text, days integer, refunded_at timestamptz DEFAULT NULL)
+RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        transaction_id, source => 'server_api', product_id => 'full', product_type => 'non_consumable',
+        original_transaction_id => original, refunded_at => refunded_at, verified_at => now() + days * interval '1 day',
+        exclusion => CASE WHEN refunded_at IS NOT NULL THEN 'refunded' END))
+$$;
+SELECT is(test.hear_again('4A', '4A', 1, now()), 'refunded', 'a purchase that is refunded');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.admit('com.example.a', 'Production', '4B', '4A', 'full', 1, now(), 'ann')$$, '55000',
+    '%not owed%refunded%', 'is not admitted under the id that it is restored under');
+SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = '4B'$$, 'and does not enter');
+SELECT is(test.admit('4C', '4A', 'gems'), 'white', 'a consumable of the same original is owed');
+SELECT test.claim('4C');
+
+SELECT is(test.hear_again('5B', '5A', 1), 'white', 'what Apple told of under the id of a restore');
+SELECT is(test.hear_again('5A', '5A', 1, now()), 'refunded', 'and refunded then');
+SELECT test.open_case('5B', '{ann}');
+SELECT is(test.claim('5B'), 'excluded', 'is not claimed');
+SELECT is_empty($$SELECT iap.owed('com.example.a', 'ann')$$, 'nor owed');
+SELECT is(
+    test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', '5B')$$), 'not paid', 'nor told of as paid');
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.redeliver('5B', 'sue', 'for sure')$$), 'owner_uncertain', 'nor delivered without the customer');
+SELECT is(test.keep_owed_once(), '0 1', 'and the night withdraws it');
+SELECT results_eq(
+    $$SELECT reason, closed_as
+    FROM iap.excluded JOIN iap.cases USING (transaction_id) WHERE transaction_id = '5B'$$,
+    $$VALUES ('restored', 'withdrawn')$$, 'with its case');
+SELECT is(test.keep_owed_once(), '0 0', 'once');
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+SELECT is(test.hear_again('5A', '5A', 3), 'white', 'what is refunded no more is owed again');
+SELECT is(test.keep_owed_once(), '0 0', 'under one id');
+SELECT is(test.claim('5B'), 'delivered', 'and may be claimed by either');
+SELECT results_eq($$SELECT test.places('5A')$$, $$VALUES ('5A black'), ('5B restored')$$, 'which delivers it');
+SELECT is(test.claim('5A'), 'already_delivered', 'once');
+
+-- Where the one that Apple refunds is not the one that stands for the purchase.
+SELECT is(test.hear_again('6A', '6A', 1), 'white', 'the original is owed');
+SELECT is(
+    test.hear(test.heard(
+        '6B', product_id => 'full', original_transaction_id => '6A', exclusion => 'restored')), 'restored',
+    'and not the restore');
+SELECT is(test.hear_again('6B', '6A', 2, now()), 'restored', 'which Apple refunds');
+SELECT is(test.keep_owed_once(), '0 1', 'then nothing is owed');
+SELECT is(test.claim('6A'), 'excluded', 'under either id');
+SELECT is(test.keep_owed_once(), '0 0', 'while that holds');
+SELECT test.hear_again('6B', '6A', 4);
+SELECT is(test.keep_owed_once(), '1 0', 'and when it is reversed the purchase is owed again');
+SELECT results_eq($$SELECT test.places('6A')$$, $$VALUES ('6A white'), ('6B restored')$$, 'under one id');
+SELECT is(test.claim('6B'), 'delivered', 'and claimed by either');
+
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();
 ROLLBACK;

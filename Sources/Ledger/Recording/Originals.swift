@@ -19,13 +19,14 @@ public struct KnownOriginals: Sendable {
         }
     }
 
-    var delivered: [Original: Set<TransactionID>] = [:]
+    /// What was delivered, or refunded, so that it is owed under no id.
+    var ended: [Original: Set<TransactionID>] = [:]
     var white: [Original: Set<TransactionID>] = [:]
 
     /// Whether a purchase is known under another id than this one. Of several that wait, one stands for all: the
     /// original if it waits, otherwise the one with the lowest id. `presented` are those of the batch in hand.
     public func isKnown(_ original: Original, besides id: TransactionID, presented: Set<TransactionID>) -> Bool {
-        if let delivered = delivered[original], delivered.contains(where: { $0 != id }) { return true }
+        if let ended = ended[original], ended.contains(where: { $0 != id }) { return true }
         let waiting = white[original] ?? presented
         let standsForAll = waiting.contains(original.id) ? original.id : waiting.min()
         return standsForAll.map { $0 != id } ?? false
@@ -38,20 +39,22 @@ extension LedgerSession {
         var known = KnownOriginals()
         guard !originals.isEmpty else { return known }
         let ids = Set(originals.map(\.id.text)).sorted()
+        let isKnown: SQL = """
+            (place IN ('black', 'white') OR (refunded_at IS NOT NULL AND reason <> 'family_shared'))
+            """
         try await translating {
             let rows = try await connection.query(
                 """
                 SELECT
                     transaction_id, original_transaction_id, bundle_id, environment, place, web_order_line_item_id
                 FROM \(whole(.transactions)) AS held
-                WHERE transaction_id = ANY (\(ids)) AND original_transaction_id = transaction_id
-                    AND place IN ('black', 'white')
+                WHERE transaction_id = ANY (\(ids)) AND original_transaction_id = transaction_id AND \(isKnown)
                 UNION ALL
                 SELECT
                     transaction_id, original_transaction_id, bundle_id, environment, place, web_order_line_item_id
                 FROM \(whole(.transactions)) AS held
                 WHERE original_transaction_id = ANY (\(ids)) AND original_transaction_id <> transaction_id
-                    AND place IN ('black', 'white')
+                    AND \(isKnown)
                 """)
             for row in rows { try known.add(row, of: originals) }
         }
@@ -64,16 +67,16 @@ extension KnownOriginals {
     fileprivate mutating func add(_ row: Row, of originals: Set<Original>) throws {
         let key = try TransactionKey(row)
         let id: TransactionID = try row.id("original_transaction_id")
-        let isDelivered = try row.decode("place", as: String.self) == "black"
+        let isWhite = try row.decode("place", as: String.self) == "white"
         let period = try row.decode("web_order_line_item_id", as: String?.self)
         for period in Set([nil, period]) {
             let original = Original(
                 id: id, bundleID: key.bundleID, environment: key.environment, period: period)
             guard originals.contains(original) else { continue }
-            if isDelivered {
-                delivered[original, default: []].insert(key.id)
-            } else {
+            if isWhite {
                 white[original, default: []].insert(key.id)
+            } else {
+                ended[original, default: []].insert(key.id)
             }
         }
     }

@@ -37,6 +37,7 @@ extension LedgerSession {
         SELECT moves.* FROM iap.moves
         CROSS JOIN audit.frontier
         WHERE iap.is_beyond(moves.move_id, upto, gaps);
+        INSERT INTO moves SELECT * FROM iap.moves WHERE details ? 'refunded_as' ON CONFLICT DO NOTHING;
         INSERT INTO transactions SELECT * FROM iap.transactions WHERE place = 'white';
         INSERT INTO transactions
         SELECT transactions.* FROM iap.transactions
@@ -50,7 +51,8 @@ extension LedgerSession {
         INSERT INTO transactions
         SELECT kin.*
         FROM (
-            SELECT DISTINCT original_transaction_id, bundle_id, environment FROM transactions WHERE place = 'white'
+            SELECT DISTINCT original_transaction_id, bundle_id, environment FROM transactions
+            WHERE place = 'white' OR reason = 'restored'
         ) AS original
         JOIN iap.transactions AS kin
             ON iap.is_of_original(

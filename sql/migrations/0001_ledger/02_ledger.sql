@@ -102,6 +102,9 @@ CREATE INDEX transactions_by_entry ON iap.transactions (entry_id);
 CREATE INDEX transactions_by_original ON iap.transactions (original_transaction_id)
     WHERE original_transaction_id <> transaction_id;
 CREATE INDEX transactions_white ON iap.transactions (bundle_id, purchased_at) WHERE place = 'white';
+-- What may be owed under another id, too, is looked for each night: see iap.withdraw_all_restored.
+CREATE INDEX transactions_white_restorable ON iap.transactions (bundle_id, product_id)
+    WHERE place = 'white' AND coalesce(product_type, 'non_consumable') = 'non_consumable';
 CREATE INDEX transactions_by_order ON iap.transactions (order_id, bundle_id) WHERE order_id IS NOT NULL;
 CREATE INDEX transactions_by_user ON iap.transactions (user_id, bundle_id) WHERE user_id IS NOT NULL;
 CREATE INDEX transactions_by_delivery ON iap.transactions (delivered_at) WHERE place = 'black';
@@ -162,6 +165,8 @@ CREATE TABLE iap.moves (
 );
 
 CREATE INDEX moves_by_number ON iap.moves (move_id);
+-- What was withdrawn for a refund is looked at each night, for that may be reversed: see iap.release_restored.
+CREATE INDEX moves_for_refunds ON iap.moves (transaction_id) WHERE details ? 'refunded_as';
 CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
     WHERE from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id;
 

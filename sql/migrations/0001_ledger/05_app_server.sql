@@ -356,6 +356,7 @@ DECLARE
     known    iap.transactions;
     change   iap.change;
     whose    text := nullif(admit.user_id, '');
+    wanted   iap.transactions;
 BEGIN
     PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
@@ -401,6 +402,16 @@ BEGIN
         THEN
             RETURN 'already_delivered';
         END IF;
+        wanted.transaction_id := admit.transaction_id;
+        wanted.bundle_id := admit.bundle_id;
+        wanted.environment := admit.environment;
+        wanted.original_transaction_id := admit.original_transaction_id;
+        wanted.product_id := admit.product_id;
+        IF iap.is_refunded_otherwise(wanted) THEN
+            RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
+                admit.transaction_id, admit.bundle_id, admit.environment
+                USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+        END IF;
         BEGIN
             PERFORM iap.enter(ARRAY[purchase], NULL, iap.present());
             is_new := true;
@@ -443,8 +454,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.admit IS
     'Takes a purchase that the app''s server verified itself into the white table: white, already_white or '
-    'already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …) is not owed: that '
-    'is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
+    'already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded '
+    'under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
 
 -- The claim ----------------------------------------------------------------------------------------------------------
 
@@ -470,6 +481,24 @@ END
 $$;
 COMMENT ON FUNCTION iap.is_delivered_otherwise IS
     'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
+
+CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(iap.type_of(t) = 'non_consumable', false) AND EXISTS (
+        SELECT
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
+            -- What a family shared was another purchase.
+            AND same.reason <> 'family_shared'
+            AND (
+                same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'));
+END
+$$;
+COMMENT ON FUNCTION iap.is_refunded_otherwise IS
+    'Whether a non-consumable was refunded under another transaction id: then it is owed under none.';
 
 CREATE FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) RETURNS text[]
 LANGUAGE plpgsql STABLE AS $$
@@ -609,6 +638,8 @@ DECLARE
 BEGIN
     IF iap.standing(t) <> 'white' THEN
         RETURN iap.standing(t);
+    ELSIF iap.is_refunded_otherwise(t) THEN
+        RETURN 'excluded';
     END IF;
     owners := iap.owners_of(t);
     IF EXISTS (

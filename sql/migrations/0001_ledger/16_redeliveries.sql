@@ -205,7 +205,8 @@ BEGIN
         -- Where nobody but the night knows of anybody, its case says whose it is.
         CONTINUE WHEN cardinality(owners) > 0 AND owed.user_id <> ALL (owners);
         CONTINUE WHEN iap.is_delivered_otherwise(
-            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id);
+            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
+            OR iap.is_refunded_otherwise(t);
         transaction_id := t.transaction_id;
         product_id := t.product_id;
         quantity := t.quantity;
@@ -265,7 +266,9 @@ BEGIN
         WHEN 'white' THEN CASE
             WHEN iap.is_delivered_otherwise(
                 t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-            THEN 'delivered' ELSE 'paid, being delivered'
+            THEN 'delivered'
+            WHEN iap.is_refunded_otherwise(t) THEN 'not paid'
+            ELSE 'paid, being delivered'
         END
         WHEN 'already_delivered' THEN 'delivered'
         WHEN 'excluded' THEN CASE
@@ -413,6 +416,7 @@ BEGIN
     IF t.place IS DISTINCT FROM 'white'
         OR iap.is_delivered_otherwise(
             t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
+        OR iap.is_refunded_otherwise(t)
     THEN
         RETURN NULL;
     END IF;

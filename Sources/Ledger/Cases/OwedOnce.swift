@@ -1,0 +1,20 @@
+public import Foundation
+import PostgreSQL
+
+extension LedgerSession {
+    /// Takes out of white what is not owed under another transaction id any more, for it was bought once, and back into
+    /// it what was taken out for a refund that was reversed.
+    public func keepOwedOnce(runID: Int64, now: Date) async throws(LedgerError) {
+        try await translating {
+            _ = try await connection.query("SELECT iap.release_restored(\(runID), \(now))")
+            var withdrawn: Int64
+            repeat {
+                withdrawn = try await connection.only(
+                    "SELECT iap.withdraw_all_restored(\(runID), \(now), \(Self.withdrawnAtOnce)) AS count"
+                ).decode("count")
+            } while withdrawn > 0
+        }
+    }
+
+    private static let withdrawnAtOnce: Int32 = 5000
+}

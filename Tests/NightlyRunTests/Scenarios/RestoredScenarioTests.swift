@@ -1,0 +1,44 @@
+import AppStoreSimulator
+import Foundation
+import Job
+import NightlyRun
+import Testing
+
+/// What was bought once is owed once, under whatever id it is restored: nights, dry ones too, that meet the ids in any
+/// order.
+@Suite struct RestoredScenarioTests {
+    @Test(arguments: [true, false])
+    func whatIsRefundedIsOwedUnderNoId(isToldBefore: Bool) async throws {
+        try await withPlay { play in
+            let (original, restored) = try await play.buyOnce()
+            play.store.update { $0.refund(original.id, Refund(at: play.began - 3600)) }
+            try await play.upload(play.receipt([original]), for: original)
+            if isToldBefore { #expect(try await play.night(1).findings.cases.isEmpty) }
+            try await play.upload(play.receipt([restored]), for: restored)
+            for isDryRun in [true, false] {
+                let night = try await play.night(2, isDryRun: isDryRun)
+                #expect(night.findings.cases.isEmpty)
+                #expect(night.report.totals.imbalances == [])
+            }
+            #expect(try await play.count("iap.excluded WHERE reason = 'restored'") == 1)
+            #expect(try await play.claim(restored) == "excluded")
+        }
+    }
+}
+
+extension Play {
+    /// A non-consumable, and the same purchase as it is restored under another id.
+    fileprivate func buyOnce() async throws -> (original: SimulatedTransaction, restored: SimulatedTransaction) {
+        try await administer(
+            """
+            INSERT INTO iap.products (bundle_id, product_id, type, name)
+            VALUES ('com.example.game', 'noads', 'non_consumable', 'No ads')
+            """)
+        let original = buy("1000000000002801", "noads", hoursAgo: 200) { $0.productType = .nonConsumable }
+        let restored = buy("1000000000002802", "noads", hoursAgo: 180) {
+            $0.originalID = original.id
+            $0.productType = .nonConsumable
+        }
+        return (original, restored)
+    }
+}
