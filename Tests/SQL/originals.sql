@@ -105,6 +105,24 @@ SELECT is(test.keep_owed_once(), '1 0', 'and when it is reversed the purchase is
 SELECT results_eq($$SELECT test.places('6A')$$, $$VALUES ('6A white'), ('6B restored')$$, 'under one id');
 SELECT is(test.claim('6B'), 'delivered', 'and claimed by either');
 
+-- Delivered under one id, while another session held the other one, so that it stayed.
+SELECT test.admit('8A', '8A', 'full'), test.admit('8C', '8A', 'gems');
+SELECT is(test.claim('8A'), 'delivered', 'a purchase that is delivered');
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'late', 'consumable', 'Late');
+SELECT is(test.admit('8B', '8A', 'late'), 'white', 'what is restored of it, when nobody saw that');
+UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'late';
+UPDATE iap.transactions SET product_type = 'non_consumable' WHERE transaction_id = '8B';
+UPDATE iap.transactions AS t SET seal = audit.seal(ROW(t.*)::iap.transactions) WHERE transaction_id = '8B';
+SELECT test.open_case('8B', '{ann}');
+SELECT is(test.keep_owed_once(), '0 1', 'is withdrawn by the night');
+SELECT results_eq(
+    $$SELECT test.places('8A')$$, $$VALUES ('8A black'), ('8B restored'), ('8C white')$$,
+    'and nothing else of the same original');
+SELECT is((SELECT closed_as FROM iap.cases WHERE transaction_id = '8B'), 'withdrawn', 'with its case');
+SELECT is(
+    (SELECT details ->> 'delivered_as' FROM iap.moves WHERE transaction_id = '8B'), '8A', 'as the log of it says');
+SELECT is(test.keep_owed_once(), '0 0', 'once');
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();

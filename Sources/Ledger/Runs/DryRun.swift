@@ -59,6 +59,13 @@ extension LedgerSession {
                 kin.transaction_id, kin.original_transaction_id, original.original_transaction_id)
             AND kin.bundle_id = original.bundle_id AND kin.environment = original.environment
         ON CONFLICT DO NOTHING;
+        INSERT INTO delivered_originals
+        SELECT taken.*
+        FROM (
+            SELECT DISTINCT original_transaction_id, bundle_id, environment FROM transactions
+            WHERE place = 'white' AND coalesce(product_type, 'non_consumable') = 'non_consumable'
+        ) AS original
+        JOIN iap.delivered_originals AS taken USING (original_transaction_id, bundle_id, environment);
         INSERT INTO cases SELECT * FROM iap.cases WHERE state = 'open';
         INSERT INTO sightings
         SELECT iap.sightings.* FROM iap.sightings

@@ -2,6 +2,7 @@ import AppStoreSimulator
 import Foundation
 import Job
 import NightlyRun
+import PostgreSQL
 import Testing
 
 /// What was bought once is owed once, under whatever id it is restored: nights, dry ones too, that meet the ids in any
@@ -22,6 +23,34 @@ import Testing
             }
             #expect(try await play.count("iap.excluded WHERE reason = 'restored'") == 1)
             #expect(try await play.claim(restored) == "excluded")
+        }
+    }
+
+    /// What another session holds stays white beside the delivery, until a night.
+    @Test func whatIsDeliveredUnderAnotherIDIsNoLostOrder() async throws {
+        try await withPlay { play in
+            let (original, restored) = try await play.buyOnce()
+            try await play.admit(original)
+            try await play.admit(restored)
+            let other = try await play.database.connect(as: "iap_app")
+            defer { other.close() }
+            try await other.execute("BEGIN")
+            _ = try await other.query(
+                """
+                SELECT iap.admit(
+                    \(Play.bundleID), 'Production', \(restored.id), \(original.id), 'noads', 1,
+                    \(restored.purchasedAt), 'anna')
+                """)
+            #expect(try await play.claim(original) == "delivered")
+            try await other.execute("COMMIT")
+            #expect(try await play.count("iap.white") == 1)
+            for isDryRun in [true, false] {
+                let night = try await play.night(isDryRun: isDryRun)
+                #expect(night.findings.cases.isEmpty)
+                #expect(night.report.totals.imbalances == [])
+                #expect(night.report.totals.closingWhite.transactions == 0)
+            }
+            #expect(try await play.claim(restored) == "already_delivered")
         }
     }
 }

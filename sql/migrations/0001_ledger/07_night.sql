@@ -377,7 +377,13 @@ BEGIN
             SELECT found.how, found.known_as, locked.t
             FROM restorable
             CROSS JOIN LATERAL (
-                SELECT 'refunded_as' AS how, same.transaction_id AS known_as
+                SELECT 'delivered_as' AS how, taken.transaction_id AS known_as
+                FROM delivered_originals AS taken
+                WHERE taken.original_transaction_id = restorable.original_transaction_id
+                    AND taken.bundle_id = restorable.bundle_id AND taken.environment = restorable.environment
+                    AND taken.transaction_id <> restorable.transaction_id
+                UNION ALL
+                SELECT 'refunded_as', same.transaction_id
                 FROM transactions AS same
                 WHERE iap.is_of_original(
                         same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
@@ -412,8 +418,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.withdraw_all_restored IS
-    'Takes so many non-consumables at most out of white whose purchase was refunded under another id, and says how many: '
-    'none, where none is left. What another session has locked is left for the next night.';
+    'Takes so many non-consumables at most out of white whose purchase was delivered or refunded under another id, and '
+    'says how many: none, where none is left. What another session has locked is left for the next night.';
 
 CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
