@@ -41,6 +41,8 @@ package enum ImportField: Int, CaseIterable {
         default: false
         }
     }
+
+    package var isTransactionID: Bool { self == .transactionID || self == .originalTransactionID }
 }
 
 extension ImportKind {

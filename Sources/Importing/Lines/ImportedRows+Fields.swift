@@ -53,7 +53,7 @@ extension ImportedReceipt {
     fileprivate init(_ fields: LineFields) throws(LineProblem) {
         self.init(
             bundleID: try fields.id(.bundleID), userID: try fields.text(.userID), payload: fields[.payload] ?? "",
-            transactionID: try fields.text(.transactionID), orderID: try fields.text(.orderID),
+            transactionID: try fields.unrounded(.transactionID), orderID: try fields.text(.orderID),
             device: try fields.device(), submittedAt: try fields.time(.submittedAt))
     }
 }
@@ -70,12 +70,12 @@ extension ImportedOrder {
 
 extension ImportedDelivery {
     fileprivate init(_ fields: LineFields) throws(LineProblem) {
-        let id: TransactionID = try fields.id(.transactionID)
+        let id = try fields.transactionID(.transactionID)
         self.init(
             key: TransactionKey(
                 id: id, bundleID: try fields.id(.bundleID),
                 environment: try fields.choice(.environment, or: .production)),
-            originalID: fields[.originalTransactionID] == nil ? id : try fields.id(.originalTransactionID),
+            originalID: fields[.originalTransactionID] == nil ? id : try fields.transactionID(.originalTransactionID),
             productID: try fields.id(.productID), quantity: try fields.quantity(),
             purchasedAt: try fields.requiredTime(.purchasedAt), userID: try fields.text(.userID),
             orderID: try fields.text(.orderID), deliveredAt: try fields.requiredTime(.deliveredAt))
@@ -86,7 +86,7 @@ extension ImportedEntitlement {
     fileprivate init(_ fields: LineFields) throws(LineProblem) {
         let isForEver = try fields.required(.entitledUntil) == "infinity"
         self.init(
-            originalID: try fields.id(.originalTransactionID), bundleID: try fields.id(.bundleID),
+            originalID: try fields.transactionID(.originalTransactionID), bundleID: try fields.id(.bundleID),
             userID: try fields.requiredText(.userID), until: isForEver ? nil : try fields.time(.entitledUntil),
             revokedAt: try fields.time(.revokedAt))
     }

@@ -29,7 +29,7 @@ struct JSONLineParser {
                 guard let field = fields[name] else {
                     throw LineProblem(.unknownField, "“\(name.prefix(100))” is no field of such a line")
                 }
-                line.fields[field] = try Self.text(of: value, field)
+                line.fields[field] = try Self.text(of: value, field, in: text)
             } catch {
                 line.problem = line.problem ?? error
             }
@@ -58,7 +58,10 @@ struct JSONLineParser {
         return count
     }
 
-    private static func text(of value: JSONValue, _ field: ImportField) throws(LineProblem) -> String? {
+    /// - Parameter json: the whole line, which tells how a number is written.
+    private static func text(
+        of value: JSONValue, _ field: ImportField, in json: String
+    ) throws(LineProblem) -> String? {
         switch value {
         case .null: return nil
         case .string(let text):
@@ -73,6 +76,10 @@ struct JSONLineParser {
             guard number.magnitude <= greatestNumber else {
                 throw LineProblem(
                     .badValue, "\(field.column) is a number that many programs round; write it as a string")
+            }
+            // 2e15 is a number that something rounded, though a decoder makes digits of it.
+            guard !field.isTransactionID || json.utf8.contains(String(number).utf8) else {
+                throw LineProblem(.badValue, "\(field.column) is not written by its digits; write it as a string")
             }
             return String(number)
         case .number(let number):

@@ -10,7 +10,15 @@ package struct LineFields {
 
     package subscript(field: ImportField) -> String? {
         get { texts[field.rawValue] }
-        set { texts[field.rawValue] = newValue == "" || newValue == #"\N"# ? nil : newValue }
+        set {
+            let text = field.isTransactionID ? newValue.map(Self.withoutApostrophe) : newValue
+            texts[field.rawValue] = text == "" || text == #"\N"# ? nil : text
+        }
+    }
+
+    /// The apostrophe keeps an id a text in a spreadsheet, and a report's CSV writes it for that.
+    private static func withoutApostrophe(_ text: String) -> String {
+        text.hasPrefix("'") ? String(text.dropFirst()) : text
     }
 
     /// As the account of refused lines has it.
@@ -54,6 +62,26 @@ extension LineFields {
                 .badValue, "\(field.column) is no id of Apple's: 1 to \(Kind.longest) visible ASCII characters")
         }
         return id
+    }
+
+    package func transactionID(_ field: ImportField) throws(LineProblem) -> TransactionID {
+        let id: TransactionID = try id(field)
+        _ = try unrounded(field)
+        return id
+    }
+
+    /// A transaction's id, which must not be what a spreadsheet makes of one: such a number names another purchase, or
+    /// none.
+    package func unrounded(_ field: ImportField) throws(LineProblem) -> String? {
+        guard let text = try text(field), Self.isRounded(text) else { return try text(field) }
+        throw LineProblem(
+            .badValue, "\(field.column) is a number that a spreadsheet rounded; format the column as text")
+    }
+
+    /// Whether a text is a number, but written with more than its digits.
+    private static func isRounded(_ text: String) -> Bool {
+        guard !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
+        return text.wholeMatch(of: /[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?/) != nil
     }
 
     package func token(_ field: ImportField) throws(LineProblem) -> String? {

@@ -98,6 +98,48 @@ import Testing
         #expect(try await self.reason(kind, json: line) == reason)
     }
 
+    @Test(arguments: ["1.00701E+15", "1,00701E+15", "1e15", "1000000000000006.0", "-1000000000000006", "+1"])
+    func anIDThatASpreadsheetRoundedIsRefused(id: String) async throws {
+        let reason = "bad_value: %@ is a number that a spreadsheet rounded; format the column as text"
+        let delivered = #""bundle_id":"com.a","product_id":"g","purchased_at":1,"delivered_at":1"#
+        for (kind, column, line) in [
+            (.delivered, "transaction_id", #"{\#(delivered),"transaction_id":"\#(id)"}"#),
+            (
+                .delivered, "original_transaction_id",
+                #"{\#(delivered),"transaction_id":"1","original_transaction_id":"\#(id)"}"#
+            ),
+            (
+                .entitlements, "original_transaction_id",
+                #"{"bundle_id":"com.a","user_id":"u","entitled_until":1,"original_transaction_id":"\#(id)"}"#
+            ),
+            (.receipts, "transaction_id", #"{"bundle_id":"com.a","payload":"p","transaction_id":"\#(id)"}"#),
+        ] as [(ImportKind, String, String)] {
+            #expect(try await self.reason(kind, json: line) == reason.replacing("%@", with: column))
+        }
+    }
+
+    @Test(arguments: [("2000000847061981", false), ("2e15", true), ("2.0", true)])
+    func anIDIsANumberOnlyByItsDigits(number: String, isRefused: Bool) async throws {
+        let line = """
+            {"bundle_id":"com.a","product_id":"g","purchased_at":1,"delivered_at":1,"transaction_id":\(number)}
+            """
+        let read = try await read(.delivered, line, .jsonl)
+        #expect(read.refused.map(\.reason) == (isRefused ? [.badValue] : []))
+    }
+
+    @Test func theApostropheThatKeepsAnIDATextIsNoPartOfIt() async throws {
+        let csv = """
+            transaction_id,original_transaction_id,bundle_id,product_id,purchased_at,delivered_at
+            '1007014815038896,'1007014815038895,com.a,gems,1795230000,1795230000
+            """
+        let read = try await read(.delivered, csv, .csv)
+        guard case .delivery(let delivery)? = read.batch.lines.first?.row else {
+            Issue.record("no delivery")
+            return
+        }
+        #expect([delivery.key.id.text, delivery.originalID.text] == ["1007014815038896", "1007014815038895"])
+    }
+
     @Test func aRefusalNamesTheLineAndHoldsNothingElseOfIt() async throws {
         let found = try await read(
             .receipts,
