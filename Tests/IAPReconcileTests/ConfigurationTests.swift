@@ -107,6 +107,7 @@ import Testing
             ("[run]\n\nworkers\n", 3, "neither “[section]” nor “key = value”"),
             ("[app]\n", 1, "an app's section names its bundle id, such as [app com.example.game]"),
             ("[app com.a]\n[app  com.a]\n", 2, "the app com.a was already given in line 1"),
+            ("[app com.a]\n[app com.A]\n", 2, "the app com.A, in other letters, was already given in line 1"),
             ("[app com.a]\nsku = X\n[app com.b]\nsku = X", 4, "the SKU “X” was already given in line 2"),
             ("[app com.a]\ngrace = 90", 2, "“grace” is a time such as 45s, 90m, 36h or 2d, not “90”"),
             ("[app com.a]\nsince = yesterday", 2, "“since” is a moment such as 2026-11-01T00:00:00Z, not “yesterday”"),

@@ -110,6 +110,7 @@ import Testing
                           missing        1
                           contradiction  1
                         lines            4
+                        apps: a 3
 
                         """)
                 #expect(
@@ -126,6 +127,24 @@ import Testing
                 #expect(try await count("iap.orders", database) == 1)
                 #expect(try await ChildProcess.run(program, arguments).status == 0)
                 #expect(try await count("iap.orders", database) == 2)
+            }
+        }
+    }
+
+    @Test func anAppThatTheConfigurationDoesNotKnowIsRefused() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, _ in
+                let text = try String(contentsOfFile: configuration, encoding: .utf8)
+                try write(text + "\n[app com.a]\n", to: configuration)
+                let lines = "bundle_id,order_id,user_id,product_id\nCom.A,1,u,g\ncom.a,1,u,g\n"
+                let ended = try await ChildProcess.run(
+                    program, ["import", "orders", "-", "--config", configuration], input: lines)
+                #expect(ended.status == 65)
+                #expect(ended.output.contains("  unknown_app  1\n"))
+                #expect(ended.output.hasSuffix("apps: com.a 1\n"), "\(ended.output)")
+                #expect(ended.errors.contains("the configuration has no section [app Com.A]"), "\(ended.errors)")
+                #expect(try await count("iap.orders WHERE bundle_id = 'com.a'", database) == 1)
+                #expect(try await count("iap.orders", database) == 1)
             }
         }
     }

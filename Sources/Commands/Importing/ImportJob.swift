@@ -26,11 +26,24 @@ public struct ImportSummary: Hashable, Sendable {
     public fileprivate(set) var taken = 0
     public fileprivate(set) var alreadyThere = 0
     public fileprivate(set) var refused: [RefusalReason: Int] = [:]
+    /// How many lines that can be taken are of each app, for the first hundred apps that the file names.
+    public fileprivate(set) var linesByApp: [BundleID: Int] = [:]
     /// Whether the file was read to its end.
     public fileprivate(set) var isComplete = false
 
     public var refusedCount: Int { refused.values.reduce(0, +) }
     public var lines: Int { taken + alreadyThere + refusedCount }
+
+    /// A file whose columns are mixed up may name an app a line.
+    private static let mostApps = 100
+
+    fileprivate mutating func count(_ lines: [ImportLine]) {
+        for line in lines {
+            let bundleID = line.row.bundleID
+            guard linesByApp[bundleID] != nil || linesByApp.count < Self.mostApps else { continue }
+            linesByApp[bundleID, default: 0] += 1
+        }
+    }
 }
 
 /// Takes over a company's own history, a file at a time. It holds a few thousand lines at a time, however long the file
@@ -38,6 +51,8 @@ public struct ImportSummary: Hashable, Sendable {
 public struct ImportJob: Sendable {
     private let settings: JobSettings
     private let ledger: LedgerSettings
+    /// The apps that the configuration knows; empty where it is one for imports alone.
+    private let apps: Set<BundleID>
     private let log: @Sendable (LogEntry) -> Void
     private let progress: @Sendable (RunProgress) -> Void
 
@@ -48,6 +63,7 @@ public struct ImportJob: Sendable {
         self.settings = settings
         ledger = LedgerSettings(
             database: settings.importDatabase ?? settings.database, statementTimeout: settings.statementTimeout)
+        apps = Set(settings.apps.map(\.app.bundleID))
         self.log = log
         self.progress = progress
     }
@@ -94,15 +110,25 @@ public struct ImportJob: Sendable {
     private func take(
         _ read: ReadLines, _ options: ImportOptions, _ session: LedgerSession, _ summary: inout ImportSummary
     ) async throws(LedgerError) -> [RefusedLine] {
-        let outcome = try await take(read.batch, options, session)
-        let contradicted = read.batch.lines.compactMap { line in
+        let (known, unknown) = judged(read.batch)
+        let outcome = try await take(known, options, session)
+        summary.count(known.lines)
+        let contradicted = known.lines.compactMap { line in
             outcome.contradicted[line.number].map { RefusedLine(contradicting: line, $0) }
         }
-        let refused = read.refused + contradicted
+        let refused = read.refused + unknown + contradicted
         summary.taken += outcome.taken
         summary.alreadyThere += outcome.alreadyThere
         for line in refused { summary.refused[line.reason, default: 0] += 1 }
         return refused.sorted { $0.line < $1.line }
+    }
+
+    /// The lines of apps that the configuration knows, and a refusal of each other.
+    private func judged(_ batch: ImportBatch) -> (known: ImportBatch, unknown: [RefusedLine]) {
+        guard !apps.isEmpty else { return (batch, []) }
+        let known = batch.lines.filter { apps.contains($0.row.bundleID) }
+        let unknown = batch.lines.filter { !apps.contains($0.row.bundleID) }
+        return (ImportBatch(kind: batch.kind, lines: known), unknown.map(RefusedLine.init(ofUnknownApp:)))
     }
 
     private func take(
@@ -128,6 +154,11 @@ public struct ImportJob: Sendable {
 }
 
 extension RefusedLine {
+    fileprivate init(ofUnknownApp line: ImportLine) {
+        let problem = LineProblem(unknownApp: line.row.bundleID)
+        self.init(line: line.number, reason: problem.reason, id: line.row.id, text: problem.text)
+    }
+
     fileprivate init(contradicting line: ImportLine, _ contradiction: Contradiction) {
         self.init(line: line.number, reason: .contradiction, id: line.row.id, text: contradiction.text)
     }

@@ -41,7 +41,15 @@ enum ImportText {
             row.0.padding(toLength: width.1, withPad: " ", startingAt: 0) + "  "
                 + String(repeating: " ", count: width.0 - figure.count) + figure + "\n"
         }
-        return "\(options.kind.rawValue) from \(options.file)\n" + table.joined()
+        return "\(options.kind.rawValue) from \(options.file)\n" + table.joined() + apps(summary)
+    }
+
+    /// Which apps the lines are of, by which a bundle id that is written otherwise shows.
+    private static func apps(_ summary: ImportSummary) -> String {
+        let apps = summary.linesByApp.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        guard !apps.isEmpty else { return "" }
+        let named = apps.prefix(10).map { "\($0.key) \($0.value)" }
+        return "apps: \(named.joined(separator: ", "))\(apps.count > named.count ? ", …" : "")\n"
     }
 
     /// Why a file can't be imported, and what to do: where a column is unknown, the one that was meant.

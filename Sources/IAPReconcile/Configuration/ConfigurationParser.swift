@@ -91,6 +91,9 @@ struct ConfigurationParser {
             throw error(entry.line, "an app's section names its bundle id, such as [app com.example.game]")
         }
         try once(["app", bundleID.text], "the app \(bundleID)", at: entry.line)
+        // Apple has no two such apps: one of them is written wrong, and would be looked at for nothing.
+        let inAnyLetters = ["app in any letters", bundleID.text.lowercased()]
+        try once(inAnyLetters, "the app \(bundleID), in other letters,", at: entry.line)
         apps.append(AppSection(bundleID: bundleID))
     }
 

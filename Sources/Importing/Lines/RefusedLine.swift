@@ -1,3 +1,5 @@
+package import Reconciliation
+
 /// Why a line was not taken.
 public enum RefusalReason: String, CaseIterable, Sendable {
     /// Not CSV as RFC 4180 has it, not a JSON object, or another number of fields than the header.
@@ -12,7 +14,7 @@ public enum RefusalReason: String, CaseIterable, Sendable {
     case badValue = "bad_value"
     /// The ledger says otherwise.
     case contradiction
-    /// Of an app without a section in the configuration; files that are imported may hold any.
+    /// Of an app without a section in the configuration; where that has none at all, an import may hold any.
     case unknownApp = "unknown_app"
 }
 
@@ -42,5 +44,9 @@ package struct LineProblem: Error, Hashable {
     package init(_ reason: RefusalReason, _ text: String) {
         self.reason = reason
         self.text = text
+    }
+
+    package init(unknownApp bundleID: BundleID) {
+        self.init(.unknownApp, "the configuration has no section [app \(bundleID)]")
     }
 }

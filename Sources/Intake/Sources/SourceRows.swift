@@ -59,7 +59,7 @@ package struct SourceRows {
     package func add(_ line: ImportLine, to judged: inout Judged) {
         let bundleID = line.row.bundleID
         guard apps.contains(bundleID) else {
-            let problem = LineProblem(.unknownApp, "the configuration has no section [app \(bundleID)]")
+            let problem = LineProblem(unknownApp: bundleID)
             return judged.refused.append(RefusedRow(problem, id: "\(bundleID)"))
         }
         if let (field, at) = line.row.latestMoment, at > present + Self.tolerance {
