@@ -204,6 +204,7 @@ public struct NightlyJob: Sendable {
         try await session.checkSchema()
         try await session.checkRights()
         let present = try Present(options.asOf, try await session.time())
+        try UpcomingApp.among(settings.apps, at: max(present.moment, present.clock)).check(log: log)
         if options.isDryRun {
             try await session.shadowTables()
             return present

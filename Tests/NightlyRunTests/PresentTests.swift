@@ -3,6 +3,7 @@ import Foundation
 import Ledger
 import PostgreSQL
 import Reconciliation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -70,6 +71,30 @@ import Testing
             #expect(try await stage.rows(of: "iap.receipts") == before)
             #expect(try await stage.rows(of: "iap.runs").isEmpty)
             #expect(try await stage.rows(of: "audit.frontier").count == 1)
+        }
+    }
+
+    /// A digit of the year is soon wrong, and all open cases would be withdrawn.
+    @Test(arguments: [(20, false), (40, true)])
+    func aSinceThatIsStillToComeIsTold(days: Double, isRefused: Bool) async throws {
+        try await withStage(customers: 30) { stage in
+            var stage = stage
+            let app = stage.settings.apps[0].app
+            let since = max(Stage.now, Date()).addingTimeInterval(days * 86_400)
+            stage.settings.apps[0].app = App(
+                bundleID: app.bundleID, environment: app.environment, grace: app.grace, since: since)
+            let found = await Doctor(settings: stage.settings).examine().first { $0.name.hasPrefix("since of ") }
+            #expect(found?.verdict == (isRefused ? .wrong : .warning))
+            let told = Mutex<[String]>([])
+            do {
+                _ = try await stage.run(log: { entry in told.withLock { $0.append(entry.message) } })
+                #expect(!isRefused)
+            } catch let error as JobError {
+                #expect(isRefused && error.exitCode == .configuration)
+                told.withLock { $0.append(error.description) }
+                #expect(try await stage.rows(of: "iap.runs").isEmpty)
+            }
+            #expect(told.withLock { $0.contains { $0.contains("is still to come: nothing that is bought before it") } })
         }
     }
 

@@ -9,8 +9,8 @@ extension Doctor {
     /// Beyond it, nights were missed.
     private static let longestWithoutANight: TimeInterval = 36 * 3600
 
-    static func state(at time: LedgerTime) -> [Finding] {
-        var findings = [clock(time.offset)]
+    func state(at time: LedgerTime) -> [Finding] {
+        var findings = [Self.clock(time.offset)] + upcoming(at: time.server)
         if time.isRehearsal {
             findings.append(
                 Finding(
@@ -22,12 +22,19 @@ extension Doctor {
         }
         let hours = Int(seconds / 3600)
         return findings + [
-            seconds > longestWithoutANight
+            seconds > Self.longestWithoutANight
                 ? Finding(
                     "nights", .warning, "the last complete run ended \(hours) hours ago",
                     remedy: "Look whether cron starts the job, and in its log why it is not complete.")
                 : Finding("nights", .fine, "the last complete run ended \(hours) hours ago")
         ]
+    }
+
+    private func upcoming(at present: Date) -> [Finding] {
+        UpcomingApp.among(settings.apps, at: present).map { app in
+            Finding(
+                "since of \(app.bundleID)", app.isTooFarAhead ? .wrong : .warning, app.text, remedy: app.remedy)
+        }
     }
 
     /// Settings because of which purchases are not looked at.

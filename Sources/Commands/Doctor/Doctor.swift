@@ -76,7 +76,7 @@ public struct Doctor: Sendable {
             guard found.missingRights.isEmpty else { return first }
             let cluster = try await cluster(session)
             guard cluster.allSatisfy({ $0.verdict != .wrong }) else { return first + cluster }
-            return first + cluster + Self.state(at: try await session.time()) + (try await toMend(session))
+            return first + cluster + state(at: try await session.time()) + (try await toMend(session))
                 + (try await hearings(session)) + (try await connections(session))
         } catch {
             return [
