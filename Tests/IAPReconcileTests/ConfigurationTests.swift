@@ -112,6 +112,18 @@ import Testing
             ("[app com.a]\ngrace = 90", 2, "“grace” is a time such as 45s, 90m, 36h or 2d, not “90”"),
             ("[app com.a]\nsince = yesterday", 2, "“since” is a moment such as 2026-11-01T00:00:00Z, not “yesterday”"),
             (
+                "[app com.a]\nsince = 2026-02-30T00:00:00Z", 2,
+                "“since” is a moment such as 2026-11-01T00:00:00Z, not “2026-02-30T00:00:00Z”"
+            ),
+            (
+                "[app com.a]\nsince = 2026-02-28T24:00:00+08:00", 2,
+                "“since” is a moment such as 2026-11-01T00:00:00Z, not “2026-02-28T24:00:00+08:00”"
+            ),
+            (
+                "[run]\ntime_zone = CST", 2,
+                "“CST” may mean several time zones: write America/Chicago, or another such as Asia/Shanghai"
+            ),
+            (
                 "[apple]\nverify_receipt_sandbox = ftp://a", 2,
                 "“verify_receipt_sandbox” is an address such as https://example.com/path, not “ftp://a”"
             ),

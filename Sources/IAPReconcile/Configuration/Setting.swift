@@ -162,6 +162,10 @@ struct Setting {
     }
 
     func timeZone() throws(ConfigurationError) -> TimeZone {
+        // Foundation takes an abbreviation for one zone of America or Europe, and CST is China's, too.
+        if let first = TimeZone.abbreviationDictionary[text], first != text {
+            throw error("“\(text)” may mean several time zones: write \(first), or another such as Asia/Shanghai")
+        }
         guard let zone = TimeZone(identifier: text) else {
             throw error(
                 "“\(key)” is a time zone such as Asia/Shanghai, not “\(text)”"
