@@ -12,6 +12,10 @@ extension JobError {
             case .schema(let text): .schemaMismatch(text)
             case .conflict(let text): .databaseUnavailable("another session's lock stays in the way: \(text)")
             case .cancelled: .databaseUnavailable("a statement was cancelled")
+            case .statementStopped(let text):
+                .databaseUnavailable(
+                    "PostgreSQL stopped a statement, and nothing is damaged: \(text.sentence) Run it again, with a longer "
+                        + "statement_timeout in [database] where the limit is too low.")
             case .unbalanced: .inconsistent("The control totals don't balance: \(error.description)")
             case .violated: .inconsistent("\(error.description.sentence) Look with iap-reconcile verify.")
             case .unfit(let text), .failed(let text): .inconsistent(text)
@@ -31,10 +35,11 @@ extension JobError {
         }
     }
 
-    /// What a database that went away, or a lock that stayed, means once something of a night may be booked; `nil` for any other error.
+    /// What a database that went away, a lock that stayed or a statement that was stopped means once something of a
+    /// night may be booked; `nil` for any other error.
     package init?(interruptedBy error: LedgerError) {
         switch error {
-        case .connectionLost, .conflict:
+        case .connectionLost, .conflict, .statementStopped:
             self = .interrupted(
                 "\(JobError(error).description.sentence) What was not recorded yet waits for the next night.")
         default: return nil

@@ -1,5 +1,6 @@
 import Verification
 import Foundation
+import Ledger
 import Reconciliation
 import Synchronization
 import Testing
@@ -26,6 +27,13 @@ import Testing
 
     @Test func aSentenceHasOneFullStop() {
         #expect(["lost it", "lost it.", "why?", ""].map(\.sentence) == ["lost it.", "lost it.", "why?", ""])
+    }
+
+    @Test func aStatementThatWasStoppedIsTriedLater() throws {
+        let stopped = LedgerError.statementStopped("PostgreSQL 57014: canceling statement due to user request")
+        #expect(JobError(stopped).exitCode == .unavailable)
+        #expect(JobError(stopped).description.contains("nothing is damaged: PostgreSQL 57014: "))
+        #expect(try #require(JobError(interruptedBy: stopped)).exitCode == .tryLater)
     }
 
     /// Without its shared secret Apple refuses the receipts of an app that have subscriptions.

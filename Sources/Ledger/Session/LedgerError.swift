@@ -19,6 +19,8 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     case cancelled
     /// PostgreSQL does not take a value that it was given: one too long, too great, or against a constraint.
     case unfit(String)
+    /// PostgreSQL stopped the statement: it took too long, or an administrator cancelled it. It had no effect.
+    case statementStopped(String)
     /// The control totals don't balance.
     case unbalanced([Imbalance])
     /// Something does not hold that always must.
@@ -29,7 +31,7 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .connectionLost(let text), .refused(let text), .forbidden(let text), .noDatabase(let text),
-            .conflict(let text), .schema(let text), .unfit(let text), .failed(let text):
+            .conflict(let text), .schema(let text), .unfit(let text), .statementStopped(let text), .failed(let text):
             text
         case .cancelled: "cancelled"
         case .violated(let findings): findings.map(\.description).joined(separator: "; ")

@@ -82,6 +82,8 @@ public final class LedgerSession {
     /// keep it was an eighth of what reading the cases took.
     private static func parameters(_ settings: LedgerSettings) -> [String: String] {
         var parameters = ["jit": "off", "enable_memoize": "off"]
+        // Else the limit of the role or the database holds, if it has one.
+        if settings.statementTimeout == nil { parameters["statement_timeout"] = "0" }
         parameters["iap.present"] = settings.present.map { $0.formatted(.iso8601) }
         return parameters
     }

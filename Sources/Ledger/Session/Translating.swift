@@ -46,6 +46,7 @@ extension LedgerError {
         case .undefinedDatabase: self = .noDatabase(text)
         case .undefinedTable, .undefinedFunction, .undefinedColumn, .invalidSchemaName:
             self = .schema("\(text); run “iap-reconcile migrate”")
+        case .queryCanceled: self = .statementStopped(text)
         // What was the primary server until a moment ago, or is one for reading only.
         case .readOnlyTransaction: self = .connectionLost("PostgreSQL takes no changes here: \(text)")
         // A server that starts, stops or has no room for one more.

@@ -1,0 +1,40 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// How long a statement may take, and what it means that it took longer.
+@Suite struct StatementTimeoutTests {
+    @Test func noLimitIsNoneWhateverTheDatabaseHas() async throws {
+        try await withScratchDatabase(empty: true) { database in
+            let admin = try await database.connect()
+            defer { admin.close() }
+            try await admin.execute("ALTER DATABASE \(identifier: database.name) SET statement_timeout = '7s'")
+            for (limit, word) in [(nil, "0"), (9, "9s")] as [(TimeInterval?, String)] {
+                let session = try await LedgerSession.connect(
+                    LedgerSettings(database: database.conninfo, statementTimeout: limit))
+                defer { session.close() }
+                let row = try await session.connection.query("SELECT current_setting('statement_timeout') AS word")[0]
+                #expect(try row("word", as: String.self) == word)
+            }
+        }
+    }
+
+    @Test func aStatementThatTakesTooLongIsStopped() async throws {
+        try await withScratchDatabase(empty: true) { database in
+            let session = try await LedgerSession.connect(
+                LedgerSettings(database: database.conninfo, statementTimeout: 0.2))
+            defer { session.close() }
+            let error = await #expect(throws: LedgerError.self) {
+                try await translating { _ = try await session.connection.query("SELECT pg_sleep(300)") }
+            }
+            guard case .statementStopped(let text)? = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(text.hasPrefix("PostgreSQL 57014: "))
+        }
+    }
+}
