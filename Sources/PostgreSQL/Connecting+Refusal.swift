@@ -12,6 +12,15 @@ extension PostgreSQLError {
         let state = match.map { SQLState(rawValue: String($0.state)) }
         let message = Secrets.removed(from: text, of: handle)
         let code: Code = PQconnectionNeedsPassword(handle) == 1 ? .authentication : .connection
-        self.init(state.map(Code.init) ?? code, Fields(sqlState: state, message: message))
+        self.init(state.flatMap(Code.init(refused:)) ?? code, Fields(sqlState: state, message: message))
+    }
+}
+
+extension PostgreSQLError.Code {
+    /// `nil` where the server takes no connection at present, whatever it says of why.
+    fileprivate init?(refused state: SQLState) {
+        let lasting: Set<SQLState> = [.undefinedDatabase, .insufficientPrivilege]
+        guard state.errorClass == "28" || lasting.contains(state) else { return nil }
+        self.init(state)
     }
 }

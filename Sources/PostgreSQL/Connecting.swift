@@ -25,6 +25,8 @@ enum Connecting {
         guard let handle = start(keywords) else {
             return .failure(PostgreSQLError(.connection, "libpq is out of memory."))
         }
+        // libpq would write them to standard error, past the log. Who wants them sets a receiver of its own.
+        PQsetNoticeReceiver(handle, { _, _ in }, nil)
         // The SQLSTATE of a refused connection is only in libpq's text, and only in its verbose form; and only a
         // reset keeps the verbosity while it connects in libpq's blocking way.
         if PQstatus(handle) != CONNECTION_BAD {

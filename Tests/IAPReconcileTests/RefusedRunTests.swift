@@ -56,6 +56,32 @@ import Testing
         }
     }
 
+    @Test func aDatabaseThatTakesNoConnectionsIsUnavailable() async throws {
+        try await withScratchDatabase(empty: true) { database async throws -> Void in
+            let admin = try await database.connect()
+            try await admin.execute("ALTER DATABASE \(identifier: database.name) ALLOW_CONNECTIONS false")
+            admin.close()
+            try await withConfiguration(of: database.conninfo(as: "iap_job")) { file in
+                let ended = try await ChildProcess.run(ProgramNight.program, ["history", "--config", file])
+                #expect(ended.status == 69)
+                #expect(ended.errors.contains("PostgreSQL 55000: "), "\(ended.errors)")
+            }
+        }
+    }
+
+    /// PostgreSQL warns of a library's collation while it connects, at each connection.
+    @Test func whatTheServerSaysWhileConnectingIsNotWrittenPastTheLog() async throws {
+        try await withScratchDatabase { database async throws -> Void in
+            let admin = try await database.connect()
+            try await admin.execute("UPDATE pg_database SET datcollversion = '1.0' WHERE datname = \(database.name)")
+            admin.close()
+            try await withConfiguration(of: database.conninfo(as: "iap_job")) { file in
+                let ended = try await ChildProcess.run(ProgramNight.program, ["history", "--config", file])
+                #expect(!ended.errors.contains("collation"), "\(ended.errors)")
+            }
+        }
+    }
+
     @Test func aDatabaseWithoutTheSchemaIsToldToMigrate() async throws {
         try await withScratchDatabase(empty: true) { database async throws -> Void in
             try await withConfiguration(of: database.conninfo) { file in
