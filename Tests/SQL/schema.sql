@@ -806,7 +806,9 @@ DECLARE
     known    iap.transactions;
     change   iap.change;
     whose    text := nullif(admit.user_id, '');
+    wanted   iap.transactions;
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
     PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
@@ -850,6 +852,16 @@ BEGIN
         THEN
             RETURN 'already_delivered';
         END IF;
+        wanted.transaction_id := admit.transaction_id;
+        wanted.bundle_id := admit.bundle_id;
+        wanted.environment := admit.environment;
+        wanted.original_transaction_id := admit.original_transaction_id;
+        wanted.product_id := admit.product_id;
+        IF iap.is_refunded_otherwise(wanted) THEN
+            RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
+                admit.transaction_id, admit.bundle_id, admit.environment
+                USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+        END IF;
         BEGIN
             PERFORM iap.enter(ARRAY[purchase], NULL, iap.present());
             is_new := true;
@@ -891,7 +903,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) IS 'Takes a purchase that the app''s server verified itself into the white table: white, already_white or already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …) is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
+COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) IS 'Takes a purchase that the app''s server verified itself into the white table: white, already_white or already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
 
 CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -956,7 +968,7 @@ CREATE FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial b
     SELECT CASE
         WHEN $1 IS NOT NULL THEN ROW($1, $2, 'apple')::iap.amount
         WHEN $3 THEN ROW(0, $6, 'trial')::iap.amount
-        WHEN $5 IS NULL OR $5::numeric * $4 > 9223372036854775807 THEN ROW(NULL, $6, 'unknown')::iap.amount
+        WHEN $5 IS NULL OR $5::numeric * $4 > 1000000000000000 THEN ROW(NULL, $6, 'unknown')::iap.amount
         ELSE ROW($5 * $4, $6, 'list')::iap.amount
     END
 $_$;
@@ -1037,14 +1049,8 @@ BEGIN
     FROM (
         SELECT
             run, booked_on, account, line_day, bundle_id, product_id, currency, booked_as, line_detail,
-            sum(CASE WHEN account = 'kept' THEN 0 ELSE transactions END)::bigint AS transactions,
-            sum(CASE WHEN account = 'kept' THEN 0 ELSE units END)::bigint AS units,
-            sum(
-                CASE
-                    WHEN account = 'kept' THEN milliunits - refunded_milliunits
-                    WHEN account = 'refunded' OR line_detail = 'refunded' THEN refunded_milliunits
-                    ELSE milliunits
-                END) AS milliunits
+            sum(counted * transactions)::bigint AS transactions, sum(counted * units)::bigint AS units,
+            sum(iap.worth(account, line_detail, milliunits, refunded_milliunits)) AS milliunits
         -- Positions are many, and few of them differ in what finance counts: only sums have lines.
         FROM (
             SELECT
@@ -1154,6 +1160,7 @@ DECLARE
     held    iap.transactions;
     t       iap.transactions;
     black   boolean := false;
+    real    boolean := false;
     outcome text;
     at      timestamptz := iap.present();
     who     text := 'claim:' || claim.user_id;
@@ -1163,6 +1170,7 @@ DECLARE
     is_new  boolean := false;
     owed_as text;
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
     PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
     PERFORM iap.require_text('user_id', claim.user_id, 1000);
@@ -1178,6 +1186,7 @@ BEGIN
         FOR UPDATE
     LOOP
         black := black OR held.place = 'black';
+        real := real OR held.environment = 'Production';
         IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place <> 'white') THEN
             t := held;
         END IF;
@@ -1189,7 +1198,8 @@ BEGIN
             RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
         END IF;
     END IF;
-    outcome := iap.claim_outcome(t, black AND t.place = 'white', claim.user_id, wanted);
+    -- What is not owed in production is not to be had by a test of the same id.
+    outcome := iap.claim_outcome(t, black OR (real AND t.environment = 'Sandbox'), claim.user_id, wanted);
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
         IF NOT is_ours THEN
@@ -1197,7 +1207,7 @@ BEGIN
         END IF;
     END IF;
     IF outcome IS NULL THEN
-        outcome := iap.why_not_delivered(t, iap.type_of(t));
+        outcome := iap.take_for_delivery(t, iap.type_of(t));
         IF outcome = 'already_delivered' THEN
             PERFORM iap.move(
                 ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
@@ -1219,9 +1229,7 @@ BEGIN
             attempt.attempted_at, audit.seal(attempt))
         ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
         EXIT WHEN FOUND;
-        DELETE FROM iap.delivered_originals
-        WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
-            AND environment = t.environment AND transaction_id = t.transaction_id;
+        PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
         attempt.outcome := 'undecided';
     END LOOP;
     IF is_new AND attempt.outcome <> 'delivered' THEN
@@ -1241,7 +1249,7 @@ $$;
 
 COMMENT ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) IS 'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which is for the support desk. A restored non-consumable is claimed as the purchase, where that is still owed. Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
 
-CREATE FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text) RETURNS text
+CREATE FUNCTION iap.claim_outcome(t iap.transactions, is_elsewhere boolean, user_id text, order_id text) RETURNS text
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -1250,6 +1258,8 @@ DECLARE
 BEGIN
     IF iap.standing(t) <> 'white' THEN
         RETURN iap.standing(t);
+    ELSIF iap.is_refunded_otherwise(t) THEN
+        RETURN 'excluded';
     END IF;
     owners := iap.owners_of(t);
     IF EXISTS (
@@ -1265,14 +1275,14 @@ BEGIN
             AND served.original_transaction_id <> t.original_transaction_id)
     THEN
         RETURN 'order_used';
-    ELSIF cardinality(owners) > 1 OR is_delivered_elsewhere THEN
+    ELSIF cardinality(owners) > 1 OR is_elsewhere THEN
         RETURN 'undecided';
     END IF;
     RETURN NULL;
 END
 $$;
 
-COMMENT ON FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text) IS 'Why a claim gets nothing; NULL where it may be delivered.';
+COMMENT ON FUNCTION iap.claim_outcome(t iap.transactions, is_elsewhere boolean, user_id text, order_id text) IS 'Why a claim gets nothing; NULL where it may be delivered. is_elsewhere says that its id decides in the other environment, too.';
 
 CREATE FUNCTION iap.close_books(run bigint) RETURNS iap.white_totals
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1514,7 +1524,7 @@ DECLARE
     restored  iap.change[] := '{}';
 BEGIN
     FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
-        refusal := iap.why_not_covered(change.was);
+        refusal := iap.take_for_entitlement(change.was);
         IF refusal IS NULL THEN
             delivered := delivered || change;
         ELSIF refusal = 'already_delivered' THEN
@@ -1551,12 +1561,7 @@ BEGIN
             SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
             FROM transactions AS white
             JOIN entitlements USING (original_transaction_id, bundle_id)
-            WHERE white.place = 'white' AND iap.is_covered(ROW(white.*)::iap.transactions, entitlements)
-                AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, entitlements.granted_at)
-                AND (
-                    -- Most were bought before it: no call for each.
-                    white.purchased_at <= entitlements.granted_at
-                    OR NOT iap.is_bought_since(ROW(white.*)::iap.transactions, entitlements.granted_at))
+            WHERE white.place = 'white' AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements)
                 AND (white.transaction_id, white.bundle_id, white.environment)
                     > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
             ORDER BY white.transaction_id, white.bundle_id, white.environment
@@ -1583,8 +1588,8 @@ DECLARE
     found   iap.cases;
     present text;
     outcome text;
-    period  text;
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', decide.transaction_id, 64);
     PERFORM iap.require_id('bundle_id', decide.bundle_id, 255);
     PERFORM iap.require_text('who', decide.who, 1000);
@@ -1594,7 +1599,7 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value';
     END IF;
 
-    t := iap.locked(decide.bundle_id, decide.environment, decide.transaction_id);
+    t := iap.locked_with_periods(decide.bundle_id, decide.environment, decide.transaction_id);
     outcome := iap.standing(t);
     IF outcome <> 'white' THEN
         RETURN CASE
@@ -1629,17 +1634,7 @@ BEGIN
         outcome := iap.redeliver(t.transaction_id, decide.who, decide.note, t.bundle_id, t.environment);
         RETURN CASE outcome WHEN 'redelivery' THEN decide.how ELSE outcome END;
     END IF;
-    outcome := iap.resolve(
-        t.transaction_id, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
-    IF outcome = decide.how THEN
-        -- A subscription's case ends with all the periods that it tells of.
-        FOREACH period IN ARRAY found.periods LOOP
-            IF period <> t.transaction_id THEN
-                PERFORM iap.resolve(period, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
-            END IF;
-        END LOOP;
-    END IF;
-    RETURN outcome;
+    RETURN iap.resolve(t.transaction_id, decide.how, decide.who, decide.note, t.bundle_id, t.environment);
 END
 $$;
 
@@ -1737,6 +1732,59 @@ $$;
 
 COMMENT ON FUNCTION iap.end_of_redelivery(r iap.redeliveries) IS 'How a redelivery has ended, as its transaction''s place says; NULL while it is to be made.';
 
+CREATE FUNCTION iap.end_owed(t iap.transactions, how text, who text, user_id text, order_id text, note text, at timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    details jsonb := jsonb_build_object(
+        'as', end_owed.how, 'note', end_owed.note, 'order_id', end_owed.order_id, 'login', session_user);
+BEGIN
+    IF end_owed.how <> 'delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, end_owed.how, NULL, at))::iap.change], 'resolved', end_owed.who, NULL, at,
+            details);
+        RETURN end_owed.how;
+    END IF;
+    -- What nobody knows the type of is for the support desk to decide, and this is its decision.
+    IF iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+        RETURN 'already_delivered';
+    END IF;
+    IF end_owed.order_id IS NOT NULL THEN
+        -- Whatever it was delivered for before: the desk may say otherwise, and a claim may not.
+        PERFORM iap.take_order(t, end_owed.order_id);
+    END IF;
+    PERFORM iap.move(
+        ARRAY[ROW(t, iap.delivered(t, end_owed.user_id, end_owed.order_id, 'resolved', at))::iap.change], 'resolved',
+        end_owed.who, NULL, at, details || jsonb_build_object('user_id', end_owed.user_id));
+    IF iap.type_of(t) = 'non_consumable' THEN
+        PERFORM iap.withdraw_restored(t, end_owed.who, at, end_owed.who);
+    END IF;
+    RETURN end_owed.how;
+END
+$$;
+
+COMMENT ON FUNCTION iap.end_owed(t iap.transactions, how text, who text, user_id text, order_id text, note text, at timestamp with time zone) IS 'Ends one white transaction, which the caller has locked, on the word of the support desk, and gives how; or already_delivered, where its original purchase was under another id.';
+
+CREATE FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    -- What a person called refunded, Apple has never refunded. Most are not: for them no statement is run.
+    IF t.refund_run_id IS NULL THEN
+        RETURN false;
+    END IF;
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does.
+    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > t.verified_at) OR EXISTS (
+        SELECT FROM notices
+        WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+            AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
+END
+$$;
+
+COMMENT ON FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) IS 'Whether Apple''s refund of a transaction is no more, by a word of Apple''s that tells of none.';
+
 CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'auto'
@@ -1771,7 +1819,8 @@ BEGIN
             v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type) AS product_type, v.quantity,
             v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
             v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
-            v.refund_reason, CASE WHEN v.refunded_at IS NOT NULL THEN run END AS refund_run_id,
+            CASE WHEN v.refunded_at IS NOT NULL THEN v.refund_reason END AS refund_reason,
+            CASE WHEN v.refunded_at IS NOT NULL THEN run END AS refund_run_id,
             NULL::timestamptz AS refund_reversed_at, v.source, v.verified_at,
             (booked.amount).milliunits AS booked_milliunits, (booked.amount).currency AS booked_currency,
             (booked.amount).booked_as,
@@ -1846,6 +1895,7 @@ DECLARE
     at      timestamptz := iap.present();
     changes iap.change[];
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', entitle.bundle_id, 255);
     PERFORM iap.require_id('original_transaction_id', entitle.original_transaction_id, 64);
     PERFORM iap.require_text('user_id', entitle.user_id, 1000);
@@ -1885,9 +1935,7 @@ BEGIN
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
-            AND iap.is_covered(ROW(white.*)::iap.transactions, word)
-            AND NOT iap.is_late_case(ROW(white.*)::iap.transactions, word.granted_at)
-            AND NOT iap.is_bought_since(ROW(white.*)::iap.transactions, word.granted_at)
+            AND iap.is_granted(ROW(white.*)::iap.transactions, word)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -2030,9 +2078,11 @@ DECLARE
     open      text[];
     waiting   bigint;
     rows      jsonb;
+    later     jsonb;
     erasure   bigint := nextval('iap.trail');
     details   jsonb;
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);
     -- The lock of the nightly job: a run that is under way would write the user down again.
@@ -2051,6 +2101,12 @@ BEGIN
     IF NOT EXISTS (SELECT FROM jsonb_each_text(rows) WHERE value::bigint > 0) THEN
         RETURN jsonb_build_object('outcome', 'unknown');
     END IF;
+    -- What is claimed meanwhile is found in the tables that come last, and was not there when the ledger was read.
+    WHILE EXISTS (SELECT FROM iap.transactions WHERE user_id = erase_user.user_id) LOOP
+        later := iap.replace_user(erase_user.user_id, pseudonym, erasure);
+        SELECT jsonb_object_agg(key, first.value::bigint + (later ->> key)::bigint) INTO rows
+        FROM jsonb_each_text(rows) AS first;
+    END LOOP;
     details := jsonb_build_object(
         'pseudonym', pseudonym, 'rows', rows, 'open', cardinality(open), 'waiting', waiting, 'login', session_user);
     INSERT INTO iap.events
@@ -2324,7 +2380,7 @@ CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at tim
 DECLARE
     was iap.transactions := t;
 BEGIN
-    IF v.refunded_at IS NOT NULL AND iap.is_taken_back(t, v) THEN
+    IF v.refunded_at IS NOT NULL AND iap.is_outdated_refund(t, v) THEN
         RETURN t;
     END IF;
     t := iap.corrected(t, v);
@@ -2343,7 +2399,7 @@ BEGIN
         THEN
             t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
         END IF;
-    ELSIF iap.takes_refund_back(was, v) THEN
+    ELSIF iap.ends_refund(was, v) THEN
         t := iap.refund_reversed(t, v.verified_at);
         -- Access was taken away with the money, and is owed with it.
         IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t) THEN
@@ -2406,6 +2462,19 @@ BEGIN
     IF changes IS NOT NULL THEN
         PERFORM iap.move(changes, 'imported', session_user, NULL, at, '{}', 'import');
     END IF;
+
+    -- An order is delivered once, whoever says so.
+    INSERT INTO delivered_orders (order_id, bundle_id, original_transaction_id)
+    SELECT DISTINCT ON (found.order_id, found.bundle_id) found.order_id, found.bundle_id, found.original_transaction_id
+    FROM unnest(deliveries) AS v
+    CROSS JOIN LATERAL (
+        SELECT * FROM transactions AS t
+        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
+        OFFSET 0
+    ) AS found
+    WHERE v.order_id IS NOT NULL AND found.order_id IS NOT NULL
+    ORDER BY found.order_id, found.bundle_id, found.transaction_id
+    ON CONFLICT DO NOTHING;
 
     -- A non-consumable is owed once: the other transactions of a purchase that was delivered leave white.
     SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
@@ -2633,6 +2702,16 @@ $$;
 
 COMMENT ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
+CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $_$
+    SELECT iap.is_covered($1, $2) AND NOT iap.is_late_case($1, ($2).granted_at)
+        -- Most were bought before it: no call for each.
+        AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
+$_$;
+
+COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of.';
+
 CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -2695,7 +2774,7 @@ $_$;
 
 COMMENT ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) IS 'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more for each purchase that is its own original.';
 
-CREATE FUNCTION iap.is_taken_back(t iap.transactions, v iap.verified) RETURNS boolean
+CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
@@ -2712,7 +2791,26 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.is_taken_back(t iap.transactions, v iap.verified) IS 'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
+COMMENT ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) IS 'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
+
+CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN coalesce(iap.type_of(t) = 'non_consumable', false) AND EXISTS (
+        SELECT
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
+            -- What a family shared was another purchase.
+            AND same.reason <> 'family_shared'
+            AND (
+                same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) IS 'Whether a non-consumable was refunded under another transaction id: then it is owed under none.';
 
 CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) RETURNS void
     LANGUAGE plpgsql
@@ -2764,30 +2862,44 @@ $$;
 
 COMMENT ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) IS 'Of the batch that is staged in the session''s table heard, the numbers of those that the ledger knows and of the others.';
 
-CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) RETURNS TABLE(account text, line_day date, line_detail text)
+CREATE FUNCTION iap.limit_idleness() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF current_setting('idle_in_transaction_session_timeout') = '0' THEN
+        PERFORM set_config('idle_in_transaction_session_timeout', '5min', true);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.limit_idleness() IS 'Lets a transaction that is about to lock a purchase, and then hangs, end by itself, also where its login is a member of a role and so without what roles.sql sets for the role.';
+
+CREATE FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) RETURNS TABLE(account text, line_day date, line_detail text, counted integer)
     LANGUAGE sql IMMUTABLE
     BEGIN ATOMIC
  SELECT line.account,
      line.line_day,
-     line.line_detail
+     line.line_detail,
+     line.counted
     FROM ( VALUES (
                  CASE lines_of.place
                      WHEN 'white'::text THEN 'owed'::text
                      WHEN 'black'::text THEN 'delivered'::text
                      ELSE 'excluded'::text
-                 END,lines_of.day,lines_of.detail), ('refunded'::text,lines_of.refund_day,
+                 END,lines_of.day,lines_of.detail,1), ('refunded'::text,lines_of.refund_day,
                  CASE
                      WHEN lines_of.is_reversal THEN 'reversed'::text
                      ELSE NULL::text
-                 END), ('kept'::text,
+                 END,1), ('kept'::text,
                  CASE
                      WHEN ((lines_of.place = 'excluded'::text) AND (lines_of.detail = 'refunded'::text)) THEN lines_of.day
                      ELSE NULL::date
-                 END,NULL::text)) line(account, line_day, line_detail)
+                 END,NULL::text,0)) line(account, line_day, line_detail, counted)
    WHERE (line.line_day IS NOT NULL);
 END;
 
-COMMENT ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) IS 'The accounts of finance that a position stands in, each with its day and detail.';
+COMMENT ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) IS 'The accounts of finance that a position stands in, each with its day and detail, and whether the purchase counts there, 1 or 0.';
 
 CREATE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
     LANGUAGE plpgsql
@@ -2806,6 +2918,31 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) IS 'A transaction, locked until the session''s transaction ends; all NULL if there is none.';
+
+CREATE FUNCTION iap.locked_with_periods(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM
+    FROM iap.transactions
+    WHERE transaction_id = ANY (
+            ARRAY(
+                SELECT unnest(told.periods)
+                FROM iap.cases AS told
+                WHERE told.transaction_id = locked_with_periods.transaction_id
+                    AND told.bundle_id = locked_with_periods.bundle_id
+                    AND told.environment = locked_with_periods.environment AND told.state = 'open')
+            || locked_with_periods.transaction_id)
+        AND bundle_id = locked_with_periods.bundle_id AND environment = locked_with_periods.environment
+    ORDER BY transaction_id
+    FOR UPDATE;
+    RETURN iap.locked(
+        locked_with_periods.bundle_id, locked_with_periods.environment, locked_with_periods.transaction_id);
+END
+$$;
+
+COMMENT ON FUNCTION iap.locked_with_periods(bundle_id text, environment text, transaction_id text) IS 'iap.locked, with the other periods of a subscription that its open case tells of: in the order of their keys, in which a grant locks them too.';
 
 CREATE FUNCTION iap.log_desk(kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -2847,6 +2984,20 @@ $$;
 
 COMMENT ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) IS 'Writes the moves of those changes that have a new number.';
 
+CREATE FUNCTION iap.may_reopen(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF t.refunded_at IS NOT NULL AND (t.refund_run_id IS NOT NULL OR t.reason IS DISTINCT FROM 'refunded') THEN
+        RETURN false;
+    END IF;
+    RETURN coalesce(
+        t.delivered_by = 'resolved' OR (t.reason IN ('dismissed', 'refunded') AND t.excluded_run_id IS NULL), false);
+END
+$$;
+
+COMMENT ON FUNCTION iap.may_reopen(t iap.transactions) IS 'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be taken back. Never what a claim delivered.';
+
 CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb DEFAULT '{}'::jsonb, who text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
@@ -2869,7 +3020,7 @@ BEGIN
             changes[number] := change;
             moved := true;
             placed := placed OR (change.was).place <> (change.became).place;
-            returned := returned OR ((change.was).place = 'black' AND (change.became).place = 'white');
+            returned := returned OR ((change.was).place = 'black' AND (change.became).place <> 'black');
         END IF;
     END LOOP;
 
@@ -2906,6 +3057,7 @@ BEGIN
     END IF;
     IF returned THEN
         PERFORM iap.release_originals(changes);
+        PERFORM iap.release_orders(changes);
     END IF;
     -- What was delivered under another original than Apple knows keeps that one from being delivered again, too.
     PERFORM iap.take_originals(array_agg(c.became))
@@ -2996,39 +3148,37 @@ CREATE FUNCTION iap.note_checks(bundle_id text, environment text, transaction_id
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
-DECLARE
-    answer  record;
-    finding text;
 BEGIN
-    -- A statement a row, by its key: they are few, and this form also runs where the tables are distributed.
-    FOR answer IN
-        SELECT * FROM unnest(transaction_ids, findings, tokens) AS told (transaction_id, finding, token)
-    LOOP
-        finding := coalesce(answer.finding, (
-            SELECT 'another_user'
-            FROM transactions AS t
-            WHERE t.transaction_id = answer.transaction_id AND t.bundle_id = note_checks.bundle_id
+    WITH answered AS MATERIALIZED (
+        SELECT
+            told.transaction_id,
+            coalesce(
+                told.finding,
+                CASE WHEN owners <> '{}' AND t.user_id <> ALL (owners) THEN 'another_user' END) AS finding
+        FROM unnest(transaction_ids, findings, tokens) AS told (transaction_id, finding, token)
+        LEFT JOIN transactions AS t
+            ON t.transaction_id = told.transaction_id AND t.bundle_id = note_checks.bundle_id
                 AND t.environment = note_checks.environment AND t.place = 'black'
-                AND EXISTS (
-                    SELECT FROM iap.owners_by_token(note_checks.bundle_id, answer.token) AS owner
-                    WHERE owner <> t.user_id)
-                AND t.user_id <> ALL (ARRAY(SELECT iap.owners_by_token(note_checks.bundle_id, answer.token)))));
-        IF finding IS NULL THEN
-            DELETE FROM delivery_checks AS known
-            WHERE known.transaction_id = answer.transaction_id AND known.bundle_id = note_checks.bundle_id
-                AND known.environment = note_checks.environment;
-        ELSE
-            INSERT INTO delivery_checks AS known (
-                transaction_id, bundle_id, environment, finding, checked_at, times, next_at)
-            VALUES (
-                answer.transaction_id, note_checks.bundle_id, note_checks.environment, finding, at, 1,
-                CASE WHEN finding = 'unknown_to_apple' THEN at + interval '20 hours' END)
-            ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
-            SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at, times = known.times + 1,
-                -- Apple has been seen to know a purchase hours late, and not days.
-                next_at = CASE WHEN known.times < 4 THEN EXCLUDED.next_at END;
-        END IF;
-    END LOOP;
+        CROSS JOIN LATERAL (
+            SELECT ARRAY(SELECT owner FROM iap.owners_by_token(note_checks.bundle_id, told.token) AS owner) AS owners
+        ) AS known
+    ), borne_out AS (
+        DELETE FROM delivery_checks AS known
+        USING answered
+        WHERE answered.finding IS NULL AND known.transaction_id = answered.transaction_id
+            AND known.bundle_id = note_checks.bundle_id AND known.environment = note_checks.environment
+    )
+    INSERT INTO delivery_checks AS known (transaction_id, bundle_id, environment, finding, checked_at, times, next_at)
+    SELECT
+        transaction_id, note_checks.bundle_id, note_checks.environment, finding, at, 1,
+        CASE WHEN finding = 'unknown_to_apple' THEN at + interval '20 hours' END
+    FROM answered
+    WHERE finding IS NOT NULL
+    ORDER BY transaction_id
+    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
+    SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at, times = known.times + 1,
+        -- Apple has been seen to know a purchase hours late, and not days.
+        next_at = CASE WHEN known.times < 4 THEN EXCLUDED.next_at END;
 END
 $$;
 
@@ -3037,6 +3187,7 @@ COMMENT ON FUNCTION iap.note_checks(bundle_id text, environment text, transactio
 CREATE TABLE iap.hearings (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
     environment text NOT NULL,
+    heard_from timestamp with time zone,
     heard_through timestamp with time zone,
     last_signed_at timestamp with time zone,
     heard_at timestamp with time zone,
@@ -3171,21 +3322,24 @@ $$;
 
 COMMENT ON FUNCTION iap.note_entered(bundle_id text, environment text, every interval, since timestamp with time zone, at timestamp with time zone) IS 'Notes the prices, and where customers are asked about again the customers that were seen since a moment, of what entered the ledger and was closed in the books since the last time: each once.';
 
-CREATE FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) RETURNS void
+CREATE FUNCTION iap.note_hearing(bundle_id text, environment text, heard_from timestamp with time zone, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) RETURNS void
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
 BEGIN
-    INSERT INTO hearings AS known (bundle_id, environment, heard_through, last_signed_at, heard_at, problem)
-    VALUES (note_hearing.bundle_id, note_hearing.environment, through, signed_at, at, note_hearing.problem)
+    INSERT INTO hearings AS known (bundle_id, environment, heard_from, heard_through, last_signed_at, heard_at, problem)
+    VALUES (
+        note_hearing.bundle_id, note_hearing.environment, note_hearing.heard_from, through, signed_at, at,
+        note_hearing.problem)
     ON CONFLICT (bundle_id, environment) DO UPDATE
-    SET heard_through = greatest(known.heard_through, EXCLUDED.heard_through),
+    SET heard_from = least(known.heard_from, EXCLUDED.heard_from),
+        heard_through = greatest(known.heard_through, EXCLUDED.heard_through),
         last_signed_at = greatest(known.last_signed_at, EXCLUDED.last_signed_at),
         heard_at = EXCLUDED.heard_at, problem = EXCLUDED.problem;
 END
 $$;
 
-COMMENT ON FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) IS 'Notes how far Apple''s history of notifications was read.';
+COMMENT ON FUNCTION iap.note_hearing(bundle_id text, environment text, heard_from timestamp with time zone, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) IS 'Notes how far Apple''s history of notifications was read.';
 
 CREATE FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
@@ -3410,7 +3564,7 @@ CREATE TABLE iap.delivered_orders (
     original_transaction_id text NOT NULL COLLATE pg_catalog."C"
 );
 
-COMMENT ON TABLE iap.delivered_orders IS 'The orders that claims were delivered for, and the original purchase of each.';
+COMMENT ON TABLE iap.delivered_orders IS 'The orders that were delivered, and the original purchase of each.';
 
 CREATE FUNCTION iap.orders_for(t iap.transactions, user_id text, offered iap.delivered_orders[] DEFAULT '{}'::iap.delivered_orders[]) RETURNS text[]
     LANGUAGE plpgsql STABLE
@@ -3474,7 +3628,8 @@ BEGIN
         -- Where nobody but the night knows of anybody, its case says whose it is.
         CONTINUE WHEN cardinality(owners) > 0 AND owed.user_id <> ALL (owners);
         CONTINUE WHEN iap.is_delivered_otherwise(
-            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id);
+            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
+            OR iap.is_refunded_otherwise(t);
         transaction_id := t.transaction_id;
         product_id := t.product_id;
         quantity := t.quantity;
@@ -3989,6 +4144,7 @@ DECLARE
     whose text;
     at    timestamptz := iap.present();
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', redeliver.transaction_id, 64);
     PERFORM iap.require_text('who', redeliver.who, 1000);
     PERFORM iap.require_text('note', redeliver.note, 10000);
@@ -4016,14 +4172,9 @@ BEGIN
         told_run_id = NULL
     WHERE known.ended_at IS NOT NULL OR (known.tries = 5 AND known.due_at <= now());
     IF FOUND THEN
-        INSERT INTO iap.events
-        SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
-        FROM (
-            SELECT
-                nextval('iap.trail'), at, 'redelivery_ordered', redeliver.who, NULL::bigint, t.transaction_id,
-                t.bundle_id, t.environment,
-                jsonb_build_object('user_id', whose, 'note', redeliver.note, 'login', session_user)
-        ) AS event;
+        PERFORM iap.log_desk(
+            'redelivery_ordered', redeliver.who, t.transaction_id, t.bundle_id, t.environment,
+            jsonb_build_object('user_id', whose, 'note', redeliver.note));
         PERFORM pg_notify('iap_redeliveries', t.bundle_id);
     END IF;
     RETURN 'redelivery';
@@ -4041,6 +4192,7 @@ BEGIN
     IF t.place IS DISTINCT FROM 'white'
         OR iap.is_delivered_otherwise(
             t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
+        OR iap.is_refunded_otherwise(t)
     THEN
         RETURN NULL;
     END IF;
@@ -4107,7 +4259,7 @@ COMMENT ON FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint)
 CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1, app_account_token text DEFAULT NULL::text, created_at timestamp with time zone DEFAULT now()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
-    AS $_$
+    AS $$
 #variable_conflict use_column
 DECLARE
     is_ours boolean;
@@ -4122,11 +4274,7 @@ BEGIN
     END IF;
 
     PERFORM iap.require_moment('created_at', register_order.created_at);
-    IF token !~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
-        RAISE EXCEPTION 'app_account_token is no UUID' USING
-            ERRCODE = 'invalid_parameter_value',
-            HINT = 'It is the UUID that the client handed to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
-    END IF;
+    PERFORM iap.require_token(token);
 
     INSERT INTO iap.orders AS known (
         bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
@@ -4146,14 +4294,14 @@ BEGIN
             ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
     END IF;
 END
-$_$;
+$$;
 
 COMMENT ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) IS 'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering the same order again does nothing; the same id for another user, product or quantity is refused.';
 
 CREATE FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
-    AS $_$
+    AS $$
 #variable_conflict use_column
 DECLARE
     word  iap.account_tokens;
@@ -4161,11 +4309,7 @@ DECLARE
 BEGIN
     PERFORM iap.require_id('bundle_id', register_user.bundle_id, 255);
     PERFORM iap.require_text('user_id', register_user.user_id, 1000);
-    IF coalesce(app_account_token, '') !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
-        RAISE EXCEPTION 'app_account_token is no UUID' USING
-            ERRCODE = 'invalid_parameter_value',
-            HINT = 'It is the UUID that the client hands to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
-    END IF;
+    PERFORM iap.require_token(coalesce(app_account_token, ''));
     word := ROW(
         lower(app_account_token), register_user.bundle_id, register_user.user_id, now(), NULL)::iap.account_tokens;
     word.seal := audit.seal(word);
@@ -4178,29 +4322,115 @@ BEGIN
             ERRCODE = 'unique_violation', HINT = 'Give every user a token of their own.';
     END IF;
 END
-$_$;
+$$;
 
 COMMENT ON FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) IS 'Tells whose an appAccountToken is, so that a purchase that bears it names its customer without an order. The same again does nothing; the token of another user is refused.';
+
+CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM delivered_orders AS taken
+    USING unnest(changes) AS c
+    WHERE taken.order_id = (c.was).order_id AND taken.bundle_id = (c.was).bundle_id
+        AND NOT EXISTS (
+            SELECT FROM transactions AS t
+            WHERE t.order_id = taken.order_id AND t.bundle_id = taken.bundle_id AND t.place = 'black');
+END
+$$;
+
+COMMENT ON FUNCTION iap.release_orders(changes iap.change[]) IS 'Gives back the orders for which nothing is delivered any more, so that another purchase can be delivered for them.';
 
 CREATE FUNCTION iap.release_originals(changes iap.change[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $$
+DECLARE
+    still iap.transactions[];
 BEGIN
-    -- Also in a dry run nothing but what is owed: there the ledger still has it delivered.
-    DELETE FROM delivered_originals AS taken
-    USING unnest(changes) AS c
-    WHERE taken.original_transaction_id IN ((c.was).original_transaction_id, (c.was).transaction_id)
-        AND taken.bundle_id = (c.was).bundle_id AND taken.environment = (c.was).environment
-        AND taken.transaction_id = (c.was).transaction_id
-        AND EXISTS (
-            SELECT FROM transactions AS t
-            WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
-                AND t.environment = taken.environment AND t.place = 'white');
+    -- Also in a dry run nothing of what is delivered: there the ledger still has it so.
+    WITH released AS (
+        DELETE FROM delivered_originals AS taken
+        USING unnest(changes) AS c
+        WHERE taken.original_transaction_id IN ((c.was).original_transaction_id, (c.was).transaction_id)
+            AND taken.bundle_id = (c.was).bundle_id AND taken.environment = (c.was).environment
+            AND taken.transaction_id = (c.was).transaction_id
+            AND EXISTS (
+                SELECT FROM transactions AS t
+                WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
+                    AND t.environment = taken.environment AND t.place <> 'black')
+        RETURNING taken.original_transaction_id, taken.bundle_id, taken.environment
+    )
+    SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
+    FROM released
+    CROSS JOIN LATERAL (
+        SELECT * FROM transactions AS t
+        WHERE iap.is_of_original(
+                t.transaction_id, t.original_transaction_id, released.original_transaction_id)
+            AND t.bundle_id = released.bundle_id AND t.environment = released.environment AND t.place = 'black'
+        OFFSET 0
+    ) AS black;
+    -- What was imported beside it is delivered all the same.
+    IF still IS NOT NULL THEN
+        PERFORM iap.take_originals(still);
+    END IF;
 END
 $$;
 
-COMMENT ON FUNCTION iap.release_originals(changes iap.change[]) IS 'Gives back the original purchases of what was delivered and is owed again, so that it can be delivered once more.';
+COMMENT ON FUNCTION iap.release_originals(changes iap.change[]) IS 'Gives back the original purchases of what was delivered and is no more, so that it can be delivered once more; but for those that were delivered under another id, too.';
+
+CREATE FUNCTION iap.release_restored(run bigint, at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    WITH released AS MATERIALIZED (
+        -- Once, however many ids of it were withdrawn.
+        SELECT DISTINCT ON (restored.original_transaction_id, restored.bundle_id, restored.environment)
+            restored.transaction_id, restored.bundle_id, restored.environment
+        FROM moves
+        JOIN transactions AS restored USING (transaction_id, bundle_id, environment, move_id)
+        WHERE moves.details ? 'refunded_as' AND restored.reason = 'restored' AND restored.refunded_at IS NULL
+            AND NOT EXISTS (
+                SELECT FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, restored.original_transaction_id)
+                    AND same.bundle_id = restored.bundle_id AND same.environment = restored.environment
+                    AND same.transaction_id <> restored.transaction_id
+                    AND (
+                        same.place <> 'excluded'
+                        OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
+            AND NOT EXISTS (
+                SELECT FROM delivered_originals AS taken
+                WHERE taken.original_transaction_id = restored.original_transaction_id
+                    AND taken.bundle_id = restored.bundle_id AND taken.environment = restored.environment)
+        ORDER BY
+            restored.original_transaction_id, restored.bundle_id, restored.environment,
+            restored.transaction_id <> restored.original_transaction_id, restored.transaction_id
+    )
+    SELECT coalesce(array_agg(ROW(locked.t, iap.owed_again(locked.t))::iap.change), '{}') INTO changes
+    FROM released
+    CROSS JOIN LATERAL (
+        SELECT ROW(restored.*)::iap.transactions AS t
+        FROM transactions AS restored
+        WHERE restored.transaction_id = released.transaction_id AND restored.bundle_id = released.bundle_id
+            AND restored.environment = released.environment AND restored.reason = 'restored'
+        FOR UPDATE SKIP LOCKED
+    ) AS locked;
+    IF changes <> '{}' THEN
+        PERFORM iap.move(changes, 'released', 'iap-reconcile', run, at);
+        PERFORM iap.watch_again(changes);
+    END IF;
+    RETURN cardinality(changes);
+END
+$$;
+
+COMMENT ON FUNCTION iap.release_restored(run bigint, at timestamp with time zone) IS 'Has non-consumables owed again that were withdrawn for a refund under another id which was reversed, each purchase under one id, and says how many.';
 
 CREATE FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4208,13 +4438,15 @@ CREATE FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id t
     AS $$
 #variable_conflict use_column
 DECLARE
-    place   record;
-    t       iap.transactions;
-    was     text;
-    at      timestamptz := iap.present();
-    details jsonb;
-    other   iap.transactions;
+    place    record;
+    t        iap.transactions;
+    was      text;
+    at       timestamptz := iap.present();
+    restored iap.change[];
+    periods  iap.change[];
+    changes  iap.change[];
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', reopen.transaction_id, 64);
     PERFORM iap.require_text('who', reopen.who, 1000);
     PERFORM iap.require_text('note', reopen.note, 10000);
@@ -4223,52 +4455,50 @@ BEGIN
     t := iap.locked(place.bundle_id, place.environment, reopen.transaction_id);
     IF t.place = 'white' THEN
         RETURN 'already_white';
-    ELSIF t.transaction_id IS NULL OR NOT iap.reopened(t) THEN
+    ELSIF t.transaction_id IS NULL OR NOT iap.may_reopen(t) THEN
         RETURN CASE
             WHEN t.refunded_at IS NOT NULL AND t.delivered_by IS DISTINCT FROM 'claim'
                 AND t.delivered_by IS DISTINCT FROM 'import' THEN 'refunded'
             ELSE iap.standing(t)
         END;
-    ELSIF iap.type_of(t) = 'non_consumable' AND EXISTS (
-        SELECT FROM iap.delivered_originals AS taken
-        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
-            AND taken.environment = t.environment AND taken.transaction_id <> t.transaction_id)
+    ELSIF iap.type_of(t) = 'non_consumable' AND (
+        EXISTS (
+            SELECT FROM iap.delivered_originals AS taken
+            WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
+                AND taken.environment = t.environment AND taken.transaction_id <> t.transaction_id)
+        OR EXISTS (
+            SELECT FROM iap.transactions AS same
+            WHERE iap.is_of_original(
+                    same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+                AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+                AND iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'))
     THEN
-        -- Resolved by mistake, and delivered under another id since.
+        -- Resolved by mistake, and delivered under another id since, or before, as an import tells.
         RETURN CASE t.place WHEN 'black' THEN 'already_delivered' ELSE 'excluded' END;
     END IF;
 
-    was := CASE t.place WHEN 'black' THEN 'delivered' ELSE t.reason END;
-    details := jsonb_build_object('was', was, 'note', reopen.note, 'login', session_user);
-    PERFORM iap.move(ARRAY[ROW(t, iap.owed_again(t))::iap.change], 'reopened', reopen.who, NULL, at, details);
-    PERFORM iap.watch_again(t.transaction_id, t.bundle_id, t.environment);
-    IF t.place = 'black' THEN
+    SELECT coalesce(array_agg(ROW(held, iap.owed_again(held))::iap.change), '{}') INTO restored
+    FROM (
         -- What left white with its delivery.
-        FOR other IN
-            SELECT restored.*
-            FROM iap.transactions AS restored
-            WHERE EXISTS (
-                    SELECT
-                    FROM iap.moves
-                    WHERE moves.transaction_id = restored.transaction_id AND moves.bundle_id = restored.bundle_id
-                        AND moves.environment = restored.environment
-                        AND moves.details ->> 'delivered_as' = t.transaction_id)
-                AND iap.is_of_original(
-                    restored.transaction_id, restored.original_transaction_id, t.original_transaction_id)
-                AND restored.bundle_id = t.bundle_id AND restored.environment = t.environment
-                AND restored.reason = 'restored'
-                AND restored.refunded_at IS NULL
-            ORDER BY restored.transaction_id
-            FOR UPDATE OF restored
-        LOOP
-            PERFORM iap.move(
-                ARRAY[ROW(other, iap.owed_again(other))::iap.change], 'reopened', reopen.who, NULL, at, details);
-            PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);
-        END LOOP;
-    END IF;
-    -- What the same decision ended with it: the other periods of a subscription's case.
-    FOR other IN
-        SELECT period.*
+        SELECT ROW(kin.*)::iap.transactions AS held
+        FROM iap.transactions AS kin
+        WHERE t.place = 'black'
+            AND EXISTS (
+                SELECT
+                FROM iap.moves
+                WHERE moves.transaction_id = kin.transaction_id AND moves.bundle_id = kin.bundle_id
+                    AND moves.environment = kin.environment AND moves.details ->> 'delivered_as' = t.transaction_id)
+            AND iap.is_of_original(kin.transaction_id, kin.original_transaction_id, t.original_transaction_id)
+            AND kin.bundle_id = t.bundle_id AND kin.environment = t.environment AND kin.reason = 'restored'
+            AND kin.refunded_at IS NULL
+        ORDER BY kin.transaction_id
+        FOR UPDATE OF kin
+    ) AS kin;
+    SELECT coalesce(array_agg(ROW(held, iap.owed_again(held))::iap.change), '{}') INTO periods
+    FROM (
+        -- What the same decision ended with it: the other periods of a subscription's case.
+        SELECT ROW(period.*)::iap.transactions AS held
         FROM iap.cases AS told
         JOIN iap.transactions AS period
             ON period.transaction_id = ANY (told.periods) AND period.bundle_id = told.bundle_id
@@ -4283,31 +4513,19 @@ BEGIN
             AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
         ORDER BY period.transaction_id
         FOR UPDATE OF period
-    LOOP
-        CONTINUE WHEN NOT iap.reopened(other);
-        PERFORM iap.move(
-            ARRAY[ROW(other, iap.owed_again(other))::iap.change], 'reopened', reopen.who, NULL, at, details);
-        PERFORM iap.watch_again(other.transaction_id, other.bundle_id, other.environment);
-    END LOOP;
+    ) AS period
+    WHERE iap.may_reopen(held);
+    changes := ARRAY[ROW(t, iap.owed_again(t))::iap.change] || restored || periods;
+    was := CASE t.place WHEN 'black' THEN 'delivered' ELSE t.reason END;
+    PERFORM iap.move(
+        changes, 'reopened', reopen.who, NULL, at,
+        jsonb_build_object('was', was, 'note', reopen.note, 'login', session_user));
+    PERFORM iap.watch_again(changes);
     RETURN 'reopened';
 END
 $$;
 
 COMMENT ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) IS 'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before, with the other periods of a subscription that the same decision ended. What a claim delivered stays delivered. Otherwise it changes nothing and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';
-
-CREATE FUNCTION iap.reopened(t iap.transactions) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    IF t.refunded_at IS NOT NULL AND (t.refund_run_id IS NOT NULL OR t.reason IS DISTINCT FROM 'refunded') THEN
-        RETURN false;
-    END IF;
-    RETURN coalesce(
-        t.delivered_by = 'resolved' OR (t.reason IN ('dismissed', 'refunded') AND t.excluded_run_id IS NULL), false);
-END
-$$;
-
-COMMENT ON FUNCTION iap.reopened(t iap.transactions) IS 'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be taken back. Never what a claim delivered.';
 
 CREATE FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) RETURNS jsonb
     LANGUAGE plpgsql
@@ -4431,6 +4649,21 @@ $$;
 
 COMMENT ON FUNCTION iap.require_text(name text, value text, longest integer) IS 'Refuses a text that is missing, or longer in bytes than an index can hold.';
 
+CREATE FUNCTION iap.require_token(app_account_token text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    IF app_account_token !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+        RAISE EXCEPTION 'app_account_token is no UUID' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is the UUID that the client hands to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
+    END IF;
+END
+$_$;
+
+COMMENT ON FUNCTION iap.require_token(app_account_token text) IS 'Refuses what can''t be an appAccountToken; NULL is none.';
+
 CREATE FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text, user_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, is_unknown_user boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -4439,12 +4672,14 @@ CREATE FUNCTION iap.resolve(transaction_id text, how text, who text, note text, 
 DECLARE
     place   record;
     t       iap.transactions;
+    told    iap.cases;
     outcome text;
-    owners  text[];
     whose   text;
+    id      text;
+    period  iap.transactions;
     at      timestamptz := iap.present();
-    details jsonb;
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
@@ -4454,50 +4689,42 @@ BEGIN
     END IF;
 
     place := iap.place_of(resolve.transaction_id, resolve.bundle_id, resolve.environment);
-    t := iap.locked(place.bundle_id, place.environment, resolve.transaction_id);
+    t := iap.locked_with_periods(place.bundle_id, place.environment, resolve.transaction_id);
     outcome := iap.standing(t);
     IF outcome <> 'white' THEN
         RETURN outcome;
     END IF;
-    details := jsonb_build_object(
-        'as', resolve.how, 'note', resolve.note, 'order_id', resolve.order_id, 'login', session_user);
-
-    IF resolve.how <> 'delivered' THEN
-        PERFORM iap.move(
-            ARRAY[ROW(t, iap.excluded(t, resolve.how, NULL, at))::iap.change], 'resolved', resolve.who, NULL, at,
-            details);
-        RETURN resolve.how;
-    END IF;
-    SELECT owner_user_ids INTO owners
+    SELECT * INTO told
     FROM iap.cases
     WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment;
-    IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
-        RETURN 'several_owners';
-    ELSIF NOT (
-        resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners || iap.owners_of(t))
-        OR iap.is_known_user(resolve.user_id))
-    THEN
-        RETURN 'unknown_user';
+    IF resolve.how = 'delivered' THEN
+        IF resolve.user_id IS NULL AND cardinality(told.owner_user_ids) > 1 THEN
+            RETURN 'several_owners';
+        ELSIF NOT (
+            resolve.user_id IS NULL OR resolve.is_unknown_user
+            OR resolve.user_id = ANY (told.owner_user_ids || iap.owners_of(t))
+            OR iap.is_known_user(resolve.user_id))
+        THEN
+            RETURN 'unknown_user';
+        END IF;
+        whose := coalesce(resolve.user_id, told.owner_user_ids[1], t.admitted_user_id);
     END IF;
-    -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-    outcome := iap.why_not_delivered(t, iap.type_of(t));
-    IF outcome = 'already_delivered' THEN
-        PERFORM iap.move(
-            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', resolve.who, NULL, at);
-        RETURN outcome;
+    outcome := iap.end_owed(t, resolve.how, resolve.who, whose, resolve.order_id, resolve.note, at);
+    IF outcome = resolve.how AND told.state = 'open' THEN
+        -- The others are locked, and were maybe claimed or excluded before that: then they stay as they are.
+        FOREACH id IN ARRAY told.periods LOOP
+            period := iap.locked(t.bundle_id, t.environment, id);
+            CONTINUE WHEN period.place IS DISTINCT FROM 'white';
+            PERFORM iap.end_owed(
+                period, resolve.how, resolve.who, coalesce(whose, period.admitted_user_id),
+                resolve.order_id, resolve.note, at);
+        END LOOP;
     END IF;
-    whose := coalesce(resolve.user_id, owners[1], t.admitted_user_id);
-    PERFORM iap.move(
-        ARRAY[ROW(t, iap.delivered(t, whose, resolve.order_id, 'resolved', at))::iap.change], 'resolved', resolve.who,
-        NULL, at, details || jsonb_build_object('user_id', whose));
-    IF iap.type_of(t) = 'non_consumable' THEN
-        PERFORM iap.withdraw_restored(t, resolve.who, at, resolve.who);
-    END IF;
-    RETURN resolve.how;
+    RETURN outcome;
 END
 $$;
 
-COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
+COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
 
 CREATE FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4511,6 +4738,7 @@ DECLARE
     ends    timestamptz := coalesce(until, at);
     changes iap.change[];
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
     PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
     IF ends = '-infinity' THEN
@@ -5013,6 +5241,33 @@ $$;
 
 COMMENT ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) IS 'Takes what Apple answered, as it is staged in the session''s tables heard and told: what it says of known transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, and which another session has locked.';
 
+CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF coalesce(type, 'non_consumable') <> 'non_consumable' OR iap.take_originals(ARRAY[t]) = 1 THEN
+        RETURN NULL;
+    END IF;
+    RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_for_delivery(t iap.transactions, type text) IS 'Takes the original purchase of a non-consumable for its delivery, and gives NULL; or why it can''t be delivered: already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
+
+CREATE FUNCTION iap.take_for_entitlement(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql
+    SET lock_timeout TO '20ms'
+    AS $$
+BEGIN
+    RETURN iap.take_for_delivery(t, iap.type_of(t));
+EXCEPTION
+    WHEN lock_not_available OR deadlock_detected THEN
+        RETURN 'locked';
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_for_entitlement(t iap.transactions) IS 'iap.take_for_delivery, or locked where another session is about to deliver the same purchase, and does not end.';
+
 CREATE FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_custom_plan'
@@ -5163,6 +5418,7 @@ DECLARE
     seen    integer;
     offered iap.delivered_orders[] := '{}';
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', take_redeliveries.bundle_id, 255);
     IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
         RAISE EXCEPTION 'take 1 to 10000 at once' USING ERRCODE = 'invalid_parameter_value';
@@ -5230,24 +5486,6 @@ $$;
 
 COMMENT ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) IS 'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its lease ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be taken again, five times in all. paid_until is of a subscription, for iap.entitle.';
 
-CREATE FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    AS $$
-BEGIN
-    -- What a person called refunded, Apple has never refunded. Most are not: for them no statement is run.
-    IF t.refund_run_id IS NULL THEN
-        RETURN false;
-    END IF;
-    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does.
-    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > t.verified_at) OR EXISTS (
-        SELECT FROM notices
-        WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
-            AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
-END
-$$;
-
-COMMENT ON FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) IS 'Whether Apple''s refund of a transaction is no more, by a word of Apple''s that tells of none.';
-
 CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS SETOF iap.transactions
     LANGUAGE sql STABLE
     AS $_$
@@ -5292,20 +5530,21 @@ $$;
 
 COMMENT ON FUNCTION iap.type_of(t iap.transactions) IS 'The type of the product that was bought: what Apple said, else what the list of products says; NULL where nobody knows it.';
 
-CREATE FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) RETURNS void
+CREATE FUNCTION iap.watch_again(changes iap.change[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
 DECLARE
     seen record;
 BEGIN
-    -- A statement a row, by its key: the form that also runs where the tables are distributed.
+    -- A statement a row, by its key: the form that also runs where the inbox is distributed.
     FOR seen IN
-        SELECT bucket, receipt_id
-        FROM sightings
-        WHERE transaction_id = watch_again.transaction_id AND bundle_id = watch_again.bundle_id
-            AND environment = watch_again.environment
-        ORDER BY bucket, receipt_id
+        SELECT DISTINCT found.bucket, found.receipt_id
+        FROM unnest(changes) AS c
+        JOIN sightings AS found
+            ON found.transaction_id = (c.was).transaction_id AND found.bundle_id = (c.was).bundle_id
+                AND found.environment = (c.was).environment
+        ORDER BY found.bucket, found.receipt_id
     LOOP
         UPDATE receipts
         SET state = 'watched', next_attempt_at = now(),
@@ -5317,7 +5556,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) IS 'Has the receipts in which a transaction was seen, unless they were purged, asked again each night, so that Apple''s refund would be noticed.';
+COMMENT ON FUNCTION iap.watch_again(changes iap.change[]) IS 'Has the receipts in which these transactions were seen, unless they were purged, asked again each night, so that Apple''s refund would be noticed.';
 
 CREATE FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) RETURNS iap.white_totals
     LANGUAGE plpgsql STABLE
@@ -5385,32 +5624,69 @@ $$;
 
 COMMENT ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) IS 'What entered and left white between two frontiers, and what it held at the later one.';
 
-CREATE FUNCTION iap.why_not_covered(t iap.transactions) RETURNS text
+CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql
-    SET lock_timeout TO '20ms'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS $$
+DECLARE
+    known record;
+    rows  bigint := 0;
 BEGIN
-    RETURN iap.why_not_delivered(t, iap.type_of(t));
-EXCEPTION
-    WHEN lock_not_available OR deadlock_detected THEN
-        RETURN 'locked';
+    FOR known IN
+        WITH restorable AS MATERIALIZED (
+            SELECT white.transaction_id, white.bundle_id, white.environment, original_transaction_id, product_id
+            FROM transactions AS white
+            LEFT JOIN products USING (bundle_id, product_id)
+            WHERE place = 'white' AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
+                AND coalesce(white.product_type, products.type) = 'non_consumable'
+        ), held AS MATERIALIZED (
+            SELECT found.how, found.known_as, locked.t
+            FROM restorable
+            CROSS JOIN LATERAL (
+                SELECT 'delivered_as' AS how, taken.transaction_id AS known_as
+                FROM delivered_originals AS taken
+                WHERE taken.original_transaction_id = restorable.original_transaction_id
+                    AND taken.bundle_id = restorable.bundle_id AND taken.environment = restorable.environment
+                    AND taken.transaction_id <> restorable.transaction_id
+                UNION ALL
+                SELECT 'refunded_as', same.transaction_id
+                FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                    AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
+                    AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
+                    AND (
+                        same.product_id = restorable.product_id
+                        OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                LIMIT 1
+            ) AS found
+            CROSS JOIN LATERAL (
+                SELECT ROW(white.*)::iap.transactions AS t
+                FROM transactions AS white
+                WHERE white.transaction_id = restorable.transaction_id AND white.bundle_id = restorable.bundle_id
+                    AND white.environment = restorable.environment AND white.place = 'white'
+                FOR UPDATE SKIP LOCKED
+            ) AS locked
+            LIMIT most
+        )
+        SELECT
+            held.how, held.known_as,
+            array_agg(ROW(held.t, iap.excluded(held.t, 'restored', run, at))::iap.change) AS changes
+        FROM held
+        GROUP BY held.how, held.known_as, (held.t).bundle_id, (held.t).environment
+    LOOP
+        PERFORM iap.move(
+            known.changes, 'withdrawn', 'iap-reconcile', run, at, jsonb_build_object(known.how, known.known_as));
+        rows := rows + cardinality(known.changes);
+    END LOOP;
+    RETURN rows;
 END
 $$;
 
-COMMENT ON FUNCTION iap.why_not_covered(t iap.transactions) IS 'iap.why_not_delivered, or locked where another session is about to deliver the same purchase, and does not end.';
-
-CREATE FUNCTION iap.why_not_delivered(t iap.transactions, type text) RETURNS text
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF coalesce(type, 'non_consumable') <> 'non_consumable' OR iap.take_originals(ARRAY[t]) = 1 THEN
-        RETURN NULL;
-    END IF;
-    RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
-END
-$$;
-
-COMMENT ON FUNCTION iap.why_not_delivered(t iap.transactions, type text) IS 'Takes the original purchase of a non-consumable for its delivery, and gives NULL; or why it can''t be delivered: already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
+COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables at most out of white whose purchase was delivered or refunded under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
 
 CREATE FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) RETURNS void
     LANGUAGE plpgsql
@@ -5498,7 +5774,9 @@ BEGIN
         WHEN 'white' THEN CASE
             WHEN iap.is_delivered_otherwise(
                 t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-            THEN 'delivered' ELSE 'paid, being delivered'
+            THEN 'delivered'
+            WHEN iap.is_refunded_otherwise(t) THEN 'not paid'
+            ELSE 'paid, being delivered'
         END
         WHEN 'already_delivered' THEN 'delivered'
         WHEN 'excluded' THEN CASE
@@ -5543,6 +5821,12 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.word_of_upload(bundle_id text, transaction_id text, order_id text) IS 'What to tell the customer of a purchase that the ledger does not hold: it waits for Apple while an upload of it does, and for two days after the last one, or after the order was opened; then it was not paid.';
+
+CREATE FUNCTION iap.worth(account text, line_detail text, milliunits numeric, refunded_milliunits numeric) RETURNS numeric
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (account = 'kept'::text) THEN (milliunits - refunded_milliunits) WHEN ((account = 'refunded'::text) OR (line_detail = 'refunded'::text)) THEN refunded_milliunits ELSE milliunits END;
+
+COMMENT ON FUNCTION iap.worth(account text, line_detail text, milliunits numeric, refunded_milliunits numeric) IS 'What a position is worth in an account of finance, by what was paid and the share of it that was refunded.';
 
 CREATE TABLE audit.erasures (
     number bigint NOT NULL,
@@ -5952,13 +6236,13 @@ CREATE TABLE iap.delivery_checks (
     times integer NOT NULL,
     next_at timestamp with time zone,
     CONSTRAINT delivery_checks_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
-    CONSTRAINT delivery_checks_finding_check CHECK ((finding = ANY (ARRAY['unknown_to_apple'::text, 'sandbox'::text, 'another_user'::text]))),
+    CONSTRAINT delivery_checks_finding_check CHECK ((finding = ANY (ARRAY['unknown_to_apple'::text, 'sandbox'::text, 'another_user'::text, 'account_gone'::text]))),
     CONSTRAINT delivery_checks_times_check CHECK ((times > 0))
 );
 
 COMMENT ON TABLE iap.delivery_checks IS 'What Apple answered when it was asked about a delivery for which only the app''s server vouched, and does not prove it.';
 
-COMMENT ON COLUMN iap.delivery_checks.finding IS 'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the appAccountToken of another user than it was delivered to.';
+COMMENT ON COLUMN iap.delivery_checks.finding IS 'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account no longer, and so can''t tell, which speaks against nobody.';
 
 CREATE VIEW iap.unproved AS
  SELECT found.finding,
@@ -6015,6 +6299,7 @@ CREATE VIEW iap.unproved AS
             delivery_checks.bundle_id,
             delivery_checks.environment
            FROM iap.delivery_checks
+          WHERE (delivery_checks.finding <> 'account_gone'::text)
         UNION ALL
          SELECT 'other_product'::text,
             moves.moved_at,
@@ -6030,7 +6315,7 @@ CREATE VIEW iap.unproved AS
             transactions.bundle_id,
             transactions.environment
            FROM iap.transactions
-          WHERE ((transactions.place = 'black'::text) AND (transactions.refunded_at < transactions.delivered_at))) found
+          WHERE ((transactions.place = 'black'::text) AND (transactions.refunded_at < transactions.delivered_at) AND (transactions.revocation_percentage IS DISTINCT FROM 0))) found
      JOIN iap.transactions t USING (transaction_id, bundle_id, environment))
   WHERE ((t.place = 'black'::text) AND ((found.finding <> ALL (ARRAY['unknown_to_apple'::text, 'sandbox'::text])) OR (t.source = 'app_server'::iap.source)));
 
@@ -6122,7 +6407,7 @@ COMMENT ON COLUMN finance.deliveries.currency IS 'Of the amount; NULL where no p
 
 COMMENT ON COLUMN finance.deliveries.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 
-COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there.';
+COMMENT ON COLUMN finance.deliveries.delivered_by IS 'claim: by the app''s server; resolved: by the support desk; import: before iap-reconcile was there; entitlement: the app''s server had granted it.';
 
 COMMENT ON COLUMN finance.deliveries.transactions IS 'How many purchases.';
 
@@ -6157,11 +6442,11 @@ COMMENT ON COLUMN finance.differences.difference IS 'nowhere: a run received it,
 
 COMMENT ON COLUMN finance.differences.run_id IS 'The run that received it first.';
 
-COMMENT ON COLUMN finance.differences.is_white IS 'Whether it is in white.';
+COMMENT ON COLUMN finance.differences.is_white IS 'Whether it is in white: false, as is_black and is_excluded are, since what is nowhere is in none of them.';
 
-COMMENT ON COLUMN finance.differences.is_black IS 'Whether it is in black.';
+COMMENT ON COLUMN finance.differences.is_black IS 'Whether it is in black: false.';
 
-COMMENT ON COLUMN finance.differences.is_excluded IS 'Whether it is excluded.';
+COMMENT ON COLUMN finance.differences.is_excluded IS 'Whether it is excluded: false.';
 
 CREATE VIEW finance.journal AS
  SELECT books.booked_on,
@@ -6996,21 +7281,11 @@ CREATE VIEW iap.journal_lines AS
     positions.currency,
     positions.booked_as,
     lines_of.line_detail AS detail,
-        CASE
-            WHEN (lines_of.account = 'kept'::text) THEN 0
-            ELSE positions.transactions
-        END AS transactions,
-        CASE
-            WHEN (lines_of.account = 'kept'::text) THEN 0
-            ELSE positions.units
-        END AS units,
-        CASE
-            WHEN (lines_of.account = 'kept'::text) THEN (positions.milliunits - positions.refunded_milliunits)
-            WHEN ((lines_of.account = 'refunded'::text) OR (lines_of.line_detail = 'refunded'::text)) THEN positions.refunded_milliunits
-            ELSE positions.milliunits
-        END AS milliunits
+    (lines_of.counted * positions.transactions) AS transactions,
+    (lines_of.counted * positions.units) AS units,
+    (iap.worth(lines_of.account, lines_of.line_detail, (positions.milliunits)::numeric, (positions.refunded_milliunits)::numeric))::bigint AS milliunits
    FROM (iap.positions
-     CROSS JOIN LATERAL iap.lines_of(positions.place, positions.detail, positions.day, positions.refund_day, positions.is_reversal) lines_of(account, line_day, line_detail));
+     CROSS JOIN LATERAL iap.lines_of(positions.place, positions.detail, positions.day, positions.refund_day, positions.is_reversal) lines_of(account, line_day, line_detail, counted));
 
 COMMENT ON VIEW iap.journal_lines IS 'What each entry and move adds to and takes from the accounts of finance.';
 
@@ -7416,13 +7691,16 @@ COMMENT ON COLUMN iap.excluded.found_bundle_id IS 'The app that the receipt name
 CREATE TABLE iap.handed_notices (
     payload_sha256 bytea NOT NULL,
     bundle_id text NOT NULL COLLATE pg_catalog."C",
+    heard_by text DEFAULT 'app_server'::text NOT NULL,
     payload text NOT NULL,
     submitted_at timestamp with time zone DEFAULT now() NOT NULL,
     problem text,
+    is_final boolean DEFAULT false NOT NULL,
+    CONSTRAINT handed_notices_heard_by_check CHECK ((heard_by = ANY (ARRAY['history'::text, 'app_server'::text]))),
     CONSTRAINT handed_notices_payload_sha256_check CHECK ((octet_length(payload_sha256) = 32))
 );
 
-COMMENT ON TABLE iap.handed_notices IS 'Notifications that the apps'' servers handed on, until the night takes them; what is not Apple''s stays here.';
+COMMENT ON TABLE iap.handed_notices IS 'Notifications that the apps'' servers handed on, until the night takes them; what it can''t take stays here, of Apple''s history, too.';
 
 CREATE TABLE iap.lock_space (
     is_only boolean DEFAULT true NOT NULL,
@@ -7773,9 +8051,13 @@ CREATE INDEX events_by_transaction ON iap.events USING btree (transaction_id) WH
 
 CREATE INDEX events_of_the_desk ON iap.events USING btree (transaction_id) WHERE (kind = ANY (ARRAY['noted'::text, 'adopted'::text]));
 
-CREATE INDEX handed_notices_waiting ON iap.handed_notices USING btree (submitted_at) WHERE (problem IS NULL);
+CREATE INDEX handed_notices_refused ON iap.handed_notices USING btree (submitted_at) WHERE (problem IS NOT NULL);
+
+CREATE INDEX handed_notices_waiting ON iap.handed_notices USING btree (submitted_at) WHERE (NOT is_final);
 
 CREATE INDEX moves_by_number ON iap.moves USING btree (move_id);
+
+CREATE INDEX moves_for_refunds ON iap.moves USING btree (transaction_id) WHERE (details ? 'refunded_as'::text);
 
 CREATE INDEX moves_to_other_products ON iap.moves USING btree (moved_at) WHERE ((from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_product_id <> to_product_id));
 
@@ -7845,6 +8127,8 @@ CREATE INDEX transactions_white_by_admission ON iap.transactions USING btree (ad
 
 CREATE INDEX transactions_white_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE (starts_with(place, 'white'::text) AND (app_account_token IS NOT NULL));
 
+CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (bundle_id, product_id) WHERE ((place = 'white'::text) AND (COALESCE(product_type, 'non_consumable'::text) = 'non_consumable'::text));
+
 CREATE INDEX unusual_prices_by_moment ON iap.unusual_prices USING btree (found_at);
 
 CREATE INDEX uploads_by_order ON iap.uploads USING btree (order_id) WHERE (order_id IS NOT NULL);
@@ -7913,7 +8197,7 @@ REVOKE ALL ON FUNCTION iap.certain_owner(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.claim_outcome(t iap.transactions, is_delivered_elsewhere boolean, user_id text, order_id text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.claim_outcome(t iap.transactions, is_elsewhere boolean, user_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.close_books(run bigint) FROM PUBLIC;
 
@@ -7938,6 +8222,10 @@ REVOKE ALL ON FUNCTION iap.delivered(t iap.transactions, user_id text, order_id 
 REVOKE ALL ON FUNCTION iap.delivery_status(bundle_id text, transaction_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.end_of_redelivery(r iap.redeliveries) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.end_owed(t iap.transactions, how text, who text, user_id text, order_id text, note text, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamp with time zone) FROM PUBLIC;
 
@@ -7987,6 +8275,8 @@ REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) FR
 
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_known_user(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) FROM PUBLIC;
@@ -7995,7 +8285,9 @@ REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBL
 
 REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_taken_back(t iap.transactions, v iap.verified) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) FROM PUBLIC;
 
@@ -8003,13 +8295,19 @@ REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transac
 
 REVOKE ALL ON FUNCTION iap.known_of_heard(OUT known integer[], OUT unknown integer[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.limit_idleness() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.lines_of(place text, detail text, day date, refund_day date, is_reversal boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.locked_with_periods(bundle_id text, environment text, transaction_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.log_desk(kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.may_reopen(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) FROM PUBLIC;
 
@@ -8025,7 +8323,7 @@ REVOKE ALL ON FUNCTION iap.note_customers(app iap.hearings, closed audit.frontie
 
 REVOKE ALL ON FUNCTION iap.note_entered(bundle_id text, environment text, every interval, since timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.note_hearing(bundle_id text, environment text, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.note_hearing(bundle_id text, environment text, heard_from timestamp with time zone, through timestamp with time zone, signed_at timestamp with time zone, at timestamp with time zone, problem text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note_prices(app iap.hearings, closed audit.frontier, at timestamp with time zone) FROM PUBLIC;
 
@@ -8085,11 +8383,13 @@ REVOKE ALL ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id
 
 REVOKE ALL ON FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.release_orders(changes iap.change[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.release_originals(changes iap.change[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.release_restored(run bigint, at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.reopened(t iap.transactions) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) FROM PUBLIC;
 
@@ -8098,6 +8398,8 @@ REVOKE ALL ON FUNCTION iap.require_id(name text, value text, longest integer) FR
 REVOKE ALL ON FUNCTION iap.require_moment(name text, value timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_text(name text, value text, longest integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.require_token(app_account_token text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) FROM PUBLIC;
 
@@ -8129,6 +8431,10 @@ REVOKE ALL ON FUNCTION iap.take(transaction_id text, who text, bundle_id text, e
 
 REVOKE ALL ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.take_for_delivery(t iap.transactions, type text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_for_entitlement(t iap.transactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean) FROM PUBLIC;
@@ -8139,19 +8445,15 @@ REVOKE ALL ON FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[])
 
 REVOKE ALL ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.takes_refund_back(t iap.transactions, v iap.verified) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.type_of(t iap.transactions) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.watch_again(transaction_id text, bundle_id text, environment text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.watch_again(changes iap.change[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.white_totals(before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.why_not_covered(t iap.transactions) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION iap.why_not_delivered(t iap.transactions, type text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) FROM PUBLIC;
 
@@ -8162,4 +8464,6 @@ REVOKE ALL ON FUNCTION iap.without_user(text text, user_id text, pseudonym text)
 REVOKE ALL ON FUNCTION iap.word_of(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.word_of_upload(bundle_id text, transaction_id text, order_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.worth(account text, line_detail text, milliunits numeric, refunded_milliunits numeric) FROM PUBLIC;
 

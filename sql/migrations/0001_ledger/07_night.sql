@@ -426,7 +426,6 @@ CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     changes iap.change[];
-    change  iap.change;
 BEGIN
     WITH released AS MATERIALIZED (
         -- Once, however many ids of it were withdrawn.
@@ -463,10 +462,7 @@ BEGIN
     ) AS locked;
     IF changes <> '{}' THEN
         PERFORM iap.move(changes, 'released', 'iap-reconcile', run, at);
-        FOREACH change IN ARRAY changes LOOP
-            PERFORM iap.watch_again(
-                (change.was).transaction_id, (change.was).bundle_id, (change.was).environment);
-        END LOOP;
+        PERFORM iap.watch_again(changes);
     END IF;
     RETURN cardinality(changes);
 END
