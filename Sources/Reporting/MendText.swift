@@ -14,7 +14,8 @@ struct MendText {
             }
         values = [
             "app": setting.bundleID, "receipts": String(setting.receipts),
-            "transactions": String(setting.transactions), "notices": String(setting.notices), "detail": setting.detail ?? "",
+            "transactions": String(setting.transactions), "notices": String(setting.notices),
+            "detail": setting.detail ?? "",
         ]
     }
 }

@@ -77,7 +77,8 @@ import Testing
     @Test func adrySpellIsToldUnlessItIsTurnedOff() throws {
         let dry = HearingFigures(
             bundleID: try #require(BundleID("com.example.game")), heardThrough: nil,
-            lastSignedAt: Self.now - 2 * 86_400, problem: nil, notTaken: [], unsent: 0, whyUnsent: nil, deliveredSince: 20)
+            lastSignedAt: Self.now - 2 * 86_400, problem: nil, notTaken: [], unsent: 0, whyUnsent: nil,
+            deliveredSince: 20)
         #expect(try alerts(hearing: dry) { _ in } == ["dry_spell"])
         #expect(try alerts(hearing: dry) { $0.drySpell = false } == [])
         #expect(try alerts { _ in } == [])

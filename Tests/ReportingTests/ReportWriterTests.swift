@@ -93,7 +93,8 @@ import Testing
             #expect(page.contains("com.example.b") && page.contains("com.example.c"))
             let json = try text("report.json")
             #expect(
-                json.contains(#"{"bundle_id":"com.example.b","cause":"no_section","notices":7,"receipts":1,"transactions":22}"#))
+                json.contains(
+                    #"{"bundle_id":"com.example.b","cause":"no_section","notices":7,"receipts":1,"transactions":22}"#))
         }
     }
 

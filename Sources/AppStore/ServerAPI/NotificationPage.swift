@@ -104,8 +104,8 @@ extension NotificationPage {
     fileprivate init(_ body: Data, _ reader: ServerAPIReader) throws {
         let answer = try reader.decode(Body.self, from: body)
         self.init(
-            entries: [], unverified: [], unverifiedPayloads: [], environment: reader.environment, hasMore: answer.hasMore,
-            paginationToken: answer.paginationToken)
+            entries: [], unverified: [], unverifiedPayloads: [], environment: reader.environment,
+            hasMore: answer.hasMore, paginationToken: answer.paginationToken)
         for (index, item) in (answer.notificationHistory ?? []).enumerated() {
             do throws(UnverifiedPayload) {
                 let place = "notificationHistory[\(index)].signedPayload"

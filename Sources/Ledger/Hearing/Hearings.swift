@@ -104,6 +104,7 @@ extension HearingFigures {
         self.init(
             bundleID: try row.id("bundle_id"), heardThrough: try row.decode("heard_through"),
             lastSignedAt: try row.decode("last_signed_at"), problem: try row.decode("problem"),
-            notTaken: notTaken, unsent: try row.decode("unsent"), whyUnsent: try row.decode("last_result"), deliveredSince: try row.decode("delivered"))
+            notTaken: notTaken, unsent: try row.decode("unsent"), whyUnsent: try row.decode("last_result"),
+            deliveredSince: try row.decode("delivered"))
     }
 }
