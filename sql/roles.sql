@@ -73,6 +73,8 @@ GRANT INSERT, UPDATE ON
 -- What only Apple told goes into the inbox; what an app's server handed on leaves the one of notices.
 GRANT INSERT ON iap.receipts, iap.uploads TO iap_job;
 GRANT INSERT, UPDATE (problem, is_final), DELETE ON iap.handed_notices TO iap_job;
+-- It writes no grant, and locks those that it goes by, which takes a right to write something of them.
+GRANT UPDATE (seal) ON iap.entitlements TO iap_job;
 -- A customer whom Apple came to name is known by that name; a delivery that Apple came to know is proved.
 GRANT DELETE ON iap.customers, iap.delivery_checks TO iap_job;
 GRANT INSERT ON
@@ -87,7 +89,8 @@ GRANT EXECUTE ON FUNCTION
     iap.is_of_original,
     iap.sightings_of, iap.sight_again, iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered,
     iap.type_of, iap.take_for_delivery, iap.is_covered, iap.is_granted,
-    iap.is_late_case, iap.is_bought_since, iap.take_for_entitlement, iap.cover, iap.cover_entitled, iap.connect,
+    iap.is_late_case, iap.is_bought_since, iap.take_for_entitlement, iap.cover, iap.cover_entitled, iap.uncover,
+    iap.connect,
     iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
     iap.count_purgeable, iap.share_of, iap.worth,
     iap.lines_of, iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,

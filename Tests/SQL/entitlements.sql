@@ -206,5 +206,25 @@ SELECT results_eq(
     $$VALUES ('com.example.a' COLLATE "C", 'consumable', true), ('com.example.a', 'unknown', true)$$,
     'who claims, by type');
 
+-- A grant that was shortened while another session was writing that it delivered: saying so again finds it, and so does
+-- the night.
+CREATE FUNCTION test.lose_revocation(original_transaction_id text) RETURNS void
+LANGUAGE sql AS $$
+    UPDATE iap.entitlements SET entitled_until = now(), revoked_at = now()
+    WHERE entitlements.original_transaction_id = $1;
+    UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE e.original_transaction_id = $1
+$$;
+SELECT test.period('r1', 0, 30, 'r1'), test.period('q1', 0, 30, 'q1'), test.period('q2', -30, 0, 'q1');
+SELECT test.entitle(30, 'r1'), test.entitle(30, 'q1'), test.lose_revocation('r1'), test.lose_revocation('q1');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'r1'), 'black', 'it is delivered without access');
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'r1')$$);
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'r1'), 'white', 'until that is said again');
+SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '1', 'or a night comes');
+SELECT results_eq(
+    $$SELECT transaction_id, place FROM iap.transactions WHERE original_transaction_id = 'q1' ORDER BY 1$$,
+    $$VALUES ('q1' COLLATE "C", 'white'), ('q2', 'black')$$, 'which finds what it does not reach to the end of');
+SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '0', 'and nothing else');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'nor covers it again');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -77,7 +77,8 @@ SELECT results_eq(
     FROM pg_attribute CROSS JOIN aclexplode(attacl) AS acl
     WHERE acl.grantee = 'iap_job'::regrole AND acl.privilege_type = 'UPDATE' ORDER BY 1, 2$$,
     $$VALUES
-        ('iap.handed_notices', 'is_final'), ('iap.handed_notices', 'problem'), ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
+        ('iap.entitlements', 'seal'), ('iap.handed_notices', 'is_final'), ('iap.handed_notices', 'problem'),
+        ('iap.receipts', 'attempts'), ('iap.receipts', 'error_code'), ('iap.receipts', 'error_text'),
         ('iap.receipts', 'last_attempt_at'), ('iap.receipts', 'made_at'), ('iap.receipts', 'next_attempt_at'),
         ('iap.receipts', 'seal'), ('iap.receipts', 'signature'), ('iap.receipts', 'state'),
         ('iap.receipts', 'verified_at'), ('iap.sales_reports', 'replaced_at')$$,
@@ -177,7 +178,7 @@ SELECT results_eq(
         ('iap_job', 'sight_again'), ('iap_job', 'sightings_of'), ('iap_job', 'submit_notification'),
         ('iap_job', 'take_answers'), ('iap_job', 'take_for_delivery'), ('iap_job', 'take_for_entitlement'),
         ('iap_job', 'take_notices'), ('iap_job', 'take_originals'),
-        ('iap_job', 'type_of'), ('iap_job', 'watch_again'), ('iap_job', 'white_totals'),
+        ('iap_job', 'type_of'), ('iap_job', 'uncover'), ('iap_job', 'watch_again'), ('iap_job', 'white_totals'),
         ('iap_job', 'withdraw_all_restored'), ('iap_job', 'worth'),
         ('iap_privacy', 'erase_user'),
         ('iap_support', 'adopt'), ('iap_support', 'decide'), ('iap_support', 'is_of_original'), ('iap_support', 'note'),

@@ -49,9 +49,15 @@ extension LedgerSession {
         }
     }
 
-    /// Moves what the apps' servers have granted from white to black.
+    /// Moves what the apps' servers have granted from white to black, and back what is granted no more.
     public func coverEntitled(runID: Int64, now: Date) async throws(LedgerError) {
         try await translating {
+            var uncovered: Int64
+            repeat {
+                uncovered = try await connection.only(
+                    "SELECT iap.uncover(\(runID), \(now), \(Self.coveredAtOnce)) AS count"
+                ).decode("count")
+            } while uncovered > 0
             var covered: Int64
             repeat {
                 covered = try await connection.only(

@@ -49,6 +49,18 @@ extension LedgerSession {
         JOIN moves USING (transaction_id, bundle_id, environment)
         ON CONFLICT DO NOTHING;
         INSERT INTO transactions
+        SELECT black.*
+        FROM iap.entitlements
+        CROSS JOIN audit.frontier
+        JOIN iap.transactions AS black
+            ON iap.is_of_original(
+                black.transaction_id, black.original_transaction_id, entitlements.original_transaction_id)
+            AND black.bundle_id = entitlements.bundle_id
+        WHERE entitlements.revoked_at IS NOT NULL
+            AND greatest(entitlements.revoked_at, entitlements.entitled_until) > frontier.closed_at - interval '7 days'
+            AND black.delivered_by = 'entitlement' AND black.refunded_at IS NULL
+        ON CONFLICT DO NOTHING;
+        INSERT INTO transactions
         SELECT kin.*
         FROM (
             SELECT DISTINCT original_transaction_id, bundle_id, environment FROM transactions

@@ -19,6 +19,9 @@ CREATE TABLE iap.entitlements (
 
 CREATE INDEX entitlements_by_first_grant ON iap.entitlements (bundle_id, first_granted_at);
 CREATE INDEX entitlements_by_user ON iap.entitlements (user_id);
+-- What was shortened lately is looked at each night: see iap.uncover.
+CREATE INDEX entitlements_by_revocation ON iap.entitlements (greatest(revoked_at, entitled_until))
+    WHERE revoked_at IS NOT NULL;
 
 -- From when on an app delivers purchases of a type in a way that the job sees. Filled by the job.
 CREATE TABLE iap.connections (
@@ -150,7 +153,9 @@ BEGIN
                     > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
             ORDER BY white.transaction_id, white.bundle_id, white.environment
             LIMIT most
+            -- Who shortens a grant meanwhile waits until these are black, and finds them.
             FOR UPDATE OF white SKIP LOCKED
+            FOR SHARE OF entitlements SKIP LOCKED
         ) AS held;
         covered := iap.cover(changes, run, at, 'iap-reconcile');
         EXIT WHEN covered > 0 OR coalesce(cardinality(changes), 0) < most;
@@ -162,6 +167,41 @@ $$;
 COMMENT ON FUNCTION iap.cover_entitled IS
     'Moves so many periods at most from white to black that an entitlement covers, and says how many: none, where none '
     'is left. What another session has locked is left for the next time.';
+
+CREATE FUNCTION iap.uncover(run bigint, at timestamptz, most integer) RETURNS bigint
+-- By the primary keys, even where the plan was made when the tables were small.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    -- What is older, a night before has looked at.
+    since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
+    changes iap.change[];
+BEGIN
+    SELECT coalesce(array_agg(ROW(held.t, iap.owed_again(held.t))::iap.change), '{}') INTO changes
+    FROM (
+        SELECT ROW(black.*)::iap.transactions AS t
+        FROM entitlements
+        JOIN transactions AS black
+            ON iap.is_of_original(
+                black.transaction_id, black.original_transaction_id, entitlements.original_transaction_id)
+            AND black.bundle_id = entitlements.bundle_id
+        WHERE entitlements.revoked_at IS NOT NULL
+            AND greatest(entitlements.revoked_at, entitlements.entitled_until) > since
+            AND black.delivered_by = 'entitlement' AND black.refunded_at IS NULL
+            AND NOT iap.is_covered(ROW(black.*)::iap.transactions, entitlements)
+        LIMIT most
+        FOR UPDATE OF black SKIP LOCKED
+        FOR SHARE OF entitlements SKIP LOCKED
+    ) AS held;
+    IF changes <> '{}' THEN
+        PERFORM iap.move(changes, 'revoked', 'iap-reconcile', run, at, '{}', 'entitlement');
+    END IF;
+    RETURN cardinality(changes);
+END
+$$;
+COMMENT ON FUNCTION iap.uncover IS
+    'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to the '
+    'end of any more, and says how many: none, where none is left. A grant may be shortened while another session writes '
+    'that it delivered.';
 
 CREATE FUNCTION iap.connect() RETURNS void
 LANGUAGE plpgsql AS $$
@@ -295,13 +335,16 @@ BEGIN
     WHERE original_transaction_id = revoke_entitlement.original_transaction_id
         AND bundle_id = revoke_entitlement.bundle_id
     FOR UPDATE;
-    IF NOT FOUND OR known.entitled_until <= ends THEN
+    IF NOT FOUND OR (known.entitled_until <= ends AND known.revoked_at IS NULL) THEN
         RETURN known.entitled_until;
     END IF;
     word := known;
-    word.entitled_until := ends;
-    word.revoked_at := at;
-    PERFORM iap.keep_entitlement(known, word);
+    -- Said again, it finds what another session was about to write when it was said first.
+    IF known.entitled_until > ends THEN
+        word.entitled_until := ends;
+        word.revoked_at := at;
+        PERFORM iap.keep_entitlement(known, word);
+    END IF;
 
     SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
     FROM (
