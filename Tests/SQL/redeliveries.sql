@@ -116,6 +116,47 @@ SELECT results_eq(
     'SELECT test.claim(transaction_id, $$eva$$, order_ids[1]) FROM taken ORDER BY transaction_id',
     $$VALUES ('delivered'), ('delivered'), ('delivered')$$, 'so that all of them can be claimed');
 
+-- A period that went by without access is delivered late by a grant until its own end, also where a later one is granted
+-- by now.
+SET LOCAL search_path = public, iap;
+CREATE FUNCTION test.late_period(id text) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    period iap.verified := test.heard(
+        id, product_id => 'pass', product_type => 'auto_renewable', purchased_at => now() - interval '60 days');
+BEGIN
+    period.expires_at := now() - interval '30 days';
+    period.user_id := 'lea';
+    PERFORM iap.enter(ARRAY[period], 1, now());
+    PERFORM test.open_case(id, '{lea}');
+    UPDATE iap.cases SET periods = ARRAY[id], likelihood = 'medium' WHERE transaction_id = id;
+    PERFORM test.run_as('iap_support', format('SELECT iap.redeliver(%L, %L, %L)', id, 'sue', 'she shall have it'));
+END
+$$;
+CREATE FUNCTION test.entitle(id text, until timestamptz) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format('SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', id, 'lea', until))
+$$;
+SELECT test.late_period('130'), test.late_period('131');
+SELECT test.entitle('130', now() - interval '30 days');
+SELECT test.entitle('131', now() + interval '30 days');
+SELECT results_eq(
+    $$SELECT place FROM iap.transactions WHERE transaction_id IN ('130', '131')$$, $$VALUES ('white'), ('white')$$,
+    'before a server has taken it a late period stays a case');
+SET LOCAL ROLE iap_app;
+CREATE TEMPORARY TABLE late AS SELECT * FROM iap.take_redeliveries('com.example.a');
+RESET ROLE;
+SELECT results_eq(
+    'SELECT transaction_id, paid_until FROM late ORDER BY 1',
+    $$VALUES ('130', now() - interval '30 days'), ('131', now() - interval '30 days')$$,
+    'taken it says until when it was paid');
+SELECT test.entitle(original_transaction_id, paid_until) FROM late;
+SELECT results_eq(
+    $$SELECT place, iap.end_of_redelivery(ordered)
+    FROM iap.transactions JOIN iap.redeliveries AS ordered USING (transaction_id)
+    WHERE transaction_id IN ('130', '131')$$,
+    $$VALUES ('black', 'redelivered'), ('black', 'redelivered')$$, 'and is delivered by that grant');
+
 SELECT test.is_refused('iap_app', format('SELECT iap.take_redeliveries(%s)', arguments), '22023', '%', why)
 FROM (
     VALUES

@@ -73,11 +73,17 @@ BEGIN
     RETURN t.expires_at <= granted_at AND EXISTS (
         SELECT FROM cases
         WHERE cases.state = 'open' AND cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
-            AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment);
+            AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment
+            -- What the app's server has taken to deliver late it grants late.
+            AND NOT EXISTS (
+                SELECT FROM redeliveries AS ordered
+                WHERE ordered.transaction_id = cases.transaction_id AND ordered.bundle_id = cases.bundle_id
+                    AND ordered.environment = cases.environment AND ordered.ended_at IS NULL AND ordered.tries > 0));
 END
 $$;
 COMMENT ON FUNCTION iap.is_late_case IS
-    'Whether a period went by without access before it was granted, and was found so: it stays a case.';
+    'Whether a period went by without access before it was granted, and was found so: it stays a case, but where its '
+    'redelivery is under way.';
 
 CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements) RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -282,10 +288,13 @@ BEGIN
             word := known;
             word.granted_at := at;
         ELSIF known.entitled_until >= entitle.until THEN
-            RETURN known.entitled_until;
+            -- Nothing new; a period that is delivered late ends before what is granted already.
+            word := known;
         END IF;
         word.first_granted_at := known.first_granted_at;
-        PERFORM iap.keep_entitlement(known, word);
+        IF word IS DISTINCT FROM known THEN
+            PERFORM iap.keep_entitlement(known, word);
+        END IF;
     END IF;
 
     -- What the job has seen already. What another session holds is taken by the night.
