@@ -206,6 +206,20 @@ SELECT results_eq(
     $$VALUES ('com.example.a' COLLATE "C", 'consumable', true), ('com.example.a', 'unknown', true)$$,
     'who claims, by type');
 
+-- Taken back from a moment on that lies ahead: what has no end of its own is granted until then.
+SELECT iap.enter(ARRAY[test.heard('k1', product_type => 'non_consumable')], 1, now());
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'k1', 'ann', 'infinity')$$);
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'k1', now() + interval '30 days')$$);
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'k1'), 'black', 'what is granted yet is not owed');
+SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '0', 'nor before that');
+SELECT is(
+    test.run_as('iap_job', $$SELECT iap.uncover(7, now() + interval '30 days', 10)$$), '1', 'a night after it takes it back');
+SELECT is(
+    test.run_as('iap_job', $$SELECT iap.cover_entitled(7, now() + interval '30 days', 10)$$), '0', 'for good');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'k1'), 'white', 'then it is owed');
+DELETE FROM iap.transactions WHERE transaction_id = 'k1';
+DELETE FROM iap.moves WHERE transaction_id = 'k1';
+
 -- A grant that was shortened while another session was writing that it delivered: saying so again finds it, and so does
 -- the night.
 CREATE FUNCTION test.lose_revocation(original_transaction_id text) RETURNS void

@@ -3,6 +3,7 @@ import Foundation
 import Job
 import NightlyRun
 import PostgreSQL
+import Reconciliation
 import Testing
 
 /// What was bought once is owed once, under whatever id it is restored: nights, dry ones too, that meet the ids in any

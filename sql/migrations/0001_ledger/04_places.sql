@@ -426,13 +426,13 @@ $$;
 COMMENT ON FUNCTION iap.ends_refund IS
     'Whether Apple''s refund of a transaction is no more, by a word of Apple''s that tells of none.';
 
-CREATE FUNCTION iap.has_access(t iap.transactions) RETURNS boolean
+CREATE FUNCTION iap.has_access(t iap.transactions, at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (
         SELECT FROM entitlements AS e
         WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
-            AND iap.is_covered(t, ROW(e.*)::iap.entitlements));
+            AND iap.is_covered(t, ROW(e.*)::iap.entitlements, at));
 END
 $$;
 COMMENT ON FUNCTION iap.has_access IS 'Whether what the app''s server grants now reaches to the end of a period.';
@@ -465,7 +465,7 @@ BEGIN
     ELSIF iap.ends_refund(was, v) THEN
         t := iap.refund_reversed(t, v.verified_at);
         -- Access was taken away with the money, and is owed with it.
-        IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t) THEN
+        IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
             t := iap.owed_again(t);
         END IF;
     END IF;

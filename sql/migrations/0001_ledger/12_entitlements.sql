@@ -32,7 +32,7 @@ CREATE TABLE iap.connections (
     PRIMARY KEY (bundle_id, product_type)
 );
 
-CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS boolean
+CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN ($1).expires_at IS NOT NULL THEN ($1).expires_at <= ($2).entitled_until
@@ -41,9 +41,10 @@ LANGUAGE sql IMMUTABLE AS $$
         -- days.
         WHEN ($1).product_type = 'auto_renewable' AND ($2).entitled_until <> 'infinity'
             THEN ($2).granted_at > ($1).purchased_at - interval '1 day'
-                AND ($2).entitled_until > ($1).purchased_at + interval '2 days' AND ($2).revoked_at IS NULL
-        -- What has no end of its own was granted, or it was taken back.
-        ELSE ($1).purchased_at < ($2).entitled_until AND ($2).revoked_at IS NULL
+                AND ($2).entitled_until > ($1).purchased_at + interval '2 days'
+                AND (($2).revoked_at IS NULL OR ($2).entitled_until > $3)
+        -- What has no end of its own was granted, or it was taken back, perhaps from a moment on that lies ahead.
+        ELSE ($1).purchased_at < ($2).entitled_until AND (($2).revoked_at IS NULL OR ($2).entitled_until > $3)
     END
 $$;
 COMMENT ON FUNCTION iap.is_covered IS
@@ -85,9 +86,9 @@ COMMENT ON FUNCTION iap.is_late_case IS
     'Whether a period went by without access before it was granted, and was found so: it stays a case, but where its '
     'redelivery is under way.';
 
-CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements) RETURNS boolean
+CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamptz) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT iap.is_covered($1, $2) AND NOT iap.is_late_case($1, ($2).granted_at)
+    SELECT iap.is_covered($1, $2, $3) AND NOT iap.is_late_case($1, ($2).granted_at)
         -- Most were bought before it: no call for each.
         AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
 $$;
@@ -154,7 +155,7 @@ BEGIN
             SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
             FROM transactions AS white
             JOIN entitlements USING (original_transaction_id, bundle_id)
-            WHERE white.place = 'white' AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements)
+            WHERE white.place = 'white' AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, at)
                 AND (white.transaction_id, white.bundle_id, white.environment)
                     > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
             ORDER BY white.transaction_id, white.bundle_id, white.environment
@@ -193,7 +194,7 @@ BEGIN
         WHERE entitlements.revoked_at IS NOT NULL
             AND greatest(entitlements.revoked_at, entitlements.entitled_until) > since
             AND black.delivered_by = 'entitlement' AND black.refunded_at IS NULL
-            AND NOT iap.is_covered(ROW(black.*)::iap.transactions, entitlements)
+            AND NOT iap.is_covered(ROW(black.*)::iap.transactions, entitlements, at)
         LIMIT most
         FOR UPDATE OF black SKIP LOCKED
         FOR SHARE OF entitlements SKIP LOCKED
@@ -305,7 +306,7 @@ BEGIN
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
-            AND iap.is_granted(ROW(white.*)::iap.transactions, word)
+            AND iap.is_granted(ROW(white.*)::iap.transactions, word, at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -362,7 +363,7 @@ BEGIN
         WHERE iap.is_of_original(
                 black.transaction_id, black.original_transaction_id, revoke_entitlement.original_transaction_id)
             AND black.bundle_id = revoke_entitlement.bundle_id AND black.delivered_by = 'entitlement'
-            AND black.refunded_at IS NULL AND NOT iap.is_covered(ROW(black.*)::iap.transactions, word)
+            AND black.refunded_at IS NULL AND NOT iap.is_covered(ROW(black.*)::iap.transactions, word, at)
         ORDER BY black.transaction_id, black.bundle_id, black.environment
         FOR UPDATE
     ) AS t;
