@@ -245,5 +245,22 @@ SELECT results_eq($$SELECT test.redelivered('2026-04-24')$$, ARRAY['full USD 1 1
 SELECT set_eq(
     $$SELECT test.redelivered('2026-04-25')$$, ARRAY['full EUR 1 0', 'full USD -1 0'], 'and not another day, too');
 
+-- The night that tells of it may know its price better by then: it counts as it was delivered.
+SELECT test.present('2026-04-27 03:00+00');
+SELECT test.hear(test.heard('H1', 'verify_receipt', 'full', purchased_at => '2026-04-27 01:00+00',
+    verified_at => '2026-04-27 02:00+00')), test.claim('H1');
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at)
+VALUES (
+    'H1', 'com.example.a', 'Production', 'ann', 1, iap.present(), 'iap-reconcile', 1, iap.present(), iap.present());
+SELECT test.present('2026-04-28 01:00+00');
+SELECT test.hear(test.heard('H1', 'server_api', 'full', purchased_at => '2026-04-27 01:00+00',
+    verified_at => '2026-04-28 01:00+00', price_milliunits => 5490, currency => 'EUR'));
+SELECT test.settle();
+SELECT test.close_books('2026-04-28 02:00+00'), test.close_books('2026-04-29 02:00+00');
+SELECT results_eq(
+    $$SELECT test.redelivered('2026-04-27')$$, ARRAY['full USD 1 1'], 'what is corrected meanwhile is not lost');
+SELECT set_eq($$SELECT test.redelivered('2026-04-28')$$, ARRAY['full EUR 1 0', 'full USD -1 0'], 'and is told once');
+
 SELECT * FROM finish();
 ROLLBACK;

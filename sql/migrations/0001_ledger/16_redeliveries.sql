@@ -406,7 +406,7 @@ CREATE TABLE iap.redelivered (
 COMMENT ON TABLE iap.redelivered IS
     'The deliveries without the customer that runs told of. Rows are added, and never changed.';
 COMMENT ON COLUMN iap.redelivered.run_id IS 'The run that told of it.';
-COMMENT ON COLUMN iap.redelivered.move_id IS 'The move that says what was delivered and when, as it was known then.';
+COMMENT ON COLUMN iap.redelivered.move_id IS 'The move by which it was delivered: what, and when, as it was known then.';
 
 CREATE FUNCTION iap.redeliverable_to(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
@@ -476,10 +476,11 @@ BEGIN
     SELECT told.transaction_id, told.bundle_id, told.environment, run, delivered.move_id
     FROM told
     CROSS JOIN LATERAL (
+        -- The delivery itself: a correction or a refund may have come since.
         SELECT max(moves.move_id) AS move_id
         FROM moves
         WHERE moves.transaction_id = told.transaction_id AND moves.bundle_id = told.bundle_id
-            AND moves.environment = told.environment AND moves.to_place = 'black'
+            AND moves.environment = told.environment AND moves.to_place = 'black' AND moves.from_place <> 'black'
     ) AS delivered
     WHERE told.ended_as = 'redelivered' AND delivered.move_id IS NOT NULL
     ON CONFLICT (transaction_id, bundle_id, environment, run_id) DO NOTHING;

@@ -12,8 +12,8 @@ WHERE environment = 'Production';
 COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
 COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the purchase.';
 COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
-COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product, as it was known when a run told of it.';
-COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price, as it was known when a run told of it.';
+COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product, as it was known when it was delivered.';
+COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price, as it was known when it was delivered.';
 COMMENT ON COLUMN finance.redeliveries.booked_on IS
     'The day of its delivery, or the first day that was not closed yet when a run told of it.';
 
