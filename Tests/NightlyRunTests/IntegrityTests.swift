@@ -26,7 +26,7 @@ private enum Edit: String, CaseIterable {
     case blackUser, blackTime, blackRefund, blackRemoved, blackWhiteAgain
     case excludedReason, excludedRemoved
     case claimUser, claimRemoved, claimAdded
-    case sightingUser, entitlement, orderUser, waitingReceipt, waitingPayload, receiptPutOff, uploadOrder
+    case sightingUser, entitlement, orderUser, tokenUser, waitingReceipt, waitingPayload, receiptPutOff, uploadOrder
     case caseOpened, receiptSettled
     case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved
     case booked, bookedLater, bookedTwice, closedLater, refundedShare
@@ -78,6 +78,7 @@ private enum Edit: String, CaseIterable {
             "UPDATE iap.sightings SET user_id = 'thief' WHERE transaction_id = \(Self.first("sightings"))"
         case .orderUser:
             "UPDATE iap.orders SET user_id = 'thief' WHERE order_id = (SELECT min(order_id) FROM iap.orders)"
+        case .tokenUser: "UPDATE iap.account_tokens SET user_id = 'thief'"
         case .waitingReceipt: "UPDATE iap.receipts SET user_id = 'thief' WHERE receipt_id = \(Self.waiting)"
         case .waitingPayload: "UPDATE iap.receipts SET payload = 'another' WHERE receipt_id = \(Self.waiting)"
         case .receiptPutOff:
@@ -180,6 +181,7 @@ private enum Edit: String, CaseIterable {
         case .sightingUser: .sightingSeals
         case .entitlement: .entitlementSeals
         case .orderUser: .orderSeals
+        case .tokenUser: .tokenSeals
         case .waitingReceipt: .receiptSeals
         case .waitingPayload: .payloads
         case .receiptPutOff: .receiptsDue
@@ -207,6 +209,8 @@ private enum Edit: String, CaseIterable {
             let server = try await stage.database.connect(as: "iap_app")
             _ = try await server.query("SELECT iap.register_order('com.example.game', 'order-1', 'ann', 'gems')")
             _ = try await server.query("SELECT iap.entitle('com.example.game', '1', 'ann', now())")
+            _ = try await server.query(
+                "SELECT iap.register_user('com.example.game', 'ann', '6b2f0c0e-5a1d-4f7e-9b63-0d9a4c1e2f30')")
             server.close()
             #expect(try await violations(stage.database) == [])
             for edit in Edit.allCases {
@@ -218,7 +222,30 @@ private enum Edit: String, CaseIterable {
                 #expect(named.contains(edit.found), "\(edit.rawValue): \(named)")
                 #expect(found.allSatisfy { !$0.examples.isEmpty })
             }
+            for table in try await Self.sealedTables(stage.database) {
+                let found = try await stage.database.withCopy { copy in
+                    try await Self.editByHand(
+                        """
+                        UPDATE iap.\(identifier: table) SET seal = seal # 1
+                        WHERE ctid = (SELECT min(ctid) FROM iap.\(identifier: table))
+                        """, copy)
+                    return try await violations(copy)
+                }
+                #expect(!found.isEmpty, "the seals of \(table)")
+            }
         }
+    }
+
+    private static func sealedTables(_ database: ScratchDatabase) async throws -> [String] {
+        let connection = try await database.connect()
+        defer { connection.close() }
+        return try await connection.query(
+            """
+            SELECT relname::text AS name FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+            WHERE relnamespace = 'iap'::regnamespace AND relkind = 'r' AND attname = 'seal' AND NOT attisdropped
+            ORDER BY relname
+            """
+        ).map { try $0.decode("name") }
     }
 
     @Test func goesOnFindingARowThatTheJobTouchedAfterwards() async throws {

@@ -26,6 +26,7 @@ extension IntegrityCheck {
         case .sightingSeals: Self.misfits("sightings", "transaction_id")
         case .entitlementSeals: Self.misfits("entitlements", "original_transaction_id")
         case .orderSeals: Self.misfits("orders", "order_id")
+        case .tokenSeals: Self.misfits("account_tokens", "app_account_token")
         case .uploadSeals: Self.misfits("uploads", "'receipt ' || receipt_id")
         case .receiptSeals: Self.receiptMisfits
         case .payloads: Self.payloadMisfits

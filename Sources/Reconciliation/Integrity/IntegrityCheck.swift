@@ -34,9 +34,12 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case claimSeals = "claim_seals"
     /// Nobody changed by hand who handed in what.
     case sightingSeals = "sighting_seals"
+    /// Nobody changed by hand until when what was granted.
     case entitlementSeals = "entitlement_seals"
     /// No order was changed by hand.
     case orderSeals = "order_seals"
+    /// Nobody changed by hand whose an `appAccountToken` is.
+    case tokenSeals = "token_seals"
     /// No receipt was changed by hand.
     case receiptSeals = "receipt_seals"
     /// Nobody changed by hand for what a receipt was uploaded.
@@ -75,6 +78,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
         case .sightingSeals: "no sighting was changed by hand"
         case .entitlementSeals: "no entitlement was changed by hand"
         case .orderSeals: "no order was changed by hand"
+        case .tokenSeals: "no appAccountToken was given to another by hand"
         case .receiptSeals: "no receipt was changed by hand"
         case .uploadSeals: "no upload was changed by hand"
         case .payloads: "no payload was changed by hand"
