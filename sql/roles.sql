@@ -61,7 +61,7 @@ GRANT SELECT ON
     iap.connections,
     iap.sources, iap.refused_rows, iap.rehearsal, iap.notices, iap.hearings, iap.handed_notices, iap.account_tokens,
     iap.customers, iap.delivery_checks, iap.unproved, iap.paid_prices, iap.unusual_prices, iap.priced,
-    iap.case_takings, iap.redeliveries, iap.redelivered
+    iap.case_takings, iap.redeliveries
     TO iap_job;
 GRANT UPDATE (
     state, attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, made_at, seal)
@@ -78,7 +78,7 @@ GRANT UPDATE (seal) ON iap.entitlements TO iap_job;
 -- A customer whom Apple came to name is known by that name; a delivery that Apple came to know is proved.
 GRANT DELETE ON iap.customers, iap.delivery_checks TO iap_job;
 GRANT INSERT ON
-    iap.moves, iap.events, iap.delivered_originals, iap.connections, iap.unusual_prices, iap.redelivered
+    iap.moves, iap.events, iap.delivered_originals, iap.connections, iap.unusual_prices
     TO iap_job;
 GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION

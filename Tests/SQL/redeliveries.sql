@@ -49,6 +49,13 @@ SELECT is_empty('SELECT test.taken()', 'and comes back no more');
 SELECT test.settle(7);
 SELECT results_eq(
     'SELECT ended_as, told_run_id FROM iap.redeliveries', $$VALUES ('redelivered', 7::bigint)$$, 'the night tells of it');
+SELECT results_eq(
+    $$SELECT events.run_id, moves.kind
+    FROM iap.events
+    JOIN iap.moves ON move_id = (events.details ->> 'move_id')::bigint
+    WHERE events.kind = 'redelivered' AND events.transaction_id = '100'$$,
+    $$VALUES (7::bigint, 'claimed')$$, 'for ever, in the trail');
+SELECT is(finance.count, 1::bigint, 'where finance counts it') FROM (SELECT count(*) FROM finance.redeliveries) AS finance;
 SELECT is(test.order_all(), '0', 'what is delivered is not ordered');
 
 -- By a person.

@@ -63,7 +63,7 @@ SELECT results_eq(
         ('iap.journal_lines', 'select'), ('iap.lock_space', 'select'), ('iap.migrations', 'select'),
         ('iap.moves', 'insert,select'), ('iap.notices', 'insert,select,update'), ('iap.orders', 'select'),
         ('iap.paid_prices', 'insert,select,update'), ('iap.positions', 'select'), ('iap.priced', 'select'), ('iap.products', 'select'), ('iap.receipt_number', 'usage'),
-        ('iap.receipts', 'insert,select'), ('iap.redelivered', 'insert,select'),
+        ('iap.receipts', 'insert,select'),
         ('iap.redeliveries', 'insert,select,update'),
         ('iap.refused_rows', 'select'), ('iap.rehearsal', 'select'), ('iap.runs', 'insert,select,update'),
         ('iap.sales', 'insert,select'), ('iap.sales_fetches', 'insert,select,update'),

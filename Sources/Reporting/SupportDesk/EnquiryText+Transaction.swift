@@ -123,7 +123,7 @@ extension EnquiryText {
             "what": words.name(ofEvent: Printable.text(event.kind)), "who": Printable.text(event.actor),
             "run": event.runID.map { say(.inRun, ["run": String($0)]) } ?? "",
         ]
-        let details = event.details.filter { $0.key != "login" }.sorted { $0.key < $1.key }
+        let details = event.details.filter { !["login", "move_id"].contains($0.key) }.sorted { $0.key < $1.key }
             .map { say(.detail, ["name": words.name(ofDetail: $0.key), "value": Self.plain($0.value)]) }
         return "\(moment(event.happenedAt))  \(say(.event, what))" + details.joined()
     }

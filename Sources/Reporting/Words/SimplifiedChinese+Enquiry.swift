@@ -139,6 +139,7 @@ extension SimplifiedChinese {
         case "noted": "备注"
         case "erased": "抹去个人信息"
         case "redelivery_ordered": "已安排补发"
+        case "redelivered": "已补发"
         case "case_opened": "列为漏单"
         case "case_changed": "重新判断"
         case "case_closed": "结案"

@@ -395,18 +395,7 @@ COMMENT ON COLUMN iap.redeliveries.ended_as IS
     'not certain any more whose it is.';
 
 -- What is ordered again begins anew, and what a month was told stays.
-CREATE TABLE iap.redelivered (
-    transaction_id text COLLATE "C" NOT NULL,
-    bundle_id      text COLLATE "C" NOT NULL,
-    environment    text NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
-    run_id         bigint NOT NULL,
-    move_id        bigint NOT NULL,
-    PRIMARY KEY (transaction_id, bundle_id, environment, run_id)
-);
-COMMENT ON TABLE iap.redelivered IS
-    'The deliveries without the customer that runs told of. Rows are added, and never changed.';
-COMMENT ON COLUMN iap.redelivered.run_id IS 'The run that told of it.';
-COMMENT ON COLUMN iap.redelivered.move_id IS 'The move by which it was delivered: what, and when, as it was known then.';
+CREATE INDEX events_of_redeliveries ON iap.events (event_id) WHERE kind = 'redelivered';
 
 CREATE FUNCTION iap.redeliverable_to(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
@@ -471,22 +460,31 @@ BEGIN
     WITH told AS (
         UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL
         RETURNING transaction_id, bundle_id, environment, ended_as
+    ), delivered AS (
+        SELECT told.transaction_id, told.bundle_id, told.environment, delivery.move_id
+        FROM told
+        CROSS JOIN LATERAL (
+            -- The delivery itself: a correction or a refund may have come since.
+            SELECT max(moves.move_id) AS move_id
+            FROM moves
+            WHERE moves.transaction_id = told.transaction_id AND moves.bundle_id = told.bundle_id
+                AND moves.environment = told.environment AND moves.to_place = 'black' AND moves.from_place <> 'black'
+        ) AS delivery
+        WHERE told.ended_as = 'redelivered' AND delivery.move_id IS NOT NULL
     )
-    INSERT INTO redelivered (transaction_id, bundle_id, environment, run_id, move_id)
-    SELECT told.transaction_id, told.bundle_id, told.environment, run, delivered.move_id
-    FROM told
-    CROSS JOIN LATERAL (
-        -- The delivery itself: a correction or a refund may have come since.
-        SELECT max(moves.move_id) AS move_id
-        FROM moves
-        WHERE moves.transaction_id = told.transaction_id AND moves.bundle_id = told.bundle_id
-            AND moves.environment = told.environment AND moves.to_place = 'black' AND moves.from_place <> 'black'
-    ) AS delivered
-    WHERE told.ended_as = 'redelivered' AND delivered.move_id IS NOT NULL
-    ON CONFLICT (transaction_id, bundle_id, environment, run_id) DO NOTHING;
+    INSERT INTO events
+    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+    FROM (
+        SELECT
+            nextval('iap.trail'), at, 'redelivered', 'iap-reconcile', run, transaction_id, bundle_id, environment,
+            jsonb_build_object('move_id', move_id)
+        FROM delivered
+    ) AS event;
 END
 $$;
-COMMENT ON FUNCTION iap.settle_redeliveries IS 'Ends the redeliveries that have come to their end, for a run to tell of.';
+COMMENT ON FUNCTION iap.settle_redeliveries IS
+    'Ends the redeliveries that have come to their end, for a run to tell of. Of each that the app''s server delivered it '
+    'writes an event, redelivered, with the move by which it was delivered: what finance counts, and the chain covers.';
 
 CREATE FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamptz) RETURNS bigint
 LANGUAGE plpgsql AS $$

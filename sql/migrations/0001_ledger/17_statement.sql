@@ -2,13 +2,13 @@
 
 CREATE VIEW finance.redeliveries AS
 SELECT
-    transaction_id, bundle_id, moves.to_product_id AS product_id, moves.to_currency AS currency,
+    moves.transaction_id, moves.bundle_id, moves.to_product_id AS product_id, moves.to_currency AS currency,
     greatest(
         moves.to_day,
-        (SELECT max(closed_through) + 1 FROM finance.closings WHERE closings.run_id < redelivered.run_id)) AS booked_on
-FROM iap.redelivered
-JOIN iap.moves USING (transaction_id, bundle_id, environment, move_id)
-WHERE environment = 'Production';
+        (SELECT max(closed_through) + 1 FROM finance.closings WHERE closings.run_id < events.run_id)) AS booked_on
+FROM iap.events
+JOIN iap.moves ON moves.move_id = (events.details ->> 'move_id')::bigint
+WHERE events.kind = 'redelivered' AND moves.environment = 'Production';
 COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
 COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the purchase.';
 COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
