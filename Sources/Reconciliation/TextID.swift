@@ -28,6 +28,18 @@ public struct TextID<Kind: IDKind>: Hashable, Sendable, Comparable, Codable, Cus
 
     public var description: String { text }
 
+    /// As one word of a command that is shown to be copied: an id may hold what a shell would run.
+    public var shellWord: String {
+        let plain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+            default: "_.:-".utf8.contains(byte)
+            }
+        }
+        return plain ? text : "'\(text.replacing("'", with: "'\\''"))'"
+    }
+
     /// Byte order, which is PostgreSQL's collation "C": that of strings where all is ASCII.
     public static func < (a: TextID, b: TextID) -> Bool {
         a.text < b.text

@@ -1,5 +1,7 @@
 """The page with JavaScript: what a reader can do, by mouse, keyboard and address."""
 
+import shlex
+
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
@@ -92,6 +94,14 @@ class HostileTexts(PageTestCase):
             ).map(element => element.outerHTML.slice(0, 200));
         """)
         self.assertEqual(live, [])
+
+    def test_an_id_is_one_word_of_a_commands(self):
+        self.open("q=pwn")
+        self.one("tr.case .disclose").click()
+        commands = [code.text for code in self.all("tr.evidence .commands code")]
+        self.assertEqual(len(commands), 4)
+        for command in commands:
+            self.assertEqual(shlex.split(command)[2], "$(id>pwn)'0", command)
 
     def test_each_stands_isolated_as_it_was_sent(self):
         isolated = set(self.browser.execute_script(

@@ -13,6 +13,14 @@ import Testing
         #expect(TransactionID(text) == nil)
     }
 
+    @Test(arguments: [
+        ("2000000847061981", "2000000847061981"), ("$(id>/tmp/pwn)", "'$(id>/tmp/pwn)'"),
+        ("a'b", "'a'\\''b'"), ("a;b", "'a;b'"),
+    ])
+    func isOneWordOfAShellsWhateverItHolds(text: String, word: String) {
+        #expect(TransactionID(text)?.shellWord == word)
+    }
+
     @Test func ordersIDsByBytesAsTheDatabaseDoes() throws {
         let ids = try ["b", "B", "10", "9"].map { try #require(TransactionID($0)) }
         #expect(ids.sorted().map(\.text) == ["10", "9", "B", "b"])

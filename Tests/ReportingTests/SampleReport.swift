@@ -160,10 +160,13 @@ struct SampleNight {
             entitledUntil: isGranted ? found.purchasedAt : nil)
     }
 
-    /// A case of which every text that a client chose is hostile.
+    /// A case of which every text that a client chose is hostile, and in one the id that an app's server may have taken over.
     private func hostileOrder(_ index: Int) -> ReportedCase {
         let text = HostileText.allCases[index % HostileText.allCases.count].text
         var found = lostOrder(index)
+        if index == 0, let id = TransactionID("$(id>pwn)'0") {
+            found.key = TransactionKey(id: id, bundleID: found.key.bundleID, environment: found.key.environment)
+        }
         found.assessment = Assessment(
             likelihood: found.assessment.likelihood, reasons: found.assessment.reasons, owner: .user(text),
             action: .deliver)

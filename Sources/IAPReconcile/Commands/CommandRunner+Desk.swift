@@ -36,7 +36,7 @@ extension CommandRunner {
             return .done
         case .takenAlready(let other, let since):
             return unchanged("\(other) is on \(id) since \(since.formatted(.iso8601)); --free takes it away")
-        case .noOpenCase: return unchanged("\(id) has no open case; see iap-reconcile check \(id)")
+        case .noOpenCase: return unchanged("\(id) has no open case; see iap-reconcile check \(id.shellWord)")
         case .ambiguous: return unchanged(Self.ambiguous(id))
         }
     }

@@ -587,12 +587,17 @@
         return el("tr", { role: "row", class: "evidence", id: `evidence-${index}` },
             el("td", { role: "cell", class: "panel", colspan: columns.length }, panel));
     };
-    const resolving = row => `iap-reconcile resolve ${get(row, "id")} --delivered --by "" --note ""`;
+    // An id may be any visible ASCII: it is one word of the shell's, and behind the options where it begins like one.
+    const command = (name, id, options) => {
+        const argument = /^[\w.:-]+$/.test(id) ? id : `'${id.replaceAll("'", "'\\''")}'`;
+        return `iap-reconcile ${name} ${id.startsWith("-") ? `${options} -- ${argument}` : `${argument} ${options}`}`;
+    };
+    const resolving = row => command("resolve", get(row, "id"), '--delivered --by "" --note ""');
     const commands = row => {
         const id = get(row, "id");
         return el("section", { class: "commands" }, el("h3", null, word("commands")),
-            el("ul", null, ...[resolving(row), `iap-reconcile resolve ${id} --dismissed --by "" --note ""`,
-                `iap-reconcile take ${id} --by ""`, `iap-reconcile note ${id} --by "" --note ""`]
+            el("ul", null, ...[resolving(row), command("resolve", id, '--dismissed --by "" --note ""'),
+                command("take", id, '--by ""'), command("note", id, '--by "" --note ""')]
                 .map(text => el("li", null, copyable(text)))));
     };
     const timeline = row => {

@@ -18,7 +18,7 @@ extension EnquiryText {
         case .refunded(let date): return date.map { say(.isRefundedSince, ["time": moment($0)]) } ?? say(.isRefunded)
         case .notOwed(let cause): return say(.notOwed, ["cause": words.sentence(cause)])
         case .unseen(let transaction):
-            let command = "iap-reconcile adopt \(transaction.id) --user … --by … --note …"
+            let command = "iap-reconcile adopt \(transaction.id.shellWord) --user … --by … --note …"
             return say(.isUnseen, ["time": moment(transaction.purchasedAt), "command": command])
         case .waiting: return say(.isWaiting)
         case .unusable(let problem):
