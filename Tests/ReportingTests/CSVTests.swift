@@ -10,6 +10,9 @@ import Testing
             ("a\"\u{0301},b", "\"a\"\"\u{0301},b\""), ("a\r\nb", "\"a\r\nb\""),
             ("\n=1", "\"'\n=1\""), ("\u{FF1D}1", "'\u{FF1D}1"), ("|calc", "'|calc"), ("%1", "'%1"),
             ("\u{FEFF}=1", "'\u{FEFF}=1"), ("\u{FF5C}1", "'\u{FF5C}1"), ("\u{FF05}1", "'\u{FF05}1"),
+            // A spreadsheet rounds numbers of more than 15 digits, and writes those of 12 as 1.2E+11.
+            ("123456789012345678", "'123456789012345678"), ("12345678901", "12345678901"),
+            ("123456789012 | 1", "123456789012 | 1"),
             ("a\u{1B}[2J\u{9B}\u{202E}", "a\u{FFFD}[2J\u{FFFD}\u{FFFD}"),
         ])
     func aCellIsQuotedWhereItMustBe(text: String, cell: String) {

@@ -12,7 +12,8 @@ import Testing
             rows: [[.text("com.example.game"), .whole(-2), .amount(Decimal(string: "-1.98")!)]]),
         sales: StatementTable(columns: ["product_id"], rows: []),
         differences: StatementTable(
-            columns: ["transaction_id", "units"], rows: [[.nothing, .whole(1)], [.text("=1"), .nothing]]))
+            columns: ["transaction_id", "units"],
+            rows: [[.nothing, .whole(1)], [.text("=1"), .nothing], [.text("2000001234567890"), .nothing]]))
 
     @Test func figuresBelowZeroAreFiguresAndTextsNoFormulas() {
         #expect(
@@ -25,6 +26,7 @@ import Testing
                 transaction_id,units\r
                 ,1\r
                 '=1,\r
+                '2000001234567890,\r
 
                 """)
     }
@@ -32,7 +34,7 @@ import Testing
     @Test func programsReadNumbers() throws {
         #expect(
             try StatementText.json(Self.statement) == """
-                {"differences":[{"units":1},{"transaction_id":"=1"}],"first":"2026-10-01","liability":[{"bundle_id":\
+                {"differences":[{"units":1},{"transaction_id":"=1"},{"transaction_id":"2000001234567890"}],"first":"2026-10-01","liability":[{"bundle_id":\
                 "com.example.game","closing":-2,"closing_amount":-1.98}],"sales":[],"through":"2026-10-31"}
 
                 """)

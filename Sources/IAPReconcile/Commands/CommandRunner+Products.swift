@@ -25,7 +25,7 @@ enum ProductsText {
                 product.name ?? product.productID.text, "", "",
             ]
         }
-        return ([header] + rows).map { CSV.line($0) }.joined()
+        return ([header] + rows).map { CSV.line($0, isReadBack: true) }.joined()
     }
 
     static func seen(_ product: UnpricedProduct) -> String {

@@ -24,7 +24,7 @@ package enum CSV {
         line([
             found.assessment.likelihood.rawValue,
             found.assessment.owner.candidates.joined(separator: " | "),
-            id(found.key.id.text), id(found.originalID.text), found.key.bundleID.text,
+            found.key.id.text, found.originalID.text, found.key.bundleID.text,
             found.key.environment.rawValue, found.productID.text, found.productName ?? "", String(found.quantity),
             found.price.map(Formats.amount) ?? "", found.price?.currency.text ?? "",
             found.price == nil ? "" : found.isListPrice ? "yes" : "no",
@@ -39,15 +39,17 @@ package enum CSV {
         ])
     }
 
-    /// An id that Excel would round (beyond 15 digits) or write as 1E+15, kept as text by a leading apostrophe: unlike
-    /// ="…" it is no formula.
-    private static func id(_ text: String) -> String {
-        text.utf8.count >= 12 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "'" + text : text
+    /// A line whose cells are quoted where they must be.
+    ///
+    /// - Parameter isReadBack: whether a program takes it, to which an id is what stands there.
+    package static func line(_ cells: [String], isReadBack: Bool = false) -> String {
+        cells.map { isReadBack ? cell($0) : cell(id($0)) }.joined(separator: ",") + "\r\n"
     }
 
-    /// A line whose cells are quoted where they must be.
-    package static func line(_ cells: [String]) -> String {
-        cells.map(cell).joined(separator: ",") + "\r\n"
+    /// An id that Excel would round (beyond 15 digits) or write as 1E+15, kept as text by a leading apostrophe: unlike
+    /// ="…" it is no formula.
+    static func id(_ text: String) -> String {
+        text.utf8.count >= 12 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? "'" + text : text
     }
 
     /// A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection").

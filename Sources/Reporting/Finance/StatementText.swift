@@ -57,7 +57,7 @@ extension CSV {
     fileprivate static func line(_ values: [StatementValue]) -> String {
         values.map { value in
             switch value {
-            case .text(let text): cell(text)
+            case .text(let text): cell(id(text))
             case .whole(let number): String(number)
             case .amount(let amount): amount.description
             case .nothing: ""
