@@ -157,6 +157,17 @@ import Testing
         }
     }
 
+    /// Where no app is connected, all that was paid is looked at by nobody.
+    @Test func withoutCasesItSaysNoMoreThanWasLookedAt() throws {
+        try withFolder { folder in
+            let writer = try ReportWriter(directory: folder, programVersion: "1.0")
+            try writer.begin(Sample.run(cases: 0))
+            try writer.finish()
+            let page = try String(contentsOfFile: "\(folder)/latest/index.html", encoding: .utf8)
+            #expect(page.contains("No likely lost order: nothing that is looked at is owed past its grace."))
+        }
+    }
+
     @Test func leavesNothingOfAClientLiveInThePage() throws {
         try withFolder { folder in
             let (_, read) = try write(to: folder, user: Sample.hostile)

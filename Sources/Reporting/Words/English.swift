@@ -249,7 +249,7 @@ struct English: Wording {
         case .age: "Age"
         case .count: "Cases"
         case .cases: "Likely lost orders"
-        case .noCases: "No likely lost order: every purchase that was seen is delivered or pending."
+        case .noCases: "No likely lost order: nothing that is looked at is owed past its grace."
         case .firstOf: "The first {n} of {total}, a customer's together; the likeliest first, then the oldest."
         case .allOf: "All {total}, a customer's together; the likeliest first, then the oldest."
         case .furtherPages: "This page holds the first {n} of {total} cases; the others follow on further pages."

@@ -240,7 +240,7 @@ struct SimplifiedChinese: Wording {
         case .age: "距今"
         case .count: "笔数"
         case .cases: "疑似漏单"
-        case .noCases: "没有疑似漏单：所有见到的购买都已发货或仍在宽限期内。"
+        case .noCases: "没有疑似漏单：所查看的购买中，没有过了宽限期仍未发货的。"
         case .firstOf: "共 {total} 笔，这里是前 {n} 笔；同一客户的排在一起，可能性高的在前，其次按购买时间。"
         case .allOf: "共 {total} 笔；同一客户的排在一起，可能性高的在前，其次按购买时间。"
         case .furtherPages: "本页为 {total} 笔中的前 {n} 笔，其余见后续页面。"
