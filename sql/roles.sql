@@ -109,7 +109,8 @@ GRANT SELECT ON
     finance.sold_against_seen
     TO iap_job;
 GRANT EXECUTE ON FUNCTION
-    finance.closed, finance.statement, finance.statement_sales, finance.statement_differences
+    finance.closed, finance.statement, finance.statement_sales, finance.statement_proceeds,
+    finance.statement_differences
     TO iap_job;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA audit TO iap_job;
 -- What Apple's sales reports say: a later report takes an earlier one's place, and nothing of either is changed.

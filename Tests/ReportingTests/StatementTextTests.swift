@@ -11,6 +11,7 @@ import Testing
             columns: ["bundle_id", "closing", "closing_amount"],
             rows: [[.text("com.example.game"), .whole(-2), .amount(Decimal(string: "-1.98")!)]]),
         sales: StatementTable(columns: ["product_id"], rows: []),
+        proceeds: StatementTable(columns: ["currency", "proceeds"], rows: [[.text("USD"), .amount(Decimal(string: "0.7")!)]]),
         differences: StatementTable(
             columns: ["transaction_id", "units"],
             rows: [[.nothing, .whole(1)], [.text("=1"), .nothing], [.text("2000001234567890"), .nothing]]))
@@ -22,6 +23,9 @@ import Testing
                 com.example.game,-2,-1.98\r
                 \r
                 product_id\r
+                \r
+                currency,proceeds\r
+                USD,0.7\r
                 \r
                 transaction_id,units\r
                 ,1\r
@@ -35,7 +39,7 @@ import Testing
         #expect(
             try StatementText.json(Self.statement) == """
                 {"differences":[{"units":1},{"transaction_id":"=1"},{"transaction_id":"2000001234567890"}],"first":"2026-10-01","liability":[{"bundle_id":\
-                "com.example.game","closing":-2,"closing_amount":-1.98}],"sales":[],"through":"2026-10-31"}
+                "com.example.game","closing":-2,"closing_amount":-1.98}],"proceeds":[{"currency":"USD","proceeds":0.7}],"sales":[],"through":"2026-10-31"}
 
                 """)
     }

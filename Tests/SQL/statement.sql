@@ -94,17 +94,23 @@ INSERT INTO iap.sales (
     report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
     proceeds_currency, units)
 SELECT report_id, 'com.example.a', 'gems', 'IA1', 'USA', 990, 'USD', 700, 'USD', CASE day WHEN '2026-03-19' THEN 1 ELSE 3 END
-FROM iap.sales_reports;
+FROM iap.sales_reports
+UNION ALL
+SELECT report_id, 'com.example.a', 'gems', 'IA1', 'DEU', 990, 'EUR', 650, 'EUR', 2
+FROM iap.sales_reports
+WHERE day = '2026-03-24';
 SELECT results_eq(
-    $$SELECT days, units_sold, units_seen, difference, currency, proceeds
-    FROM finance.statement_sales('2026-03-01', '2026-03-31')$$,
-    $$VALUES (2::bigint, 4::bigint, 3::bigint, 1::bigint, 'USD', 2.800)$$, 'what Apple sold, and pays');
+    $$SELECT days, units_sold, units_seen, difference FROM finance.statement_sales('2026-03-01', '2026-03-31')$$,
+    $$VALUES (2::bigint, 6::bigint, 3::bigint, 3::bigint)$$, 'what Apple sold, once for each product');
+SELECT results_eq(
+    $$SELECT product_id, currency, units, proceeds FROM finance.statement_proceeds('2026-03-01', '2026-03-31')$$,
+    $$VALUES ('gems', 'EUR', 2::bigint, 1.300), ('gems', 'USD', 4::bigint, 2.800)$$, 'and pays, for each currency');
 SELECT set_eq(
     $$SELECT * FROM test.differences('2026-03-01', '2026-03-31')$$,
     ARRAY[
         'bought in another month 2026-02-28 3 1', 'booked in another month 2026-03-30 7 1',
         'seen, and more than sold 2026-03-19 4 1', 'seen, and more than sold 2026-03-19 5 1',
-        'sold and never seen 2026-03-24 2'],
+        'sold and never seen 2026-03-24 4'],
     'and by which purchases they differ');
 
 -- A refund that Apple takes back.

@@ -21,6 +21,7 @@ extension LedgerSession {
             Statement(
                 first: first, through: last, liability: try await table(.liability, first, last, app),
                 sales: try await table(.sales, first, last, app),
+                proceeds: try await table(.proceeds, first, last, app),
                 differences: try await table(.differences, first, last, app))
         }
     }
@@ -82,7 +83,12 @@ private struct StatementSource {
             ("bundle_id", .text), ("product_id", .text), ("days", .whole), ("units_sold", .whole),
             ("units_seen", .whole),
             ("difference", .whole), ("refunds_sold", .whole), ("refunds_seen", .whole), ("refund_difference", .whole),
-            ("currency", .text), ("proceeds", .amount),
+        ])
+
+    static let proceeds = StatementSource(
+        function: "finance.statement_proceeds",
+        columns: [
+            ("bundle_id", .text), ("product_id", .text), ("currency", .text), ("units", .whole), ("proceeds", .amount),
         ])
 
     static let differences = StatementSource(

@@ -6,24 +6,30 @@ public struct Statement: Hashable, Sendable {
     public let first, through: CalendarDay
     /// From what was owed at the beginning to what is owed at the end, by app, product and currency.
     public let liability: StatementTable
-    /// What Apple sold and the tables saw, with proceeds.
+    /// What Apple sold and the tables saw, by product.
     public let sales: StatementTable
-    /// By which purchases those differ.
+    /// The developer's part of what Apple sold, by product and currency.
+    public let proceeds: StatementTable
+    /// By which purchases what was booked, sold and seen differ.
     public let differences: StatementTable
 
     public init(
         first: CalendarDay, through: CalendarDay, liability: StatementTable, sales: StatementTable,
-        differences: StatementTable
+        proceeds: StatementTable, differences: StatementTable
     ) {
         self.first = first
         self.through = through
         self.liability = liability
         self.sales = sales
+        self.proceeds = proceeds
         self.differences = differences
     }
 
+    /// As they are told, one after the other.
+    public var tables: [StatementTable] { [liability, sales, proceeds, differences] }
+
     /// Whether none of its tables has a row.
-    public var isEmpty: Bool { [liability, sales, differences].allSatisfy(\.rows.isEmpty) }
+    public var isEmpty: Bool { tables.allSatisfy(\.rows.isEmpty) }
 }
 
 /// Rows, as a function of schema `finance` gives them.

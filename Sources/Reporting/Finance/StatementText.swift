@@ -3,9 +3,9 @@ public import Reconciliation
 
 /// Finance's statement of a month, in the forms in which it is printed.
 public enum StatementText {
-    /// The three tables as CSV, an empty line between them.
+    /// The tables as CSV, an empty line between them.
     public static func csv(_ statement: Statement) -> String {
-        [statement.liability, statement.sales, statement.differences].map { table in
+        statement.tables.map { table in
             CSV.line(table.columns) + table.rows.map(CSV.line).joined()
         }.joined(separator: "\r\n")
     }
@@ -16,12 +16,12 @@ public enum StatementText {
             json: JSONStatement(
                 first: statement.first.description, through: statement.through.description,
                 liability: objects(statement.liability), sales: objects(statement.sales),
-                differences: objects(statement.differences))) + "\n"
+                proceeds: objects(statement.proceeds), differences: objects(statement.differences))) + "\n"
     }
 
     private struct JSONStatement: Encodable {
         let first, through: String
-        let liability, sales, differences: [[String: StatementValue]]
+        let liability, sales, proceeds, differences: [[String: StatementValue]]
     }
 
     private static func objects(_ table: StatementTable) -> [[String: StatementValue]] {
@@ -37,14 +37,11 @@ public enum StatementText {
         let workbook = try Workbook(
             path: path, folder: NSTemporaryDirectory(), title: "\(statement.first) – \(statement.through)",
             created: Date(timeIntervalSince1970: 0))
-        let tables = [
-            ("Statement", statement.liability), ("Sold against seen", statement.sales),
-            ("Differences", statement.differences),
-        ]
-        let sheets = try tables.map { name, table in
+        let names = ["Statement", "Sold against seen", "Proceeds", "Differences"]
+        let sheets = try zip(names, statement.tables).map { name, table in
             try Sheet(name, table.columns.map { Sheet.Column(title: $0, width: 16) }, about: 3, in: workbook)
         }
-        for (sheet, table) in zip(sheets, tables.map(\.1)) {
+        for (sheet, table) in zip(sheets, statement.tables) {
             for row in table.rows { try sheet.add(row.map(\.cell)) }
             try sheet.finish()
         }

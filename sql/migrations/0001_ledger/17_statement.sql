@@ -89,31 +89,34 @@ COMMENT ON COLUMN finance.proceeds.amount IS
 CREATE FUNCTION finance.statement_sales(first date, through date)
 RETURNS TABLE (
     bundle_id text, product_id text, days bigint, units_sold bigint, units_seen bigint, difference bigint,
-    refunds_sold bigint, refunds_seen bigint, refund_difference bigint, currency text, proceeds numeric
+    refunds_sold bigint, refunds_seen bigint, refund_difference bigint
 )
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT
-        compared.*, paid.currency, paid.proceeds
-    FROM (
-        SELECT
-            bundle_id, product_id, count(DISTINCT day), sum(units_sold)::bigint, sum(units_seen)::bigint,
-            sum(difference)::bigint, sum(refunds_sold)::bigint, sum(refunds_seen)::bigint,
-            sum(refund_difference)::bigint
-        FROM finance.sold_against_seen
-        WHERE day BETWEEN first AND through
-        GROUP BY bundle_id, product_id
-    ) AS compared
-    LEFT JOIN (
-        SELECT bundle_id, product_id, currency, sum(amount)::numeric(20, 3) AS proceeds
-        FROM finance.proceeds
-        WHERE day BETWEEN first AND through
-        GROUP BY bundle_id, product_id, currency
-    ) AS paid USING (bundle_id, product_id)
-    ORDER BY bundle_id, product_id, currency
+        bundle_id, product_id, count(DISTINCT day), sum(units_sold)::bigint, sum(units_seen)::bigint,
+        sum(difference)::bigint, sum(refunds_sold)::bigint, sum(refunds_seen)::bigint,
+        sum(refund_difference)::bigint
+    FROM finance.sold_against_seen
+    WHERE day BETWEEN first AND through
+    GROUP BY bundle_id, product_id
+    ORDER BY bundle_id, product_id
 $$;
 COMMENT ON FUNCTION finance.statement_sales IS
-    'What Apple''s reports say was sold from a first day of Pacific Time through a last, what the tables saw of it, and the '
-    'proceeds: a row for each currency of theirs. Only days whose report was read.';
+    'What Apple''s reports say was sold from a first day of Pacific Time through a last, and what the tables saw of it: a '
+    'row for each product. Only days whose report was read.';
+
+CREATE FUNCTION finance.statement_proceeds(first date, through date)
+RETURNS TABLE (bundle_id text, product_id text, currency text, units bigint, proceeds numeric)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    SELECT bundle_id, product_id, currency, sum(units)::bigint, sum(amount)::numeric(20, 3)
+    FROM finance.proceeds
+    WHERE day BETWEEN first AND through
+    GROUP BY bundle_id, product_id, currency
+    ORDER BY bundle_id, product_id, currency
+$$;
+COMMENT ON FUNCTION finance.statement_proceeds IS
+    'What Apple''s reports say the developer gets of what was sold from a first day of Pacific Time through a last, less '
+    'what was refunded: a row for each product and currency of its proceeds. Only days whose report was read.';
 
 CREATE VIEW finance.purchases AS
 SELECT
