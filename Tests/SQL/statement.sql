@@ -27,8 +27,9 @@ LANGUAGE plpgsql AS $$
 BEGIN
     SET LOCAL ROLE iap_finance;
     RETURN QUERY
-    SELECT concat_ws(' ', difference, day, transaction_id, units)
-    FROM finance.statement_differences(first, through);
+    SELECT concat_ws(' ', differences.difference, day, transaction_id, units)
+    FROM finance.statement_differences(first, through) AS differences
+    WHERE differences.difference <> 'no sales report read';
     RESET ROLE;
 END
 $$;
@@ -112,6 +113,15 @@ SELECT set_eq(
         'seen, and more than sold 2026-03-19 4 1', 'seen, and more than sold 2026-03-19 5 1',
         'sold and never seen 2026-03-24 4'],
     'and by which purchases they differ');
+SELECT results_eq(
+    $$SELECT count(*), min(day), max(day) FILTER (WHERE day < '2026-03-25')
+    FROM finance.statement_differences('2026-03-01', '2026-03-31') WHERE difference = 'no sales report read'$$,
+    $$VALUES (29::bigint, '2026-03-01'::date, '2026-03-23'::date)$$, 'the days without a report are named');
+INSERT INTO iap.sales_reports (day, developer, bundle_ids, file, lines, refused)
+VALUES ('2026-03-25', 'Us', '{}', 'S_D.txt', 0, 0);
+SELECT results_eq(
+    $$SELECT days FROM finance.statement_sales('2026-03-01', '2026-03-31')$$, ARRAY[3::bigint],
+    'one on which nothing was sold is read, too');
 
 -- A refund that Apple takes back.
 SELECT test.present('2026-04-10 03:00+00');

@@ -60,6 +60,19 @@ LEFT JOIN iap.products USING (bundle_id, product_id)
 WHERE environment = 'Production';
 COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether Apple sold them.';
 
+CREATE VIEW finance.compared_days AS
+SELECT DISTINCT sales_reports.day, told.bundle_id
+FROM iap.sales_reports
+JOIN (
+    SELECT DISTINCT developer, unnest(bundle_ids) AS bundle_id
+    FROM iap.sales_reports
+    WHERE replaced_at IS NULL
+) AS told USING (developer)
+WHERE sales_reports.replaced_at IS NULL;
+COMMENT ON VIEW finance.compared_days IS
+    'The days of which Apple''s sales report was read, for each app that the account''s reports tell of.';
+COMMENT ON COLUMN finance.compared_days.day IS 'A day of Pacific Time.';
+
 -- A condition on `day` reaches every table below: nothing stands in its way but groups and windows of one day.
 CREATE VIEW iap.sold_against_seen AS
 WITH seen AS NOT MATERIALIZED (
@@ -95,10 +108,6 @@ WITH seen AS NOT MATERIALIZED (
     SELECT
         *, bool_and(storefront IS NOT NULL) OVER (PARTITION BY day, bundle_id, product_id) AS is_placed
     FROM counted
-), told AS (
-    SELECT DISTINCT developer, unnest(bundle_ids) AS bundle_id
-    FROM iap.sales_reports
-    WHERE replaced_at IS NULL
 )
 SELECT
     placed.day, placed.bundle_id, placed.product_id,
@@ -121,13 +130,7 @@ SELECT
         THEN sum(placed.milliunits)::bigint
     END AS milliunits_sold
 FROM placed
--- The days of which a report was read, for the apps that the account's reports tell of.
-JOIN (
-    SELECT DISTINCT sales_reports.day, told.bundle_id
-    FROM iap.sales_reports
-    JOIN told USING (developer)
-    WHERE sales_reports.replaced_at IS NULL
-) AS compared ON compared.day = placed.day AND compared.bundle_id = placed.bundle_id
+JOIN finance.compared_days AS compared ON compared.day = placed.day AND compared.bundle_id = placed.bundle_id
 GROUP BY placed.day, placed.bundle_id, placed.product_id, placed.is_placed, 5;
 
 CREATE VIEW finance.sold_against_seen AS

@@ -93,17 +93,23 @@ RETURNS TABLE (
 )
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT
-        bundle_id, product_id, count(DISTINCT day), sum(units_sold)::bigint, sum(units_seen)::bigint,
+        bundle_id, product_id, read.days, sum(units_sold)::bigint, sum(units_seen)::bigint,
         sum(difference)::bigint, sum(refunds_sold)::bigint, sum(refunds_seen)::bigint,
         sum(refund_difference)::bigint
     FROM finance.sold_against_seen
+    JOIN (
+        SELECT bundle_id, count(*) AS days
+        FROM finance.compared_days
+        WHERE day BETWEEN first AND through
+        GROUP BY bundle_id
+    ) AS read USING (bundle_id)
     WHERE day BETWEEN first AND through
-    GROUP BY bundle_id, product_id
+    GROUP BY bundle_id, product_id, read.days
     ORDER BY bundle_id, product_id
 $$;
 COMMENT ON FUNCTION finance.statement_sales IS
     'What Apple''s reports say was sold from a first day of Pacific Time through a last, and what the tables saw of it: a '
-    'row for each product. Only days whose report was read.';
+    'row for each product. Only days whose report was read; days says of how many, for the app.';
 
 CREATE FUNCTION finance.statement_proceeds(first date, through date)
 RETURNS TABLE (bundle_id text, product_id text, currency text, units bigint, proceeds numeric)
@@ -179,6 +185,15 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
     UNION ALL
+    SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM (
+        SELECT told.day::date, app.bundle_id
+        FROM generate_series(first, through, interval '1 day') AS told (day)
+        CROSS JOIN (SELECT DISTINCT bundle_id FROM finance.compared_days) AS app
+        EXCEPT
+        SELECT day, bundle_id FROM finance.compared_days
+    ) AS unread
+    UNION ALL
     SELECT
         'sold and never seen', day, bundle_id, product_id, storefront, NULL, difference, NULL, NULL, NULL, NULL
     FROM compared
@@ -198,7 +213,8 @@ $$;
 COMMENT ON FUNCTION finance.statement_differences IS
     'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those '
     'that were bought in the span and booked outside of it; the other way round; units that Apple sold and nothing ever '
-    'told of; and each purchase of a day, product and country of which the tables hold more than Apple sold.';
+    'told of; and each purchase of a day, product and country of which the tables hold more than Apple sold. And the days '
+    'of which no sales report was read, of each app that reports tell of.';
 COMMENT ON COLUMN finance.proceeds.bundle_id IS 'The app.';
 COMMENT ON COLUMN finance.proceeds.product_id IS 'The product.';
 COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';
