@@ -144,6 +144,18 @@ SELECT throws_like(
     $$SELECT test.sold(report, 1), test.sold(report, 2) FROM test.report('2026-11-20') AS report$$,
     '%"one_row_a_price"', 'one row a price');
 
+-- What a person alone says was refunded, Apple's report never tells of.
+SET LOCAL iap.present = '2026-11-22 20:00+00';
+SELECT test.bought('h1', '2026-11-21 20:00+00'), test.bought('h2', '2026-11-21 20:00+00');
+SELECT test.resolve('h1', 'refunded'), test.resolve('h2', 'refunded');
+SELECT test.report('2026-11-22');
+SELECT is_empty($$SELECT * FROM test.shown() AS shown WHERE shown LIKE '11-22%'$$, 'the desk''s refunds are not compared');
+SELECT test.hear(test.heard('h2', 'server_api', exclusion => 'refunded', purchased_at => '2026-11-21 20:00+00',
+    refunded_at => '2026-11-22 19:00+00', verified_at => '2026-11-22 21:00+00'));
+SELECT results_eq(
+    $$SELECT refunds_seen FROM finance.sold_against_seen WHERE day = '2026-11-22'$$, ARRAY[1::bigint],
+    'until Apple says so, too');
+
 -- A condition on the day reaches the tables.
 INSERT INTO iap.transactions (
     transaction_id, bundle_id, environment, place, original_transaction_id, product_id, quantity, purchased_at,

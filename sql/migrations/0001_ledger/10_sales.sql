@@ -54,11 +54,13 @@ SELECT
         -- A restored purchase was sold when it was first made.
         AND (
             transaction_id = original_transaction_id
-            OR coalesce(product_type, products.type, '') <> 'non_consumable') AS is_sold
+            OR coalesce(product_type, products.type, '') <> 'non_consumable') AS is_sold,
+    -- Of what the support desk alone says, Apple's report never tells.
+    refunded_at IS NOT NULL AND (refund_run_id IS NOT NULL OR reason IS DISTINCT FROM 'refunded') AS is_refunded
 FROM iap.transactions
 LEFT JOIN iap.products USING (bundle_id, product_id)
 WHERE environment = 'Production';
-COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether Apple sold them.';
+COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether Apple sold and refunded them.';
 
 CREATE VIEW finance.compared_days AS
 SELECT DISTINCT sales_reports.day, told.bundle_id
@@ -76,7 +78,7 @@ COMMENT ON COLUMN finance.compared_days.day IS 'A day of Pacific Time.';
 -- A condition on `day` reaches every table below: nothing stands in its way but groups and windows of one day.
 CREATE VIEW iap.sold_against_seen AS
 WITH seen AS NOT MATERIALIZED (
-    SELECT bundle_id, product_id, storefront, quantity, purchased_at, refunded_at
+    SELECT bundle_id, product_id, storefront, quantity, purchased_at, refunded_at, is_refunded
     FROM iap.purchases
     WHERE is_sold
 ), counted AS (
@@ -102,7 +104,7 @@ WITH seen AS NOT MATERIALIZED (
         (refunded_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id, storefront, NULL,
         NULL, 0, 0, 0, sum(quantity), 0
     FROM seen
-    WHERE refunded_at IS NOT NULL
+    WHERE is_refunded
     GROUP BY 1, 2, 3, 4
 ), placed AS (
     SELECT
@@ -178,7 +180,7 @@ COMMENT ON COLUMN finance.sold_against_seen.difference_around IS
     'The product''s difference over this day, the one before and the one after, in all countries: zero where Apple and '
     'the receipt put a purchase at midnight on different days.';
 COMMENT ON COLUMN finance.sold_against_seen.refunds_sold IS 'Units that Apple''s report says were refunded on the day.';
-COMMENT ON COLUMN finance.sold_against_seen.refunds_seen IS 'Units of the transactions refunded on the day.';
+COMMENT ON COLUMN finance.sold_against_seen.refunds_seen IS 'Units of the transactions that Apple refunded on the day.';
 COMMENT ON COLUMN finance.sold_against_seen.refund_difference IS 'Refunds of the report less refunds of the tables.';
 COMMENT ON COLUMN finance.sold_against_seen.currency IS
     'In which all units sold were paid, but for those that cost nothing; NULL if in several or in none that is known.';
