@@ -55,5 +55,13 @@ SELECT is(test.purge(90), 2::bigint, 'when a case is closed, its orders go');
 SELECT test.is_denied('iap_app', $$SELECT iap.purge_orders('2008-07-10', now(), 1)$$);
 SELECT test.is_denied('iap_finance', $$SELECT iap.purge_orders('2008-07-10', now(), 1)$$);
 
+-- Two apps may call their orders alike.
+SELECT test.order('A-1', 'jon', 200), test.order('A-2', 'jon', 200, 'gold');
+SELECT test.submit(payload => 'z', user_id => 'kim', order_id => 'A-1', bundle_id => 'com.example.z'),
+    test.submit(payload => 'w', user_id => 'kim', order_id => 'A-2');
+SELECT is(
+    (SELECT string_agg(order_id, ' ') FROM iap.unpaid_orders WHERE user_id = 'jon'), 'A-1',
+    'an upload for another app''s order leaves it unpaid, and one for it does not');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -15,11 +15,15 @@ CREATE VIEW iap.unpaid_orders AS
 SELECT orders.bundle_id, orders.order_id, orders.user_id, orders.product_id, orders.created_at
 FROM iap.orders
 -- Joins, where NOT EXISTS would say the same: a cluster runs them though the inbox lies on other servers.
-LEFT JOIN iap.uploads ON uploads.order_id = orders.order_id
+LEFT JOIN (
+    SELECT uploads.order_id, uploaded.bundle_id
+    FROM iap.uploads
+    JOIN iap.receipts AS uploaded USING (bucket, receipt_id)
+) AS named ON named.order_id = orders.order_id AND named.bundle_id = orders.bundle_id
 LEFT JOIN iap.receipts
     ON receipts.user_id = orders.user_id AND receipts.bundle_id = orders.bundle_id
         AND receipts.next_attempt_at IS NOT NULL
-WHERE uploads.receipt_id IS NULL AND receipts.receipt_id IS NULL
+WHERE named.order_id IS NULL AND receipts.receipt_id IS NULL
     AND NOT EXISTS (
         SELECT FROM iap.claims
         WHERE claims.order_id = orders.order_id AND claims.bundle_id = orders.bundle_id)
