@@ -230,6 +230,10 @@ SELECT set_eq(
     ARRAY['booked in another month 2026-04-22 L1 1', 'booked in another month 2026-04-22 L3 1'],
     'the month of the purchase names it');
 SELECT set_eq(
+    $$SELECT transaction_id, booked_on FROM finance.statement_differences('2026-04-22', '2026-04-22')
+    WHERE difference = 'booked in another month'$$,
+    $$VALUES ('L1' COLLATE "default", '2026-04-23'::date), ('L3', '2026-04-23')$$, 'and says when it was booked');
+SELECT set_eq(
     $$SELECT * FROM test.differences('2026-04-23', '2026-04-23')$$,
     ARRAY['bought in another month 2026-04-22 L1 1', 'bought in another month 2026-04-22 L3 1'],
     'and the month of its entry');

@@ -96,7 +96,7 @@ private struct StatementSource {
         columns: [
             ("difference", .text), ("day", .day), ("bundle_id", .text), ("product_id", .text), ("storefront", .text),
             ("transaction_id", .text), ("units", .whole), ("currency", .text), ("amount", .amount),
-            ("purchased_at", .moment), ("first_seen_at", .moment),
+            ("purchased_at", .moment), ("first_seen_at", .moment), ("booked_on", .day),
         ])
 
     /// How many, and how much.

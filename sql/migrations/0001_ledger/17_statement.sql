@@ -159,7 +159,7 @@ COMMENT ON COLUMN finance.purchases.booked_on IS
 CREATE FUNCTION finance.statement_differences(first date, through date)
 RETURNS TABLE (
     difference text, day date, bundle_id text, product_id text, storefront text, transaction_id text, units bigint,
-    currency text, amount numeric, purchased_at timestamptz, first_seen_at timestamptz
+    currency text, amount numeric, purchased_at timestamptz, first_seen_at timestamptz, booked_on date
 )
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH compared AS MATERIALIZED (
@@ -169,7 +169,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     )
     SELECT
         'booked in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
-        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
         -- As a range: where a purchase was booked is looked up once.
@@ -177,7 +177,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT
         'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
-        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE daterange(first, through, '[]') @> booked_on AND is_sold
         -- By index: nothing is booked before it enters, and no transaction takes a month to be committed.
@@ -185,7 +185,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
     UNION ALL
-    SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM (
         SELECT told.day::date, app.bundle_id
         FROM generate_series(first, through, interval '1 day') AS told (day)
@@ -195,13 +195,13 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ) AS unread
     UNION ALL
     SELECT
-        'sold and never seen', day, bundle_id, product_id, storefront, NULL, difference, NULL, NULL, NULL, NULL
+        'sold and never seen', day, bundle_id, product_id, storefront, NULL, difference, NULL, NULL, NULL, NULL, NULL
     FROM compared
     WHERE difference > 0
     UNION ALL
     SELECT
         'seen, and more than sold', more.day, bundle_id, product_id, bought.storefront, transaction_id, units,
-        bought.currency, amount, purchased_at, first_seen_at
+        bought.currency, amount, purchased_at, first_seen_at, booked_on
     FROM compared AS more
     JOIN finance.purchases AS bought USING (bundle_id, product_id)
     WHERE more.difference < 0 AND bought.is_sold
