@@ -22,6 +22,10 @@ import Testing
             #expect(early.errors.contains("No day from 2027-11-01 on is closed yet"), "\(early.errors)")
             #expect(!early.errors.contains("--as-of"))
 
+            let later = try await statement(night, ["--as-of", "2026-10-01"])
+            #expect(later.status == 65)
+            #expect(later.errors.contains("2026-10-01 lies after the month's end"), "\(later.errors)")
+
             let asOf = ["--as-of", "2026-09-20"]
             let unknown = try await statement(night, asOf + ["--app", "com.zzz"])
             #expect(unknown.status == 65 && unknown.output == "")

@@ -15,14 +15,15 @@ public struct StatementDesk: Sendable {
     ///
     /// - Parameters:
     ///   - first: the first day of the month.
-    ///   - asOf: the last day that is told of, if it lies in the month.
+    ///   - asOf: the last day that is told of, which lies in the month.
     ///   - app: of this app alone.
-    /// - Throws: `JobError.notFound` where that day is not closed yet, or nobody knows the app.
+    /// - Throws: `JobError.notFound` where that day is of another month or not closed yet, or nobody knows the app.
     public func statement(
         of first: CalendarDay, asOf: CalendarDay?, app: BundleID?
     ) async throws(JobError) -> Statement {
-        let last = min(asOf ?? first.lastOfMonth, first.lastOfMonth)
+        let last = asOf ?? first.lastOfMonth
         guard last >= first else { throw .notFound("\(last) lies before the month begins.") }
+        guard last <= first.lastOfMonth else { throw .notFound("\(last) lies after the month's end.") }
         let found = try await withLedger(settings.ledger) { session async throws(LedgerError) -> Found in
             let closed = try await session.closedThrough()
             guard let closed, last <= closed else { return .notClosed(since: closed) }
