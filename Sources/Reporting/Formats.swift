@@ -1,12 +1,12 @@
-import Foundation
+package import Foundation
 import Reconciliation
 
 /// How times and money are written.
-struct Formats {
+package struct Formats {
     private let local: Date.ISO8601FormatStyle
     let zoneName: String
 
-    init(timeZone: TimeZone) {
+    package init(timeZone: TimeZone) {
         local = Date.ISO8601FormatStyle(
             dateSeparator: .dash, dateTimeSeparator: .space, timeZone: timeZone
         ).year().month().day().time(includingFractionalSeconds: false)
@@ -14,7 +14,7 @@ struct Formats {
     }
 
     /// In the zone that support staff read, to the second.
-    func local(_ date: Date) -> String { date.formatted(local) }
+    package func local(_ date: Date) -> String { date.formatted(local) }
 
     /// The day in that zone, as a report's folder is named by it.
     func day(_ date: Date) -> String { String(local(date).prefix(10)) }

@@ -25,7 +25,7 @@ import Testing
         #expect(html.contains(#"<rect class="fill-new" x="60.00" y="0.00" width="180.00" height="80.00"/>"#))
         #expect(html.contains(#"<rect class="fill-closed" x="60.00" y="80.00" width="180.00" height="40.00"/>"#))
         #expect(html.contains(#"<rect class="fill-closed" x="360.00" y="80.00" width="180.00" height="0.00"/>"#))
-        #expect(html.contains("In the runs shown 6 cases were opened and 2 closed."))
+        #expect(html.contains("In the runs shown 6 cases were opened for the first time and 2 closed."))
     }
 
     @Test func eachCurrencyHasALineOfItsOwnUpToThree() {

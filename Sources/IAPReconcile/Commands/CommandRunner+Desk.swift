@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import Reconciliation
+import Reporting
 
 /// What the support desk says of a case without ending it.
 extension CommandRunner {
@@ -35,7 +36,9 @@ extension CommandRunner {
             StandardOutput.write("\(id) is free\n")
             return .done
         case .takenAlready(let other, let since):
-            return unchanged("\(other) is on \(id) since \(since.formatted(.iso8601)); --free takes it away")
+            let zone = configuration.settings.timeZone
+            let moment = "\(Formats(timeZone: zone).local(since)) \(zone.identifier)"
+            return unchanged("\(other) is on \(id) since \(moment); --free takes it away")
         case .noOpenCase: return unchanged("\(id) has no open case; see iap-reconcile check \(id.shellWord)")
         case .ambiguous: return unchanged(Self.ambiguous(id))
         }

@@ -233,7 +233,7 @@ struct English: Wording {
         case .trendSummary: "From {first} open cases in the first run shown to {last} in the last."
         case .flow: "New and closed"
         case .flowNote: "New cases above the line, closed ones below"
-        case .flowSummary: "In the runs shown {new} cases were opened and {closed} closed."
+        case .flowSummary: "In the runs shown {new} cases were opened for the first time and {closed} closed."
         case .moneyTrend: "Money at risk"
         case .moneyTrendNote: "Paid in the open cases after each run"
         case .moneyTrendLeft: "Not drawn: {currencies}"

@@ -224,7 +224,7 @@ struct SimplifiedChinese: Wording {
         case .trendSummary: "从最早一次的 {first} 笔到最近一次的 {last} 笔未结漏单。"
         case .flow: "新增与关闭"
         case .flowNote: "线上为新增漏单，线下为关闭漏单"
-        case .flowSummary: "所示运行中新增 {new} 笔，关闭 {closed} 笔。"
+        case .flowSummary: "所示运行中首次新增 {new} 笔，关闭 {closed} 笔。"
         case .moneyTrend: "涉及金额走势"
         case .moneyTrendNote: "每次运行后未结漏单的已付金额"
         case .moneyTrendLeft: "未绘制的币种：{currencies}"
