@@ -26,7 +26,7 @@ import Testing
             try await server.execute("SELECT iap.claim('com.example.a', '1', 'zoe')")
             try await holder.execute("COMMIT")
             try await erased
-            let left = try await watcher.only(
+            let rows = try await watcher.query(
                 """
                 SELECT
                     (SELECT count(*) FROM iap.black WHERE user_id = 'zoe') AS black,
@@ -34,6 +34,7 @@ import Testing
                     (SELECT count(*) FROM iap.moves WHERE details ->> 'user_id' = 'zoe') AS moves,
                     (SELECT count(DISTINCT user_id) FROM iap.black) AS pseudonyms
                 """)
+            let left = try #require(rows.first)
             #expect(try left.decode("black", as: Int.self) == 0)
             #expect(try left.decode("claims", as: Int.self) == 0)
             #expect(try left.decode("moves", as: Int.self) == 0)
