@@ -59,7 +59,7 @@ import Testing
     @Test func aDatabaseThatTakesNoConnectionsIsUnavailable() async throws {
         try await withScratchDatabase(empty: true) { database async throws -> Void in
             let admin = try await database.connect()
-            try await admin.execute("ALTER DATABASE \(identifier: database.name) ALLOW_CONNECTIONS false")
+            try await admin.execute("UPDATE pg_database SET datallowconn = false WHERE datname = \(database.name)")
             admin.close()
             try await withConfiguration(of: database.conninfo(as: "iap_job")) { file in
                 let ended = try await ChildProcess.run(ProgramNight.program, ["history", "--config", file])

@@ -1,4 +1,5 @@
 import Commands
+import Verification
 import Foundation
 import Ledger
 import PostgreSQL

@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Job
 import Reconciliation
 import Reporting
 

@@ -121,7 +121,8 @@ import Testing
     @Test(arguments: [("2000000847061981", false), ("2e15", true), ("2.0", true)])
     func anIDIsANumberOnlyByItsDigits(number: String, isRefused: Bool) async throws {
         let line = """
-            {"bundle_id":"com.a","product_id":"g","purchased_at":1,"delivered_at":1,"transaction_id":\(number)}
+            {"bundle_id":"com.a","product_id":"g","purchased_at":1795230000,"delivered_at":1795230000,\
+            "transaction_id":\(number)}
             """
         let read = try await read(.delivered, line, .jsonl)
         #expect(read.refused.map(\.reason) == (isRefused ? [.badValue] : []))
