@@ -64,6 +64,15 @@ import Testing
             (["migrate", "--print", "--rehearsal"], "--print and --rehearsal exclude each other"),
             (["run", "--now", "today"], "--now is a moment such as 2026-11-21T03:00:00Z, not “today”"),
             (["run", "--report-dir="], "--report-dir needs a value"),
+            (["take", "1", "--by", " "], "--by needs a value"),
+            (
+                ["take", "1", "--by", String(repeating: "姓", count: 334)],
+                "--by has 1002 bytes; it has at most 1000"
+            ),
+            (
+                ["note", "1", "--by", "sue", "--note", String(repeating: "x", count: 10_001)],
+                "--note has 10001 bytes; it has at most 10000"
+            ),
             (["products"], "products needs --suggest"),
             (["doctor", "--print"], "--print is no option of “doctor”"),
             (

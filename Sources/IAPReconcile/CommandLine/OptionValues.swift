@@ -10,10 +10,16 @@ struct OptionValues {
 
     func has(_ name: String) -> Bool { values[name] != nil }
 
-    /// A text that may not be empty.
+    /// The most bytes that the database takes of what a person writes: see `iap.require_text`.
+    private static let longest = ["note": 10_000, "by": 1_000, "user": 1_000, "order": 1_000]
+
+    /// A text that may not be blank.
     func text(_ name: String) throws(UsageError) -> String? {
         guard let text = values[name] else { return nil }
-        guard !text.isEmpty else { throw UsageError("--\(name) needs a value") }
+        guard !text.allSatisfy(\.isWhitespace) else { throw UsageError("--\(name) needs a value") }
+        if let longest = Self.longest[name], text.utf8.count > longest {
+            throw UsageError("--\(name) has \(text.utf8.count) bytes; it has at most \(longest)")
+        }
         return text
     }
 
