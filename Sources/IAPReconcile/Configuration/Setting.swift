@@ -95,7 +95,10 @@ struct Setting {
     /// A time-out above 0, in seconds or with a unit.
     func timeOut() throws(ConfigurationError) -> TimeInterval {
         let seconds = Double(text) == nil ? try duration() : try positive()
-        guard seconds > 0 else { throw error("“\(key)” is a time above 0") }
+        // As many milliseconds as PostgreSQL and libcurl count.
+        guard seconds > 0, seconds <= Double(Int32.max / 1000) else {
+            throw error("“\(key)” is a time above 0, and below 24 days")
+        }
         return seconds
     }
 

@@ -52,7 +52,7 @@ enum SettingsTable {
     ]
 
     private static let report: [SettingKey<Draft>] = [
-        SettingKey("directory", .text, \.configuration.reportDirectory),
+        SettingKey("directory", .absolutePath, \.configuration.reportDirectory),
         SettingKey("language", .word, \.configuration.reportLanguage),
         SettingKey("url", .address, \.configuration.reportAddress),
     ]
