@@ -65,12 +65,12 @@ extension Doctor {
     private func finding(
         onFolder path: String, of source: SourceSettings, _ rows: SourceRows
     ) async throws -> Finding {
-        let files = try Pull.files(in: path)
-        guard let file = files.first else {
+        let listing = try Pull.listing(of: path)
+        guard let file = listing.files.first else {
             return Finding(
                 Self.name(of: source), .warning,
                 "\(path) holds no file that ends with .csv, .jsonl or .ndjson, or these "
-                    + "with .gz")
+                    + "with .gz", details: listing.passedOver.map { "passed over: \($0)" })
         }
         var judged = SourceRows.Judged()
         let reader = try Pull.reader(of: file, in: path, kind: source.kind, stop: StopSignal())
@@ -78,7 +78,9 @@ extension Doctor {
             judged.refused = lines.refused.prefix(Self.shownRows).map { Pull.refused($0, in: file) }
             for line in lines.batch.lines.prefix(Self.shownRows) { rows.add(line, to: &judged) }
         }
-        return Self.finding(on: source, "\(path) holds \(files.count) files, the first \(file.name)", judged)
+        let others = listing.warning.map { "; \($0)" } ?? ""
+        return Self.finding(
+            on: source, "\(path) holds \(listing.files.count) files, the first \(file.name)\(others)", judged)
     }
 
     private static func finding(

@@ -11,9 +11,9 @@ public enum ImportFormat: String, CaseIterable, Sendable {
 
     /// As the file's name ends, before it was compressed, otherwise as it begins.
     init(file: String, firstByte: UInt8?) {
-        let name = URL(filePath: file)
+        let name = URL(filePath: file.lowercased())
         self =
-            switch (name.pathExtension == "gz" ? name.deletingPathExtension() : name).pathExtension.lowercased() {
+            switch (name.pathExtension == "gz" ? name.deletingPathExtension() : name).pathExtension {
             case "csv": .csv
             case "jsonl", "ndjson", "json": .jsonl
             default: firstByte == UInt8(ascii: "{") ? .jsonl : .csv

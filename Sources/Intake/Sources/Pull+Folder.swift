@@ -13,7 +13,9 @@ extension Pull {
         let progress = try await begin("folder \(path)")
         checkpoint(.sourceOpened)
         var problems: [String] = []
-        for file in try Self.files(in: path) where !progress.files.contains(file) {
+        let listing = try Self.listing(of: path)
+        if let why = listing.warning { log(LogEntry(.warning, "the source \(source.name): \(why)")) }
+        for file in listing.files where !progress.files.contains(file) {
             do {
                 try await pull(file, in: path)
             } catch let error as LedgerError {
@@ -62,9 +64,23 @@ extension Pull {
             text: line.id.map { "\($0): \(line.text)" } ?? line.text)
     }
 
-    /// Those that hold CSV or JSON Lines, gzipped or not. What begins with a dot or ends otherwise is still being
-    /// written, or somebody else's.
-    package static func files(in folder: String) throws(SourceError) -> [SourceFile] {
+    /// What a folder holds.
+    package struct Listing {
+        /// Those that hold CSV or JSON Lines, gzipped or not, the oldest first.
+        package var files: [SourceFile] = []
+        /// The names of others that are not on their way to become one.
+        package var passedOver: [String] = []
+
+        /// What to say of those.
+        package var warning: String? {
+            guard !passedOver.isEmpty else { return nil }
+            let named = passedOver.prefix(5).joined(separator: ", ") + (passedOver.count > 5 ? ", …" : "")
+            return "files passed over: \(passedOver.count), such as \(named); it takes readable ones that end with "
+                + ".csv, .jsonl or .ndjson, or these with .gz"
+        }
+    }
+
+    package static func listing(of folder: String) throws(SourceError) -> Listing {
         let url = URL(filePath: folder)
         let names: [String]
         do {
@@ -72,20 +88,35 @@ extension Pull {
         } catch {
             throw SourceError("\(folder) can't be read: \(String(cString: strerror(errno)))")
         }
-        return names.filter(isWanted).compactMap { name in
+        var listing = Listing()
+        for name in names.sorted() where !isOnItsWay(name) {
             var status = stat()
-            guard stat(url.appending(path: name).path(percentEncoded: false), &status) == 0,
-                status.st_mode & S_IFMT == S_IFREG
-            else { return nil }
+            let isThere = stat(url.appending(path: name).path(percentEncoded: false), &status) == 0
+            let kind = isThere ? status.st_mode & S_IFMT : 0
+            // What was taken may be kept in a folder within.
+            if kind == S_IFDIR { continue }
+            guard kind == S_IFREG, isWanted(name) else {
+                listing.passedOver.append(name)
+                continue
+            }
             let modified = status.st_mtim
-            return SourceFile(
-                name: name, size: Int64(status.st_size),
-                modified: Int64(modified.tv_sec) * 1_000_000 + Int64(modified.tv_nsec) / 1_000)
-        }.sorted { ($0.modified, $0.name) < ($1.modified, $1.name) }
+            listing.files.append(
+                SourceFile(
+                    name: name, size: Int64(status.st_size),
+                    modified: Int64(modified.tv_sec) * 1_000_000 + Int64(modified.tv_nsec) / 1_000))
+        }
+        listing.files.sort { ($0.modified, $0.name) < ($1.modified, $1.name) }
+        return listing
     }
 
     private static func isWanted(_ name: String) -> Bool {
+        let name = name.lowercased()
         let plain = name.hasSuffix(".gz") ? name.dropLast(3) : name[...]
-        return !name.hasPrefix(".") && [".csv", ".jsonl", ".ndjson"].contains { plain.hasSuffix($0) }
+        return [".csv", ".jsonl", ".ndjson"].contains { plain.hasSuffix($0) }
+    }
+
+    /// As who writes a file calls it until it is whole.
+    private static func isOnItsWay(_ name: String) -> Bool {
+        name.hasPrefix(".") || [".tmp", ".part"].contains { name.lowercased().hasSuffix($0) }
     }
 }

@@ -1,6 +1,7 @@
 import Job
 import AppStoreSimulator
 import Foundation
+import Intake
 import PostgreSQL
 import Reconciliation
 import TestSupport
@@ -53,6 +54,26 @@ import Testing
             let third = try await play.night(3).report.sources[0]
             #expect(third.taken == 1)
             #expect(third.alreadyThere == 2)
+        }
+    }
+
+    @Test func whatIsPassedOverIsNamed() async throws {
+        try await withFolder { play in
+            try drop("A.CSV", csv(["o-1"]), modified: play.began - 60)
+            try drop("B.Csv.GZ", try gzip(csv(["o-2"])), modified: play.began - 50)
+            let line = #"{"bundle_id":"com.example.game","order_id":"o-3","user_id":"bo","product_id":"gems.60"}"#
+            try drop("C.JSONL", Data(line.utf8), modified: play.began - 40)
+            try drop("D.TXT", csv(["o-4"]), modified: play.began)
+            for hidden in [".e.csv", "f.csv.PART", "g.tmp"] { try drop(hidden, csv(["o-5"]), modified: play.began) }
+            try FileManager.default.createDirectory(
+                at: folder.appending(path: "taken"), withIntermediateDirectories: true)
+            #expect(mkfifo(folder.appending(path: "h.csv").path(percentEncoded: false), 0o600) == 0)
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.appending(path: "i.csv").path(percentEncoded: false), withDestinationPath: "nowhere")
+            let listing = try Pull.listing(of: folder.path(percentEncoded: false))
+            #expect(listing.passedOver == ["D.TXT", "h.csv", "i.csv"])
+            #expect(listing.warning?.hasPrefix("files passed over: 3, such as D.TXT, h.csv, i.csv; ") == true)
+            #expect(try await play.night().report.sources[0].taken == 3)
         }
     }
 
