@@ -132,7 +132,7 @@ public struct Doctor: Sendable {
                     "role", .warning, "the role owns the tables or is a superuser",
                     remedy: "Connect as iap_job, which can't change the audit trail."))
         }
-        if found.isReadOnly {
+        if found.isStandby {
             findings.append(
                 Finding(
                     "read-only", .wrong, "PostgreSQL takes no changes here", remedy: "Connect to the primary server."))

@@ -8,7 +8,9 @@ public struct DatabaseExamination: Sendable {
     public let missingRights: [String]
     /// Whether the role could also change what it must never change.
     public let isTooPowerful: Bool
-    /// Whether the server takes no changes: a standby, or a primary that was told so.
+    /// Whether the server is a standby, which takes no changes.
+    public let isStandby: Bool
+    /// Whether the role, the database or the server was told to take no changes.
     public let isReadOnly: Bool
 }
 
@@ -20,7 +22,8 @@ extension LedgerSession {
             let row = try await connection.only(
                 """
                 SELECT
-                    pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS is_read_only,
+                    pg_is_in_recovery() AS is_standby,
+                    current_setting('default_transaction_read_only') = 'on' AS is_read_only,
                     rolsuper OR pg_has_role(
                         (SELECT relowner FROM pg_class WHERE oid = 'iap.events'::regclass), 'MEMBER')
                         AS is_too_powerful
@@ -29,7 +32,8 @@ extension LedgerSession {
                 """)
             return DatabaseExamination(
                 serverVersion: connection.serverVersion, missingRights: try await missingRights(of: .job),
-                isTooPowerful: try row.decode("is_too_powerful"), isReadOnly: try row.decode("is_read_only"))
+                isTooPowerful: try row.decode("is_too_powerful"), isStandby: try row.decode("is_standby"),
+                isReadOnly: try row.decode("is_read_only"))
         }
     }
 
