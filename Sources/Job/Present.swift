@@ -55,7 +55,8 @@ package struct Present: Sendable {
             throw .configuration(
                 "\(what), and run \(latest.runID) was as of \(Self.text(latest.asOf)) already. "
                     + (asOf == .clock
-                        ? "Set the clock of PostgreSQL's host right, or look in iap.runs whether that run's was wrong."
+                        ? "Set the clock of PostgreSQL's host right, or look in iap.runs whether that run's was wrong: "
+                            + "docs/operate.md says what then, under “A clock was wrong”."
                         : "Leave --now away, or name a later moment."))
         }
     }

@@ -40,6 +40,31 @@ import Testing
         }
     }
 
+    /// As after the first migration, before sql/roles.sql is run.
+    @Test func aRoleThatMayDoNothingYetIsToldWhatGivesItsRights() async throws {
+        try await withScratchDatabase { database in
+            let admin = try await database.connect()
+            defer { admin.close() }
+            try await admin.execute("REVOKE USAGE ON SCHEMA iap FROM iap_job")
+            let settings = JobSettings(database: database.conninfo(as: "iap_job"), apps: [])
+            let found = await Doctor(settings: settings).examine().first { $0.verdict == .wrong }
+            #expect(found?.remedy?.hasPrefix("Run sql/roles.sql as an administrator") == true, "\(found?.text ?? "")")
+        }
+    }
+
+    @Test func aRunThatWentByAWrongClockIsTold() async throws {
+        try await withStage(customers: 30) { stage in
+            _ = try await stage.run()
+            let connection = try await stage.database.connect()
+            defer { connection.close() }
+            try await connection.execute("DELETE FROM iap.rehearsal")
+            #expect(await verdicts(Doctor(settings: stage.settings))["present"] == nil)
+            try await connection.execute("UPDATE iap.runs SET as_of = now() + interval '400 days'")
+            let found = await Doctor(settings: stage.settings).examine().first { $0.name == "present" }
+            #expect(found?.verdict == .wrong && found?.text.hasPrefix("run 1 was as of ") == true)
+        }
+    }
+
     /// As after a migration, until sql/roles.sql is run again.
     @Test func aRoleThatLacksARightIsToldWhich() async throws {
         try await withStage(customers: 30) { stage in

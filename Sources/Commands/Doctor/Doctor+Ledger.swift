@@ -10,7 +10,7 @@ extension Doctor {
     private static let longestWithoutANight: TimeInterval = 36 * 3600
 
     func state(at time: LedgerTime) -> [Finding] {
-        var findings = [Self.clock(time.offset)] + upcoming(at: time.server)
+        var findings = [Self.clock(time.offset)] + Self.ahead(time) + upcoming(at: time.server)
         if time.isRehearsal {
             findings.append(
                 Finding(
@@ -26,7 +26,19 @@ extension Doctor {
                 ? Finding(
                     "nights", .warning, "the last complete run ended \(hours) hours ago",
                     remedy: "Look whether cron starts the job, and in its log why it is not complete.")
-                : Finding("nights", .fine, "the last complete run ended \(hours) hours ago")
+                : Finding("nights", .fine, text)
+        ]
+    }
+
+    /// A run that went by a wrong clock: none may be as of an earlier moment than the latest.
+    private static func ahead(_ time: LedgerTime) -> [Finding] {
+        guard !time.isRehearsal, let latest = time.latest, latest.asOf > time.server else { return [] }
+        return [
+            Finding(
+                "present", .wrong,
+                "run \(latest.runID) was as of \(latest.asOf.formatted(.iso8601)), which is still to come: until then "
+                    + "every run is refused",
+                remedy: "Set PostgreSQL's clock right, or see “A clock was wrong” in docs/operate.md.")
         ]
     }
 

@@ -82,7 +82,9 @@ public struct Doctor: Sendable {
             return [
                 Finding(
                     "database", .wrong, error.description,
-                    remedy: "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
+                    remedy: error.isMissingGrant
+                        ? "Run sql/roles.sql as an administrator, or setup."
+                        : "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
             ]
         }
     }
@@ -135,7 +137,13 @@ public struct Doctor: Sendable {
         if found.isStandby {
             findings.append(
                 Finding(
-                    "read-only", .wrong, "PostgreSQL takes no changes here", remedy: "Connect to the primary server."))
+                    "read-only", .wrong, "PostgreSQL takes no changes here: it is a standby",
+                    remedy: "Connect to the primary server."))
+        } else if found.isReadOnly {
+            findings.append(
+                Finding(
+                    "read-only", .wrong, "PostgreSQL takes no changes here: default_transaction_read_only is on",
+                    remedy: "Have it set off for the role, the database or the server, wherever it was set on."))
         }
         return findings
     }

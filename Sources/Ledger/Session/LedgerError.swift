@@ -28,6 +28,12 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     /// Anything else PostgreSQL said.
     case failed(String)
 
+    /// Whether the role got in and lacks a right, as before sql/roles.sql was run.
+    public var isMissingGrant: Bool {
+        guard case .refused(let text) = self else { return false }
+        return text.hasPrefix("PostgreSQL \(SQLState.insufficientPrivilege): ")
+    }
+
     public var description: String {
         switch self {
         case .connectionLost(let text), .refused(let text), .forbidden(let text), .noDatabase(let text),
