@@ -43,7 +43,7 @@ enum IAPReconcile {
 
     private static func perform(_ invocation: Invocation) async throws -> ExitCode {
         switch invocation.command {
-        case .help: StandardOutput.write(Help.text)
+        case .help(let command): StandardOutput.write(command.map(Help.text(of:)) ?? Help.text)
         case .version: StandardOutput.write("iap-reconcile \(Help.version)\n")
         case .completion(let shell): StandardOutput.write(shell.completion)
         case .setup(let options):

@@ -12,8 +12,7 @@ enum Help {
         Commands:
         \(CommandTable.commands.map(entry).joined(separator: "\n"))
 
-        Options of every command:
-        \(CommandTable.everywhere.map { line(label($0), indentedBy: 2, $0.help) }.joined(separator: "\n"))
+        \(everywhere)
 
         Exit codes: 0 everything due was tried; 64 usage; 65 what was asked for is not there,
         can't be read or is not valid, or lines of a file were refused;
@@ -23,13 +22,36 @@ enum Help {
 
         """
 
+    /// What COMMAND `--help` prints.
+    static func text(of command: CommandForm) -> String {
+        """
+        Usage: iap-reconcile \(usage(command)) [options]
+
+        \(entry(command))
+
+        \(everywhere)
+
+        See iap-reconcile --help for all commands, and man iap-reconcile.
+
+        """
+    }
+
+    private static let everywhere = """
+        Options of every command:
+        \(CommandTable.everywhere.map { line(label($0), indentedBy: 2, $0.help) }.joined(separator: "\n"))
+        """
+
     /// In which the descriptions begin.
     private static let column = 25
 
-    private static func entry(_ command: CommandForm) -> String {
+    private static func usage(_ command: CommandForm) -> String {
         let beside = command.options.filter { $0.place == .besideTheCommand }.map(\.label)
         let words = [command.name] + command.operands.map(\.name) + beside
-        let head = line(words.joined(separator: " ") + (command.takesMore ? "..." : ""), indentedBy: 2, command.help)
+        return words.joined(separator: " ") + (command.takesMore ? "..." : "")
+    }
+
+    private static func entry(_ command: CommandForm) -> String {
+        let head = line(usage(command), indentedBy: 2, command.help)
         let options = command.options.filter { $0.place == .onItsOwnLine }
         return ([head] + options.map { line($0.label, indentedBy: 6, $0.help) }).joined(separator: "\n")
     }

@@ -45,7 +45,8 @@ enum Command: Sendable {
     case inspect(files: [String], trustRoot: String?)
     /// Needs no configuration.
     case completion(Shell)
-    case help
+    /// Of one command, or of all.
+    case help(CommandForm?)
     case version
 
     /// Whether what it prints is its result: that of a run lies in the report's folder.
@@ -94,10 +95,11 @@ extension Invocation {
     private static func command(
         _ parsed: ParsedArguments, _ options: OptionValues
     ) throws(UsageError) -> Command {
-        if options.has(CommandTable.help) { return .help }
+        let named = CommandTable.commands.first { $0.name == parsed.operands.first }
+        if options.has(CommandTable.help) { return .help(named) }
         if options.has("version") { return .version }
         guard let name = parsed.operands.first else { throw UsageError("a command is missing") }
-        guard let form = CommandTable.commands.first(where: { $0.name == name }) else {
+        guard let form = named else {
             let names = CommandTable.commands.map(\.name)
             throw UsageError("unknown command “\(name)”\(NearestName.suggestion(for: name, in: names))")
         }
