@@ -15,6 +15,7 @@ enum IAPReconcile {
 
     private static func code(of arguments: [String]) async -> ExitCode {
         do {
+            try checkEncoding()
             let invocation = try Invocation(arguments: arguments)
             let code = try await perform(invocation)
             guard let unwritten = StandardOutput.failure else { return code }
@@ -22,6 +23,16 @@ enum IAPReconcile {
             return code == .done && invocation.command.isResultPrinted ? failure : code
         } catch {
             return tell(error, of: arguments)
+        }
+    }
+
+    /// What is not UTF-8 comes out of `CommandLine` as other characters, which nobody wrote.
+    private static func checkEncoding() throws(UsageError) {
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let argument = CommandLine.unsafeArgv[index], String(validatingCString: argument) == nil else {
+                continue
+            }
+            throw UsageError("argument \(index) is not UTF-8")
         }
     }
 

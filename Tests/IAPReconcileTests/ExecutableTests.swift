@@ -23,6 +23,13 @@ import Testing
     @Test(arguments: [["--log-format", "json"], ["--log-format=json"]])
     func theLastLineIsJSONToo(option: [String]) async throws {
         for (arguments, code) in [(["runn"], 64), (["run", "--config", "/nonexistent/x.conf"], 78)] {
+    /// What else would be stored in its place is nothing that anybody wrote.
+    @Test func anArgumentThatIsNotUTF8IsRefused() async throws {
+        let ended = try await ChildProcess.run("/bin/sh", ["-c", #""$0" check "$(printf '\377')""#, program])
+        #expect(ended.status == 64)
+        #expect(ended.errors.hasPrefix("iap-reconcile: argument 2 is not UTF-8\n"), "\(ended.errors)")
+    }
+
             let ended = try await ChildProcess.run(program, arguments + option)
             #expect(ended.status == Int32(code))
             let line = try #require(
