@@ -127,7 +127,7 @@ let package = Package(
         tests(
             "IAPReconcile",
             [
-                "NightlyRun", "Job", "Verification", "Reporting", "Notifications", "Reconciliation",
+                "Commands", "NightlyRun", "Job", "Verification", "Reporting", "Notifications", "Reconciliation",
                 "AppStoreSimulator", "SimulatedWorld", "PostgreSQL",
             ]),
     ]

@@ -12,13 +12,23 @@ enum ReportDirectory {
                 return Doctor.Finding(
                     name, .wrong, "\(path) is no folder", remedy: "Name another with “directory” in [report].")
             }
-            return access(path, W_OK | X_OK) == 0
-                ? Doctor.Finding(name, .fine, "\(path) is writable")
-                : refused(path, name)
+            guard access(path, W_OK | X_OK) == 0 else { return refused(path, name) }
+            if let folder = ["latest", "index.html"].map({ "\(path)/\($0)" }).first(where: isFolder) {
+                return Doctor.Finding(
+                    name, .wrong, "\(folder) is a folder, in whose place no report can be shown",
+                    remedy: "Move it away.")
+            }
+            return Doctor.Finding(name, .fine, "\(path) is writable")
         }
         let parent = nearestParent(of: path)
         return access(parent, W_OK | X_OK) == 0
             ? Doctor.Finding(name, .fine, "\(path) will be made") : refused(path, name)
+    }
+
+    /// A link to a folder is none.
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     private static func refused(_ path: String, _ name: String) -> Doctor.Finding {

@@ -1,6 +1,9 @@
+import Commands
 import Foundation
 import TestSupport
 import Testing
+
+@testable import IAPReconcile
 
 /// The program as cron starts it.
 @Suite struct ExecutableTests {
@@ -20,9 +23,6 @@ import Testing
         #expect(ended.errors.contains(message))
     }
 
-    @Test(arguments: [["--log-format", "json"], ["--log-format=json"]])
-    func theLastLineIsJSONToo(option: [String]) async throws {
-        for (arguments, code) in [(["runn"], 64), (["run", "--config", "/nonexistent/x.conf"], 78)] {
     /// What else would be stored in its place is nothing that anybody wrote.
     @Test func anArgumentThatIsNotUTF8IsRefused() async throws {
         let ended = try await ChildProcess.run("/bin/sh", ["-c", #""$0" check "$(printf '\377')""#, program])
@@ -30,12 +30,29 @@ import Testing
         #expect(ended.errors.hasPrefix("iap-reconcile: argument 2 is not UTF-8\n"), "\(ended.errors)")
     }
 
+    @Test(arguments: [["--log-format", "json"], ["--log-format=json"]])
+    func theLastLineIsJSONToo(option: [String]) async throws {
+        for (arguments, code) in [(["runn"], 64), (["run", "--config", "/nonexistent/x.conf"], 78)] {
             let ended = try await ChildProcess.run(program, arguments + option)
             #expect(ended.status == Int32(code))
             let line = try #require(
                 try JSONSerialization.jsonObject(with: Data(ended.errors.utf8)) as? [String: Any])
             #expect(line["level"] as? String == "error")
             #expect((line["fields"] as? [String: Any])?["exit_code"] as? String == "\(code)")
+        }
+    }
+
+    @Test func doctorSeesAFolderWhereTheLatestReportIsShown() async throws {
+        try await withTemporaryFolder { folder in
+            let reports = folder.path(percentEncoded: false)
+            #expect(ReportDirectory.examine(reports).verdict == .fine)
+            let latest = folder.appending(path: "latest")
+            try FileManager.default.createSymbolicLink(at: latest, withDestinationURL: folder)
+            #expect(ReportDirectory.examine(reports).verdict == .fine)
+            try FileManager.default.removeItem(at: latest)
+            try FileManager.default.createDirectory(at: latest, withIntermediateDirectories: true)
+            let found = ReportDirectory.examine(reports)
+            #expect(found.verdict == .wrong && found.text.contains("latest is a folder"))
         }
     }
 

@@ -242,6 +242,18 @@ import Testing
         }
     }
 
+    @Test func aFolderInThePlaceOfTheLatestIsNamedAndLeavesNoLink() throws {
+        try withFolder { folder in
+            try FileManager.default.createDirectory(atPath: "\(folder)/latest", withIntermediateDirectories: true)
+            let writer = try ReportWriter(directory: folder, programVersion: "1.0")
+            try writer.begin(Sample.run())
+            let error = #expect(throws: ReportError.self) { try writer.finish() }
+            #expect(error?.description.contains("\(folder)/latest") == true)
+            let left = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(!left.contains { $0.hasSuffix(".latest") }, "\(left)")
+        }
+    }
+
     @Test func takesAwayWhatKilledRunsLeftAndNothingOfARunUnderWay() throws {
         try withFolder { folder in
             let underWay = try ReportWriter(directory: folder, programVersion: "1.0")

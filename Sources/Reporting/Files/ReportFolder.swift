@@ -93,7 +93,9 @@ struct ReportFolder {
     private func pointLatest(at name: String) throws(ReportError) {
         let link = "\(temporary).latest"
         guard symlink(name, link) == 0, rename(link, "\(directory)/latest") == 0 else {
-            throw .failed(path: "\(directory)/latest", reason: ReportFile.lastError())
+            let reason = ReportFile.lastError()
+            unlink(link)
+            throw .failed(path: "\(directory)/latest", reason: reason)
         }
     }
 
