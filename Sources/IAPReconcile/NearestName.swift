@@ -4,6 +4,8 @@ enum NearestName {
     static func to(_ name: String, in known: some Sequence<String>) -> String? {
         let nearest = known.map { (name: $0, edits: edits(name, $0)) }.min { ($0.edits, $0.name) < ($1.edits, $1.name) }
         guard let nearest, nearest.edits <= max(2, name.count / 3) else { return nil }
+        // Of a short word two edits leave nothing that was meant, unless they swap two letters.
+        guard nearest.edits < 2 || name.count > 4 || nearest.name.sorted() == name.sorted() else { return nil }
         return nearest.name
     }
 

@@ -30,6 +30,9 @@ import Testing
             ("xyzzy_plugh\n", "orders have no column “xyzzy_plugh”; they may have app_account_token, bundle_id"),
             ("order_id,order_id\n", "the column “order_id” is there twice"),
             ("order_id,user_id,bundle_id\n", "orders need the column product_id"),
+            ("order_id;user_id\n", "the header of - has “;” between its columns; save it with commas"),
+            ("order_id\tuser_id\n", "the header of - has tabs between its columns; save it with commas"),
+            ("PK\u{3}\u{4}\u{14}", "- can't be read: it is a spreadsheet or an archive; save it as CSV"),
             ("\"order_id\n", "the header of - is no line of CSV as RFC 4180 has it"),
         ])
     func aFileThatIsOfNoUseIsNamedBeforeAnythingIsDone(text: String, message: String) async throws {
@@ -145,6 +148,18 @@ import Testing
                 #expect(ended.errors.contains("the configuration has no section [app Com.A]"), "\(ended.errors)")
                 #expect(try await count("iap.orders WHERE bundle_id = 'com.a'", database) == 1)
                 #expect(try await count("iap.orders", database) == 1)
+            }
+        }
+    }
+
+    @Test func aFullDiskIsNamedAsTheSystemDoes() async throws {
+        try await withScratchDatabase { database in
+            try await withConfiguration(database.conninfo(as: "iap_import")) { configuration, _ in
+                let ended = try await ChildProcess.run(
+                    program, ["import", "orders", "-", "--refused", "/dev/full", "--config", configuration],
+                    input: "{}\n")
+                #expect(ended.status == 77)
+                #expect(ended.errors.contains("/dev/full can't be written: No space left on device"), "\(ended.errors)")
             }
         }
     }

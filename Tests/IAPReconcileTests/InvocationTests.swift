@@ -36,6 +36,15 @@ import Testing
         #expect(directory == "out")
     }
 
+    @Test(arguments: ["1007014815038896", "'1007014815038896", " 1007014815038896\t"])
+    func anIDIsCheckedAsItIsPasted(id: String) throws {
+        guard case .check(let checked, _) = try Invocation(arguments: ["check", id]).command else {
+            Issue.record("not a check")
+            return
+        }
+        #expect(checked == "1007014815038896")
+    }
+
     @Test func aMomentMayHaveAZoneAndFractions() {
         let expected = Date(timeIntervalSince1970: 1_795_230_000)
         #expect(Moment.parse("2026-11-21T11:00:00+08:00") == expected)
@@ -49,10 +58,21 @@ import Testing
             ([], "a command is missing"),
             (["rum"], "unknown command “rum”; did you mean “run”?"),
             (["xyzzy"], "unknown command “xyzzy”"),
+            (["ruin", "x"], "unknown command “ruin”; did you mean “run”?"),
+            (["dive"], "unknown command “dive”"),
             (["run", "twice"], "unexpected argument “twice”"),
             (["run", "--limt", "3"], "unknown option --limt; did you mean “--limit”?"),
             (["run", "-x"], "unknown option -x"),
             (["run", "--limit"], "--limit needs a value"),
+            (["take", "1", "--by", " "], "--by needs a value"),
+            (
+                ["take", "1", "--by", String(repeating: "姓", count: 334)],
+                "--by has 1002 bytes; it has at most 1000"
+            ),
+            (
+                ["note", "1", "--by", "sue", "--note", String(repeating: "x", count: 10_001)],
+                "--note has 10001 bytes; it has at most 10000"
+            ),
             (["run", "--limit", "0"], "--limit is a whole number from 1 on, not “0”"),
             (
                 ["run", "--r", "x"],
@@ -64,15 +84,6 @@ import Testing
             (["migrate", "--print", "--rehearsal"], "--print and --rehearsal exclude each other"),
             (["run", "--now", "today"], "--now is a moment such as 2026-11-21T03:00:00Z, not “today”"),
             (["run", "--report-dir="], "--report-dir needs a value"),
-            (["take", "1", "--by", " "], "--by needs a value"),
-            (
-                ["take", "1", "--by", String(repeating: "姓", count: 334)],
-                "--by has 1002 bytes; it has at most 1000"
-            ),
-            (
-                ["note", "1", "--by", "sue", "--note", String(repeating: "x", count: 10_001)],
-                "--note has 10001 bytes; it has at most 10000"
-            ),
             (["products"], "products needs --suggest"),
             (["doctor", "--print"], "--print is no option of “doctor”"),
             (

@@ -21,10 +21,11 @@ extension Doctor {
             return findings + [Finding("nights", .fine, "no run was complete yet")]
         }
         let hours = Int(seconds / 3600)
+        let text = "the last complete run ended \(hours < 1 ? "within the last hour" : "\(hours) h ago")"
         return findings + [
             seconds > Self.longestWithoutANight
                 ? Finding(
-                    "nights", .warning, "the last complete run ended \(hours) hours ago",
+                    "nights", .warning, text,
                     remedy: "Look whether cron starts the job, and in its log why it is not complete.")
                 : Finding("nights", .fine, text)
         ]

@@ -1,12 +1,19 @@
 import Commands
+import Foundation
 import Reconciliation
 
 extension Command {
     static func check(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
-        guard let id = operands.first, operands.count == 1, !id.isEmpty else {
+        guard operands.count == 1, let id = operands.first.map(pasted), !id.isEmpty else {
             throw UsageError("check needs one id: of a transaction, an invoice, an order or a user")
         }
         return .check(id, asJSON: options.has("json"))
+    }
+
+    /// Without what a cell of a spreadsheet has around an id: spaces, and the apostrophe that keeps it a text.
+    private static func pasted(_ id: String) -> String {
+        let bare = id.trimmingCharacters(in: .whitespacesAndNewlines)
+        return bare.hasPrefix("'") ? String(bare.dropFirst()) : bare
     }
 
     static func resolve(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {

@@ -1,5 +1,6 @@
 import Importing
 import Foundation
+import Glibc
 import Job
 import Reconciliation
 import Reporting
@@ -51,12 +52,13 @@ struct RefusedLines {
     private mutating func write(_ text: String) throws(UnwritableFile) {
         guard let handle, let file else { return }
         let head = isBegun ? "" : CSV.line(["line", "reason", "id", "what"])
-        do {
-            if !isBegun { try? handle.truncate(atOffset: 0) }
-            isBegun = true
-            try handle.write(contentsOf: Data((head + text).utf8))
-        } catch {
-            throw UnwritableFile(file, error.localizedDescription)
+        if !isBegun { try? handle.truncate(atOffset: 0) }
+        isBegun = true
+        var bytes = Array((head + text).utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(handle.fileDescriptor, $0.baseAddress, $0.count) }
+            guard count >= 0 || errno == EINTR else { throw UnwritableFile(file, String(cString: strerror(errno))) }
+            bytes = bytes.dropFirst(max(0, count))
         }
     }
 

@@ -55,6 +55,9 @@ struct RecordFramer {
         }
     }
 
+    /// Whether the file begins so, as far as it was read for its first byte.
+    func begins(with bytes: [UInt8]) -> Bool { buffer.dropFirst(start).starts(with: bytes) }
+
     /// The next record that is no blank line; `nil` at the end.
     mutating func next() throws -> Record? {
         repeat {

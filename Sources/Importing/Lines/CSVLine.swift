@@ -12,6 +12,10 @@ struct CSVLineParser {
         }
         let known = names.compactMap(\.self)
         guard known.count == names.count else { throw .badHeader(file: file, why: "is not UTF-8") }
+        if known.count == 1, let separator = [";", "\t"].first(where: known[0].contains) {
+            let name = separator == "\t" ? "tabs" : "“\(separator)”"
+            throw .badHeader(file: file, why: "has \(name) between its columns; save it with commas")
+        }
         do throws(ImportError) {
             columns = try kind.fields(inColumns: known)
         } catch {

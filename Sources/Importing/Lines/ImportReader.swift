@@ -91,6 +91,7 @@ package actor ImportReader {
     /// Learns the format, and a CSV file's columns.
     private func begin() throws -> Parser {
         let first = try framer.firstByte()
+        try refuseArchive()
         let format = format ?? ImportFormat(file: file, firstByte: first)
         framer.isQuoted = format == .csv
         let parser: Parser =
@@ -100,6 +101,18 @@ package actor ImportReader {
             }
         self.parser = parser
         return parser
+    }
+
+    /// What has to be unpacked or saved otherwise before it is imported.
+    private func refuseArchive() throws(ImportError) {
+        if framer.begins(with: [0x1F, 0x8B]) {
+            let file = file == "-" ? "FILE" : file
+            throw .unreadable(
+                file: self.file, why: "it is gzipped; try zcat \(file) | iap-reconcile import \(kind.rawValue) -")
+        }
+        if framer.begins(with: Array("PK\u{3}\u{4}".utf8)) {
+            throw .unreadable(file: file, why: "it is a spreadsheet or an archive; save it as CSV with commas")
+        }
     }
 
     private func header() throws -> CSVLineParser {

@@ -181,6 +181,13 @@ import Testing
         #expect(said.contains(words), "\(said)")
     }
 
+    @Test func aGzippedFileIsToldHowToBeUnpacked() async throws {
+        let reader = ImportReader(
+            PiecewiseSource([0x1F, 0x8B, 8, 0, 0]), kind: .orders, file: "o.csv.gz", format: nil)
+        let thrown = await #expect(throws: ImportError.self) { _ = try await reader.next() }
+        #expect(thrown?.description.hasSuffix("try zcat o.csv.gz | iap-reconcile import orders -") == true)
+    }
+
     @Test func aPieceHoldsSoManyLinesAndNoMore() async throws {
         let text = "order_id,bundle_id,user_id,product_id\n" + String(repeating: "o,com.a,u,gems\n", count: 12_000)
         let reader = ImportReader(PiecewiseSource(text.utf8, size: 4096), kind: .orders, file: "-", format: .csv)
