@@ -61,7 +61,7 @@ import Testing
             let admin = try await database.connect()
             try await admin.execute("UPDATE pg_database SET datallowconn = false WHERE datname = \(database.name)")
             admin.close()
-            try await withConfiguration(of: database.conninfo(as: "iap_job")) { file in
+            try await withConfiguration(of: database.conninfo) { file in
                 let ended = try await ChildProcess.run(ProgramNight.program, ["history", "--config", file])
                 #expect(ended.status == 69)
                 #expect(ended.errors.contains("PostgreSQL 55000: "), "\(ended.errors)")

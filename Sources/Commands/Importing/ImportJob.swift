@@ -2,6 +2,7 @@ public import Importing
 import Ledger
 public import Job
 public import Reconciliation
+import Verification
 
 /// What is imported, and how.
 public struct ImportOptions: Sendable {

@@ -58,6 +58,11 @@ struct JSONLineParser {
         return count
     }
 
+    /// Whether a number stands there by these digits, without a fraction or an exponent.
+    private static func isWritten(_ digits: String, in json: String) -> Bool {
+        json.utf8.split { !"0123456789+-.eE".utf8.contains($0) }.contains { $0.elementsEqual(digits.utf8) }
+    }
+
     /// - Parameter json: the whole line, which tells how a number is written.
     private static func text(
         of value: JSONValue, _ field: ImportField, in json: String
@@ -78,7 +83,7 @@ struct JSONLineParser {
                     .badValue, "\(field.column) is a number that many programs round; write it as a string")
             }
             // 2e15 is a number that something rounded, though a decoder makes digits of it.
-            guard !field.isTransactionID || json.utf8.contains(String(number).utf8) else {
+            guard !field.isTransactionID || isWritten(String(number), in: json) else {
                 throw LineProblem(.badValue, "\(field.column) is not written by its digits; write it as a string")
             }
             return String(number)
