@@ -50,15 +50,18 @@ extension LedgerSession {
         ON CONFLICT DO NOTHING;
         INSERT INTO transactions
         SELECT black.*
-        FROM iap.entitlements
-        CROSS JOIN audit.frontier
-        JOIN iap.transactions AS black
-            ON iap.is_of_original(
-                black.transaction_id, black.original_transaction_id, entitlements.original_transaction_id)
-            AND black.bundle_id = entitlements.bundle_id
-        WHERE entitlements.revoked_at IS NOT NULL
-            AND greatest(entitlements.revoked_at, entitlements.entitled_until) > frontier.closed_at - interval '7 days'
-            AND black.delivered_by = 'entitlement' AND black.refunded_at IS NULL
+        FROM iap.entitlements AS shortened
+        CROSS JOIN LATERAL (
+            SELECT * FROM iap.transactions AS entitled
+            WHERE iap.is_of_original(
+                    entitled.transaction_id, entitled.original_transaction_id, shortened.original_transaction_id)
+                AND entitled.bundle_id = shortened.bundle_id AND entitled.delivered_by = 'entitlement'
+                AND entitled.refunded_at IS NULL
+            OFFSET 0
+        ) AS black
+        WHERE shortened.revoked_at IS NOT NULL
+            AND greatest(shortened.revoked_at, shortened.entitled_until)
+                > (SELECT closed_at FROM audit.frontier) - interval '7 days'
         ON CONFLICT DO NOTHING;
         INSERT INTO transactions
         SELECT kin.*

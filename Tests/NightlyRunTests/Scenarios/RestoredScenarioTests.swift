@@ -4,6 +4,7 @@ import Job
 import NightlyRun
 import PostgreSQL
 import Reconciliation
+import TestSupport
 import Testing
 
 /// What was bought once is owed once, under whatever id it is restored: nights, dry ones too, that meet the ids in any

@@ -185,19 +185,29 @@ DECLARE
 BEGIN
     SELECT coalesce(array_agg(ROW(held.t, iap.owed_again(held.t))::iap.change), '{}') INTO changes
     FROM (
-        SELECT ROW(black.*)::iap.transactions AS t
-        FROM entitlements
-        JOIN transactions AS black
-            ON iap.is_of_original(
-                black.transaction_id, black.original_transaction_id, entitlements.original_transaction_id)
-            AND black.bundle_id = entitlements.bundle_id
-        WHERE entitlements.revoked_at IS NOT NULL
-            AND greatest(entitlements.revoked_at, entitlements.entitled_until) > since
-            AND black.delivered_by = 'entitlement' AND black.refunded_at IS NULL
-            AND NOT iap.is_covered(ROW(black.*)::iap.transactions, entitlements, at)
+        SELECT locked.t
+        FROM entitlements AS shortened
+        CROSS JOIN LATERAL (
+            SELECT black.transaction_id, black.bundle_id, black.environment
+            FROM transactions AS black
+            WHERE iap.is_of_original(
+                    black.transaction_id, black.original_transaction_id, shortened.original_transaction_id)
+                AND black.bundle_id = shortened.bundle_id AND black.delivered_by = 'entitlement'
+                AND black.refunded_at IS NULL
+                AND NOT iap.is_covered(ROW(black.*)::iap.transactions, ROW(shortened.*)::iap.entitlements, at)
+            OFFSET 0
+        ) AS found
+        CROSS JOIN LATERAL (
+            SELECT ROW(black.*)::iap.transactions AS t
+            FROM transactions AS black
+            WHERE black.transaction_id = found.transaction_id AND black.bundle_id = found.bundle_id
+                AND black.environment = found.environment AND black.delivered_by = 'entitlement'
+                AND black.refunded_at IS NULL
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+        WHERE shortened.revoked_at IS NOT NULL
+            AND greatest(shortened.revoked_at, shortened.entitled_until) > since
         LIMIT most
-        FOR UPDATE OF black SKIP LOCKED
-        FOR SHARE OF entitlements SKIP LOCKED
     ) AS held;
     IF changes <> '{}' THEN
         PERFORM iap.move(changes, 'revoked', 'iap-reconcile', run, at, '{}', 'entitlement');
