@@ -33,10 +33,10 @@ import Testing
 
             let csv = try await statement(night, asOf)
             #expect(csv.status == 0, "\(csv.errors)")
-            #expect(csv.output.hasPrefix("bundle_id,product_id,currency,opening,opening_amount,entered,"))
-            #expect(csv.output.contains("\r\n\r\nbundle_id,product_id,days,units_sold,"))
-            #expect(csv.output.contains("\r\n\r\nbundle_id,product_id,currency,units,proceeds\r\n"))
-            #expect(csv.output.contains("\r\n\r\ndifference,day,bundle_id,"))
+            #expect(csv.output.hasPrefix("first,through,bundle_id,product_id,currency,opening,opening_amount,entered,"))
+            #expect(csv.output.contains("\r\n\r\nfirst,through,bundle_id,product_id,days,units_sold,"))
+            #expect(csv.output.contains("\r\n\r\nfirst,through,bundle_id,product_id,currency,units,proceeds\r\n"))
+            #expect(csv.output.contains("\r\n\r\nfirst,through,difference,day,bundle_id,"))
 
             let json = try await statement(night, asOf + ["--format", "json", "--app", "com.example.game"])
             #expect(json.status == 0, "\(json.errors)")

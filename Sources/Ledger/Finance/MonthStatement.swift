@@ -19,11 +19,20 @@ extension LedgerSession {
     ) async throws(LedgerError) -> Statement {
         try await reading {
             Statement(
-                first: first, through: last, liability: try await table(.liability, first, last, app),
+                first: first, through: last, closedAt: try await closing(of: last),
+                liability: try await table(.liability, first, last, app),
                 sales: try await table(.sales, first, last, app),
                 proceeds: try await table(.proceeds, first, last, app),
                 differences: try await table(.differences, first, last, app))
         }
+    }
+
+    private func closing(of day: CalendarDay) async throws -> Date {
+        try await connection.only(
+            """
+            SELECT min(as_of) AS closed_at FROM finance.closings WHERE closed_through >= \(day.description)::text::date
+            """
+        ).decode("closed_at")
     }
 
     private func table(
@@ -53,15 +62,15 @@ private struct StatementSource {
         func selected(_ name: String) -> String {
             switch self {
             case .day: "\(name)::text"
-            case .moment: "to_char(\(name) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS \(name)"
-            case .text, .whole, .amount: name
+            case .text, .moment, .whole, .amount: name
             }
         }
 
         func value(_ name: String, _ row: Row) throws -> StatementValue {
             switch self {
-            case .text, .day, .moment:
-                try row.decode(name, as: String?.self).map { .text($0) } ?? .nothing
+            case .text: try row.decode(name, as: String?.self).map { .text($0) } ?? .nothing
+            case .day: try row.decode(name, as: String?.self).flatMap { CalendarDay($0) }.map { .day($0) } ?? .nothing
+            case .moment: try row.decode(name, as: Date?.self).map { .moment($0) } ?? .nothing
             case .whole: try row.decode(name, as: Int?.self).map { .whole($0) } ?? .nothing
             case .amount: try row.decode(name, as: Decimal?.self).map { .amount($0) } ?? .nothing
             }

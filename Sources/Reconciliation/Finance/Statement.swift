@@ -4,6 +4,8 @@ public import Foundation
 public struct Statement: Hashable, Sendable {
     /// The first and the last day that it tells of.
     public let first, through: CalendarDay
+    /// What the run that closed the last took for the present.
+    public let closedAt: Date
     /// From what was owed at the beginning to what is owed at the end, by app, product and currency.
     public let liability: StatementTable
     /// What Apple sold and the tables saw, by product.
@@ -14,11 +16,12 @@ public struct Statement: Hashable, Sendable {
     public let differences: StatementTable
 
     public init(
-        first: CalendarDay, through: CalendarDay, liability: StatementTable, sales: StatementTable,
+        first: CalendarDay, through: CalendarDay, closedAt: Date, liability: StatementTable, sales: StatementTable,
         proceeds: StatementTable, differences: StatementTable
     ) {
         self.first = first
         self.through = through
+        self.closedAt = closedAt
         self.liability = liability
         self.sales = sales
         self.proceeds = proceeds
@@ -48,6 +51,8 @@ public struct StatementTable: Hashable, Sendable {
 /// What stands in a cell of a statement.
 public enum StatementValue: Hashable, Sendable {
     case text(String)
+    case day(CalendarDay)
+    case moment(Date)
     case whole(Int)
     /// In units of its currency.
     case amount(Decimal)

@@ -5,9 +5,16 @@ public import Reconciliation
 public enum StatementText {
     /// The tables as CSV, an empty line between them.
     public static func csv(_ statement: Statement) -> String {
-        statement.tables.map { table in
+        statement.tables.map { spanned($0, statement) }.map { table in
             CSV.line(table.columns) + table.rows.map(CSV.line).joined()
         }.joined(separator: "\r\n")
+    }
+
+    /// Each row says by itself of which days it tells, wherever it is copied to.
+    private static func spanned(_ table: StatementTable, _ statement: Statement) -> StatementTable {
+        StatementTable(
+            columns: ["first", "through"] + table.columns,
+            rows: table.rows.map { [.day(statement.first), .day(statement.through)] + $0 })
     }
 
     /// An object on one line, with a list of objects for each table.
@@ -30,19 +37,24 @@ public enum StatementText {
         }
     }
 
-    /// Writes a spreadsheet with a sheet for each table.
+    /// Writes a spreadsheet with a sheet for each table: the same statement as the same bytes.
     ///
     /// - Throws: `ReportError`.
     public static func writeSpreadsheet(_ statement: Statement, to path: String) throws {
         let workbook = try Workbook(
             path: path, folder: NSTemporaryDirectory(), title: "\(statement.first) – \(statement.through)",
-            created: Date(timeIntervalSince1970: 0))
+            created: statement.closedAt)
+        let tables = statement.tables.map { spanned($0, statement) }
         let names = ["Statement", "Sold against seen", "Proceeds", "Differences"]
-        let sheets = try zip(names, statement.tables).map { name, table in
-            try Sheet(name, table.columns.map { Sheet.Column(title: $0, width: 16) }, about: 3, in: workbook)
+        let sheets = try zip(names, tables).map { name, table in
+            try Sheet(name, table.columns.map { Sheet.Column(title: $0, width: 16) }, about: 5, in: workbook)
         }
-        for (sheet, table) in zip(sheets, statement.tables) {
-            for row in table.rows { try sheet.add(row.map(\.cell)) }
+        for (sheet, table) in zip(sheets, tables) {
+            let place = table.columns.firstIndex(of: "currency")
+            for row in table.rows {
+                let currency = place.flatMap { row[$0].currency }
+                try sheet.add(row.map { $0.cell(in: currency) })
+            }
             try sheet.finish()
         }
         try workbook.close()
@@ -55,6 +67,8 @@ extension CSV {
         values.map { value in
             switch value {
             case .text(let text): cell(id(text))
+            case .day(let day): day.description
+            case .moment(let moment): Formats.utc(moment)
             case .whole(let number): String(number)
             case .amount(let amount): amount.description
             case .nothing: ""
@@ -68,17 +82,31 @@ extension StatementValue: Encodable {
         var container = encoder.singleValueContainer()
         switch self {
         case .text(let text): try container.encode(text)
+        case .day(let day): try container.encode(day.description)
+        case .moment(let moment): try container.encode(Formats.utc(moment))
         case .whole(let number): try container.encode(number)
         case .amount(let amount): try container.encode(amount)
         case .nothing: try container.encodeNil()
         }
     }
 
-    fileprivate var cell: Sheet.Cell {
+    fileprivate var currency: CurrencyCode? {
+        if case .text(let code) = self { CurrencyCode(code) } else { nil }
+    }
+
+    /// - Parameter currency: that of the row's amounts, as far as it is known.
+    fileprivate func cell(in currency: CurrencyCode?) -> Sheet.Cell {
         switch self {
         case .text(let text): .text(text)
+        case .day(let day): .day(day)
+        case .moment(let moment): .moment(moment, .gmt)
         case .whole(let number): .number(number)
-        case .amount(let amount): .decimal(NSDecimalNumber(decimal: amount).doubleValue)
+        case .amount(let amount):
+            if let currency {
+                .money(Money(milliunits: NSDecimalNumber(decimal: amount * 1000).int64Value, currency: currency))
+            } else {
+                .decimal(NSDecimalNumber(decimal: amount).doubleValue)
+            }
         case .nothing: .text("")
         }
     }

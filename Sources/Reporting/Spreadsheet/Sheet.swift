@@ -11,6 +11,7 @@ final class Sheet {
         case number(Int)
         case decimal(Double)
         case money(Money?)
+        case day(CalendarDay)
         /// In the zone that the column's heading names.
         case moment(Date?, TimeZone)
     }
@@ -180,6 +181,10 @@ final class Sheet {
             guard let money else { return }
             let format = formats.money[Formats.shownDecimals(of: money)]
             try workbook.check(worksheet_write_number(sheet, row, column, Double(money.milliunits) / 1000, format))
+        case .day(let day):
+            var date = lxw_datetime()
+            (date.year, date.month, date.day) = (Int32(day.year), Int32(day.month), Int32(day.day))
+            try workbook.check(worksheet_write_datetime(sheet, row, column, &date, formats.day))
         case .moment(let date, let zone):
             guard let date else { return }
             try workbook.check(

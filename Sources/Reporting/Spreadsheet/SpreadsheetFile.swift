@@ -103,7 +103,7 @@ final class SpreadsheetFile: ReportPart {
 
     func add(_ difference: ComparedSales) throws {
         try sales?.add([
-            .text(difference.day.description), .text(difference.bundleID.text), .text(difference.productID.text),
+            .day(difference.day), .text(difference.bundleID.text), .text(difference.productID.text),
             .text(difference.productName ?? ""), .text(difference.place.storefront ?? words(.allCountries)),
             .number(difference.unitsSold), .number(difference.unitsSeen), .number(difference.difference),
             .number(difference.differenceAround), .number(difference.refundsSold), .number(difference.refundsSeen),

@@ -10,7 +10,7 @@ final class Workbook {
 
     /// The looks of its cells.
     struct Formats {
-        let heading, plain, moment: UnsafeMutablePointer<lxw_format>?
+        let heading, plain, day, moment: UnsafeMutablePointer<lxw_format>?
         /// In as many lines as it needs, so that nothing is cut off where it is printed.
         let text, bold: UnsafeMutablePointer<lxw_format>?
         /// By the number of decimals.
@@ -35,6 +35,7 @@ final class Workbook {
                 format_set_bottom($0, 1)
             },
             plain: Self.format(made) { _ in },
+            day: Self.format(made) { format_set_num_format($0, "yyyy-mm-dd") },
             moment: Self.format(made) { format_set_num_format($0, "yyyy-mm-dd hh:mm:ss") },
             text: Self.format(made) { format_set_text_wrap($0) },
             bold: Self.format(made) {
