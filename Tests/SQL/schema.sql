@@ -705,7 +705,7 @@ $$;
 
 COMMENT ON FUNCTION finance.statement(first date, through date) IS 'What was booked from a first day through a last that is closed, by app, product and currency. Closing is opening and entered, less delivered, refunded and dropped. The same answer for ever.';
 
-CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS TABLE(difference text, day date, bundle_id text, product_id text, storefront text, transaction_id text, units bigint, currency text, amount numeric, purchased_at timestamp with time zone, first_seen_at timestamp with time zone)
+CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS TABLE(difference text, day date, bundle_id text, product_id text, storefront text, transaction_id text, units bigint, currency text, amount numeric, purchased_at timestamp with time zone, first_seen_at timestamp with time zone, booked_on date)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -716,7 +716,7 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
     )
     SELECT
         'booked in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
-        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE (purchased_at AT TIME ZONE 'America/Los_Angeles')::date BETWEEN first AND through
         -- As a range: where a purchase was booked is looked up once.
@@ -724,7 +724,7 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
     UNION ALL
     SELECT
         'bought in another month', (purchased_at AT TIME ZONE 'America/Los_Angeles')::date, bundle_id, product_id,
-        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at
+        storefront, transaction_id, units, currency, amount, purchased_at, first_seen_at, booked_on
     FROM finance.purchases
     WHERE daterange(first, through, '[]') @> booked_on AND is_sold
         -- By index: nothing is booked before it enters, and no transaction takes a month to be committed.
@@ -732,14 +732,23 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
         AND first_seen_at < (through + 1)::timestamp AT TIME ZONE 'UTC'
         AND (purchased_at AT TIME ZONE 'America/Los_Angeles')::date NOT BETWEEN first AND through
     UNION ALL
+    SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM (
+        SELECT told.day::date, app.bundle_id
+        FROM generate_series(first, through, interval '1 day') AS told (day)
+        CROSS JOIN (SELECT DISTINCT bundle_id FROM finance.compared_days) AS app
+        EXCEPT
+        SELECT day, bundle_id FROM finance.compared_days
+    ) AS unread
+    UNION ALL
     SELECT
-        'sold and never seen', day, bundle_id, product_id, storefront, NULL, difference, NULL, NULL, NULL, NULL
+        'sold and never seen', day, bundle_id, product_id, storefront, NULL, difference, NULL, NULL, NULL, NULL, NULL
     FROM compared
     WHERE difference > 0
     UNION ALL
     SELECT
         'seen, and more than sold', more.day, bundle_id, product_id, bought.storefront, transaction_id, units,
-        bought.currency, amount, purchased_at, first_seen_at
+        bought.currency, amount, purchased_at, first_seen_at, booked_on
     FROM compared AS more
     JOIN finance.purchases AS bought USING (bundle_id, product_id)
     WHERE more.difference < 0 AND bought.is_sold
@@ -749,33 +758,42 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
     ORDER BY 1, 2, 3, 4, 5, 6
 $$;
 
-COMMENT ON FUNCTION finance.statement_differences(first date, through date) IS 'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those that were bought in the span and booked outside of it; the other way round; units that Apple sold and nothing ever told of; and each purchase of a day, product and country of which the tables hold more than Apple sold.';
+COMMENT ON FUNCTION finance.statement_differences(first date, through date) IS 'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those that were bought in the span and booked outside of it; the other way round; units that Apple sold and nothing ever told of; and each purchase of a day, product and country of which the tables hold more than Apple sold. And the days of which no sales report was read, of each app that reports tell of.';
 
-CREATE FUNCTION finance.statement_sales(first date, through date) RETURNS TABLE(bundle_id text, product_id text, days bigint, units_sold bigint, units_seen bigint, difference bigint, refunds_sold bigint, refunds_seen bigint, refund_difference bigint, currency text, proceeds numeric)
+CREATE FUNCTION finance.statement_proceeds(first date, through date) RETURNS TABLE(bundle_id text, product_id text, currency text, units bigint, proceeds numeric)
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    SELECT bundle_id, product_id, currency, sum(units)::bigint, sum(amount)::numeric(20, 3)
+    FROM finance.proceeds
+    WHERE day BETWEEN first AND through
+    GROUP BY bundle_id, product_id, currency
+    ORDER BY bundle_id, product_id, currency
+$$;
+
+COMMENT ON FUNCTION finance.statement_proceeds(first date, through date) IS 'What Apple''s reports say the developer gets of what was sold from a first day of Pacific Time through a last, less what was refunded: a row for each product and currency of its proceeds. Only days whose report was read.';
+
+CREATE FUNCTION finance.statement_sales(first date, through date) RETURNS TABLE(bundle_id text, product_id text, days bigint, units_sold bigint, units_seen bigint, difference bigint, refunds_sold bigint, refunds_seen bigint, refund_difference bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     SELECT
-        compared.*, paid.currency, paid.proceeds
-    FROM (
-        SELECT
-            bundle_id, product_id, count(DISTINCT day), sum(units_sold)::bigint, sum(units_seen)::bigint,
-            sum(difference)::bigint, sum(refunds_sold)::bigint, sum(refunds_seen)::bigint,
-            sum(refund_difference)::bigint
-        FROM finance.sold_against_seen
+        bundle_id, product_id, read.days, sum(units_sold)::bigint, sum(units_seen)::bigint,
+        sum(difference)::bigint, sum(refunds_sold)::bigint, sum(refunds_seen)::bigint,
+        sum(refund_difference)::bigint
+    FROM finance.sold_against_seen
+    JOIN (
+        SELECT bundle_id, count(*) AS days
+        FROM finance.compared_days
         WHERE day BETWEEN first AND through
-        GROUP BY bundle_id, product_id
-    ) AS compared
-    LEFT JOIN (
-        SELECT bundle_id, product_id, currency, sum(amount)::numeric(20, 3) AS proceeds
-        FROM finance.proceeds
-        WHERE day BETWEEN first AND through
-        GROUP BY bundle_id, product_id, currency
-    ) AS paid USING (bundle_id, product_id)
-    ORDER BY bundle_id, product_id, currency
+        GROUP BY bundle_id
+    ) AS read USING (bundle_id)
+    WHERE day BETWEEN first AND through
+    GROUP BY bundle_id, product_id, read.days
+    ORDER BY bundle_id, product_id
 $$;
 
-COMMENT ON FUNCTION finance.statement_sales(first date, through date) IS 'What Apple''s reports say was sold from a first day of Pacific Time through a last, what the tables saw of it, and the proceeds: a row for each currency of theirs. Only days whose report was read.';
+COMMENT ON FUNCTION finance.statement_sales(first date, through date) IS 'What Apple''s reports say was sold from a first day of Pacific Time through a last, and what the tables saw of it: a row for each product. Only days whose report was read; days says of how many, for the app.';
 
 CREATE FUNCTION finance.unclaimed_liability_as_of(as_of date) RETURNS TABLE(purchase_day date, bundle_id text, product_id text, currency text, price_source text, age_days integer, ageing text, transactions bigint, units bigint, amount numeric)
     LANGUAGE sql STABLE
@@ -1561,12 +1579,14 @@ BEGIN
             SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
             FROM transactions AS white
             JOIN entitlements USING (original_transaction_id, bundle_id)
-            WHERE white.place = 'white' AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements)
+            WHERE white.place = 'white' AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, at)
                 AND (white.transaction_id, white.bundle_id, white.environment)
                     > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
             ORDER BY white.transaction_id, white.bundle_id, white.environment
             LIMIT most
+            -- Who shortens a grant meanwhile waits until these are black, and finds them.
             FOR UPDATE OF white SKIP LOCKED
+            FOR SHARE OF entitlements SKIP LOCKED
         ) AS held;
         covered := iap.cover(changes, run, at, 'iap-reconcile');
         EXIT WHEN covered > 0 OR coalesce(cardinality(changes), 0) < most;
@@ -1921,10 +1941,13 @@ BEGIN
             word := known;
             word.granted_at := at;
         ELSIF known.entitled_until >= entitle.until THEN
-            RETURN known.entitled_until;
+            -- Nothing new; a period that is delivered late ends before what is granted already.
+            word := known;
         END IF;
         word.first_granted_at := known.first_granted_at;
-        PERFORM iap.keep_entitlement(known, word);
+        IF word IS DISTINCT FROM known THEN
+            PERFORM iap.keep_entitlement(known, word);
+        END IF;
     END IF;
 
     -- What the job has seen already. What another session holds is taken by the night.
@@ -1935,7 +1958,7 @@ BEGIN
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
-            AND iap.is_granted(ROW(white.*)::iap.transactions, word)
+            AND iap.is_granted(ROW(white.*)::iap.transactions, word, at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -2254,18 +2277,18 @@ $$;
 
 COMMENT ON FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) IS 'Puts the signed transactions of these numbers of the batch, which nobody knows, into the inbox as receipts without a user, and says how many were not there yet.';
 
-CREATE FUNCTION iap.has_access(t iap.transactions) RETURNS boolean
+CREATE FUNCTION iap.has_access(t iap.transactions, at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
     RETURN EXISTS (
         SELECT FROM entitlements AS e
         WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
-            AND iap.is_covered(t, ROW(e.*)::iap.entitlements));
+            AND iap.is_covered(t, ROW(e.*)::iap.entitlements, at));
 END
 $$;
 
-COMMENT ON FUNCTION iap.has_access(t iap.transactions) IS 'Whether what the app''s server grants now reaches to the end of a period.';
+COMMENT ON FUNCTION iap.has_access(t iap.transactions, at timestamp with time zone) IS 'Whether what the app''s server grants now reaches to the end of a period.';
 
 CREATE FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) RETURNS record
     LANGUAGE plpgsql
@@ -2402,7 +2425,7 @@ BEGIN
     ELSIF iap.ends_refund(was, v) THEN
         t := iap.refund_reversed(t, v.verified_at);
         -- Access was taken away with the money, and is owed with it.
-        IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t) THEN
+        IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
             t := iap.owed_again(t);
         END IF;
     END IF;
@@ -2662,7 +2685,7 @@ $$;
 
 COMMENT ON FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) IS 'Whether all that iap.heard makes of a transaction is that it was confirmed one night more.';
 
-CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS boolean
+CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $_$
     SELECT CASE
@@ -2672,13 +2695,14 @@ CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) RETURNS b
         -- days.
         WHEN ($1).product_type = 'auto_renewable' AND ($2).entitled_until <> 'infinity'
             THEN ($2).granted_at > ($1).purchased_at - interval '1 day'
-                AND ($2).entitled_until > ($1).purchased_at + interval '2 days' AND ($2).revoked_at IS NULL
-        -- What has no end of its own was granted, or it was taken back.
-        ELSE ($1).purchased_at < ($2).entitled_until AND ($2).revoked_at IS NULL
+                AND ($2).entitled_until > ($1).purchased_at + interval '2 days'
+                AND (($2).revoked_at IS NULL OR ($2).entitled_until > $3)
+        -- What has no end of its own was granted, or it was taken back, perhaps from a moment on that lies ahead.
+        ELSE ($1).purchased_at < ($2).entitled_until AND (($2).revoked_at IS NULL OR ($2).entitled_until > $3)
     END
 $_$;
 
-COMMENT ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) IS 'Whether what an entitlement grants reaches to the end of a period; where that is not known yet, whether it was said for this period.';
+COMMENT ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamp with time zone) IS 'Whether what an entitlement grants reaches to the end of a period; where that is not known yet, whether it was said for this period.';
 
 CREATE FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -2702,15 +2726,15 @@ $$;
 
 COMMENT ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
-CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements) RETURNS boolean
+CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
     AS $_$
-    SELECT iap.is_covered($1, $2) AND NOT iap.is_late_case($1, ($2).granted_at)
+    SELECT iap.is_covered($1, $2, $3) AND NOT iap.is_late_case($1, ($2).granted_at)
         -- Most were bought before it: no call for each.
         AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
 $_$;
 
-COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of.';
+COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of.';
 
 CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -2737,11 +2761,16 @@ BEGIN
     RETURN t.expires_at <= granted_at AND EXISTS (
         SELECT FROM cases
         WHERE cases.state = 'open' AND cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
-            AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment);
+            AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment
+            -- What the app's server has taken to deliver late it grants late.
+            AND NOT EXISTS (
+                SELECT FROM redeliveries AS ordered
+                WHERE ordered.transaction_id = cases.transaction_id AND ordered.bundle_id = cases.bundle_id
+                    AND ordered.environment = cases.environment AND ordered.ended_at IS NULL AND ordered.tries > 0));
 END
 $$;
 
-COMMENT ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a period went by without access before it was granted, and was found so: it stays a case.';
+COMMENT ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a period went by without access before it was granted, and was found so: it stays a case, but where its redelivery is under way.';
 
 CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -4751,13 +4780,16 @@ BEGIN
     WHERE original_transaction_id = revoke_entitlement.original_transaction_id
         AND bundle_id = revoke_entitlement.bundle_id
     FOR UPDATE;
-    IF NOT FOUND OR known.entitled_until <= ends THEN
+    IF NOT FOUND OR (known.entitled_until <= ends AND known.revoked_at IS NULL) THEN
         RETURN known.entitled_until;
     END IF;
     word := known;
-    word.entitled_until := ends;
-    word.revoked_at := at;
-    PERFORM iap.keep_entitlement(known, word);
+    -- Said again, it finds what another session was about to write when it was said first.
+    IF known.entitled_until > ends THEN
+        word.entitled_until := ends;
+        word.revoked_at := at;
+        PERFORM iap.keep_entitlement(known, word);
+    END IF;
 
     SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
     FROM (
@@ -4766,7 +4798,7 @@ BEGIN
         WHERE iap.is_of_original(
                 black.transaction_id, black.original_transaction_id, revoke_entitlement.original_transaction_id)
             AND black.bundle_id = revoke_entitlement.bundle_id AND black.delivered_by = 'entitlement'
-            AND black.refunded_at IS NULL AND NOT iap.is_covered(ROW(black.*)::iap.transactions, word)
+            AND black.refunded_at IS NULL AND NOT iap.is_covered(ROW(black.*)::iap.transactions, word, at)
         ORDER BY black.transaction_id, black.bundle_id, black.environment
         FOR UPDATE
     ) AS t;
@@ -4803,22 +4835,30 @@ BEGIN
     WITH told AS (
         UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL
         RETURNING transaction_id, bundle_id, environment, ended_as
+    ), delivered AS (
+        SELECT told.transaction_id, told.bundle_id, told.environment, delivery.move_id
+        FROM told
+        CROSS JOIN LATERAL (
+            -- The delivery itself: a correction or a refund may have come since.
+            SELECT max(moves.move_id) AS move_id
+            FROM moves
+            WHERE moves.transaction_id = told.transaction_id AND moves.bundle_id = told.bundle_id
+                AND moves.environment = told.environment AND moves.to_place = 'black' AND moves.from_place <> 'black'
+        ) AS delivery
+        WHERE told.ended_as = 'redelivered' AND delivery.move_id IS NOT NULL
     )
-    INSERT INTO redelivered (transaction_id, bundle_id, environment, run_id, move_id)
-    SELECT told.transaction_id, told.bundle_id, told.environment, run, delivered.move_id
-    FROM told
-    CROSS JOIN LATERAL (
-        SELECT max(moves.move_id) AS move_id
-        FROM moves
-        WHERE moves.transaction_id = told.transaction_id AND moves.bundle_id = told.bundle_id
-            AND moves.environment = told.environment AND moves.to_place = 'black'
-    ) AS delivered
-    WHERE told.ended_as = 'redelivered' AND delivered.move_id IS NOT NULL
-    ON CONFLICT (transaction_id, bundle_id, environment, run_id) DO NOTHING;
+    INSERT INTO events
+    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+    FROM (
+        SELECT
+            nextval('iap.trail'), at, 'redelivered', 'iap-reconcile', run, transaction_id, bundle_id, environment,
+            jsonb_build_object('move_id', move_id)
+        FROM delivered
+    ) AS event;
 END
 $$;
 
-COMMENT ON FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) IS 'Ends the redeliveries that have come to their end, for a run to tell of.';
+COMMENT ON FUNCTION iap.settle_redeliveries(run bigint, at timestamp with time zone) IS 'Ends the redeliveries that have come to their end, for a run to tell of. Of each that the app''s server delivered it writes an event, redelivered, with the move by which it was delivered: what finance counts, and the chain covers.';
 
 CREATE FUNCTION iap.share_of(milliunits bigint, percentage integer) RETURNS bigint
     LANGUAGE sql IMMUTABLE
@@ -5530,6 +5570,52 @@ $$;
 
 COMMENT ON FUNCTION iap.type_of(t iap.transactions) IS 'The type of the product that was bought: what Apple said, else what the list of products says; NULL where nobody knows it.';
 
+CREATE FUNCTION iap.uncover(run bigint, at timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    -- What is older, a night before has looked at.
+    since   timestamptz := least(at, (SELECT closed_at FROM audit.frontier)) - interval '7 days';
+    changes iap.change[];
+BEGIN
+    SELECT coalesce(array_agg(ROW(held.t, iap.owed_again(held.t))::iap.change), '{}') INTO changes
+    FROM (
+        SELECT locked.t
+        FROM entitlements AS shortened
+        CROSS JOIN LATERAL (
+            SELECT black.transaction_id, black.bundle_id, black.environment
+            FROM transactions AS black
+            WHERE iap.is_of_original(
+                    black.transaction_id, black.original_transaction_id, shortened.original_transaction_id)
+                AND black.bundle_id = shortened.bundle_id AND black.delivered_by = 'entitlement'
+                AND black.refunded_at IS NULL
+                AND NOT iap.is_covered(ROW(black.*)::iap.transactions, ROW(shortened.*)::iap.entitlements, at)
+            OFFSET 0
+        ) AS found
+        CROSS JOIN LATERAL (
+            SELECT ROW(black.*)::iap.transactions AS t
+            FROM transactions AS black
+            WHERE black.transaction_id = found.transaction_id AND black.bundle_id = found.bundle_id
+                AND black.environment = found.environment AND black.delivered_by = 'entitlement'
+                AND black.refunded_at IS NULL
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+        WHERE shortened.revoked_at IS NOT NULL
+            AND greatest(shortened.revoked_at, shortened.entitled_until) > since
+        LIMIT most
+    ) AS held;
+    IF changes <> '{}' THEN
+        PERFORM iap.move(changes, 'revoked', 'iap-reconcile', run, at, '{}', 'entitlement');
+    END IF;
+    RETURN cardinality(changes);
+END
+$$;
+
+COMMENT ON FUNCTION iap.uncover(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to the end of any more, and says how many: none, where none is left. A grant may be shortened while another session writes that it delivered.';
+
 CREATE FUNCTION iap.watch_again(changes iap.change[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -6056,6 +6142,54 @@ COMMENT ON COLUMN finance.closings.run_id IS 'The run.';
 COMMENT ON COLUMN finance.closings.as_of IS 'The moment that it took for the present.';
 
 COMMENT ON COLUMN finance.closings.closed_through IS 'The last day that is closed for good: what turns up for it later is booked on a later day.';
+
+CREATE TABLE iap.sales_reports (
+    report_id bigint NOT NULL,
+    day date NOT NULL,
+    developer text NOT NULL,
+    bundle_ids text[] NOT NULL COLLATE pg_catalog."C",
+    file text NOT NULL,
+    lines bigint NOT NULL,
+    refused bigint NOT NULL,
+    read_at timestamp with time zone DEFAULT now() NOT NULL,
+    read_by text DEFAULT SESSION_USER NOT NULL,
+    replaced_at timestamp with time zone,
+    CONSTRAINT sales_reports_developer_check CHECK ((octet_length(developer) <= 1000)),
+    CONSTRAINT sales_reports_lines_check CHECK ((lines >= 0)),
+    CONSTRAINT sales_reports_refused_check CHECK ((refused >= 0))
+);
+
+COMMENT ON TABLE iap.sales_reports IS 'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
+
+COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
+
+COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
+
+COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
+
+COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
+
+COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
+
+COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
+
+COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
+
+CREATE VIEW finance.compared_days AS
+ SELECT DISTINCT sales_reports.day,
+    told.bundle_id
+   FROM (iap.sales_reports
+     JOIN ( SELECT DISTINCT sales_reports_1.developer,
+            unnest(sales_reports_1.bundle_ids) AS bundle_id
+           FROM iap.sales_reports sales_reports_1
+          WHERE (sales_reports_1.replaced_at IS NULL)) told USING (developer))
+  WHERE (sales_reports.replaced_at IS NULL);
+
+COMMENT ON VIEW finance.compared_days IS 'The days of which Apple''s sales report was read, for each app that the account''s reports tell of.';
+
+COMMENT ON COLUMN finance.compared_days.day IS 'A day of Pacific Time.';
+
+COMMENT ON COLUMN finance.compared_days.bundle_id IS 'The app.';
 
 CREATE VIEW finance.control_totals AS
  WITH checked AS (
@@ -6607,38 +6741,6 @@ COMMENT ON COLUMN iap.sales.proceeds_milliunits IS 'The developer''s part of one
 
 COMMENT ON COLUMN iap.sales.units IS 'Negative for refunds.';
 
-CREATE TABLE iap.sales_reports (
-    report_id bigint NOT NULL,
-    day date NOT NULL,
-    developer text NOT NULL,
-    bundle_ids text[] NOT NULL COLLATE pg_catalog."C",
-    file text NOT NULL,
-    lines bigint NOT NULL,
-    refused bigint NOT NULL,
-    read_at timestamp with time zone DEFAULT now() NOT NULL,
-    read_by text DEFAULT SESSION_USER NOT NULL,
-    replaced_at timestamp with time zone,
-    CONSTRAINT sales_reports_developer_check CHECK ((octet_length(developer) <= 1000)),
-    CONSTRAINT sales_reports_lines_check CHECK ((lines >= 0)),
-    CONSTRAINT sales_reports_refused_check CHECK ((refused >= 0))
-);
-
-COMMENT ON TABLE iap.sales_reports IS 'The Sales and Trends reports of Apple''s that were read, one for each day and account, and those they replaced.';
-
-COMMENT ON COLUMN iap.sales_reports.day IS 'A day of Pacific Time.';
-
-COMMENT ON COLUMN iap.sales_reports.developer IS 'The account, as the report calls it; empty where it does not say.';
-
-COMMENT ON COLUMN iap.sales_reports.bundle_ids IS 'The apps that it tells of.';
-
-COMMENT ON COLUMN iap.sales_reports.lines IS 'Lines of in-app purchases that were taken.';
-
-COMMENT ON COLUMN iap.sales_reports.refused IS 'Lines of the file that were refused: something of the day is missing.';
-
-COMMENT ON COLUMN iap.sales_reports.read_by IS 'The database login that read it.';
-
-COMMENT ON COLUMN iap.sales_reports.replaced_at IS 'When a later report of the day took its place; NULL if it counts.';
-
 CREATE VIEW finance.proceeds AS
  SELECT sales_reports.day,
     sales.bundle_id,
@@ -6696,12 +6798,13 @@ CREATE VIEW iap.purchases AS
     transactions.refunded_at,
     transactions.entry_id,
     transactions.first_seen_at,
-    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text, 'restored'::text])) AND ((transactions.transaction_id = transactions.original_transaction_id) OR (COALESCE(transactions.product_type, products.type, ''::text) <> 'non_consumable'::text))) AS is_sold
+    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text, 'restored'::text])) AND ((transactions.transaction_id = transactions.original_transaction_id) OR (COALESCE(transactions.product_type, products.type, ''::text) <> 'non_consumable'::text))) AS is_sold,
+    ((transactions.refunded_at IS NOT NULL) AND ((transactions.refund_run_id IS NOT NULL) OR (transactions.reason IS DISTINCT FROM 'refunded'::text))) AS is_refunded
    FROM (iap.transactions
      LEFT JOIN iap.products USING (bundle_id, product_id))
   WHERE (transactions.environment = 'Production'::text);
 
-COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether Apple sold them.';
+COMMENT ON VIEW iap.purchases IS 'The purchases that count, and whether Apple sold and refunded them.';
 
 CREATE VIEW finance.purchases AS
  SELECT purchases.transaction_id,
@@ -6761,32 +6864,17 @@ COMMENT ON COLUMN finance.purchases.is_sold IS 'Whether Apple sold it: not what 
 
 COMMENT ON COLUMN finance.purchases.booked_on IS 'The day on which the journal has its entry; of what no run has closed its books over yet, the first day that it may be.';
 
-CREATE TABLE iap.redelivered (
-    transaction_id text NOT NULL COLLATE pg_catalog."C",
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    environment text NOT NULL,
-    run_id bigint NOT NULL,
-    move_id bigint NOT NULL,
-    CONSTRAINT redelivered_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text])))
-);
-
-COMMENT ON TABLE iap.redelivered IS 'The deliveries without the customer that runs told of. Rows are added, and never changed.';
-
-COMMENT ON COLUMN iap.redelivered.run_id IS 'The run that told of it.';
-
-COMMENT ON COLUMN iap.redelivered.move_id IS 'The move that says what was delivered and when, as it was known then.';
-
 CREATE VIEW finance.redeliveries AS
- SELECT redelivered.transaction_id,
-    redelivered.bundle_id,
+ SELECT moves.transaction_id,
+    moves.bundle_id,
     moves.to_product_id AS product_id,
     moves.to_currency AS currency,
     GREATEST(moves.to_day, ( SELECT (max(closings.closed_through) + 1)
            FROM finance.closings
-          WHERE (closings.run_id < redelivered.run_id))) AS booked_on
-   FROM (iap.redelivered
-     JOIN iap.moves USING (transaction_id, bundle_id, environment, move_id))
-  WHERE (redelivered.environment = 'Production'::text);
+          WHERE (closings.run_id < events.run_id))) AS booked_on
+   FROM (iap.events
+     JOIN iap.moves ON ((moves.move_id = ((events.details ->> 'move_id'::text))::bigint)))
+  WHERE ((events.kind = 'redelivered'::text) AND (moves.environment = 'Production'::text));
 
 COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
 
@@ -6794,9 +6882,9 @@ COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the pur
 
 COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
 
-COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product, as it was known when a run told of it.';
+COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product, as it was known when it was delivered.';
 
-COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price, as it was known when a run told of it.';
+COMMENT ON COLUMN finance.redeliveries.currency IS 'Of its price, as it was known when it was delivered.';
 
 COMMENT ON COLUMN finance.redeliveries.booked_on IS 'The day of its delivery, or the first day that was not closed yet when a run told of it.';
 
@@ -6984,7 +7072,8 @@ CREATE VIEW iap.sold_against_seen AS
             purchases.storefront,
             purchases.quantity,
             purchases.purchased_at,
-            purchases.refunded_at
+            purchases.refunded_at,
+            purchases.is_refunded
            FROM iap.purchases
           WHERE purchases.is_sold
         ), counted AS (
@@ -7044,7 +7133,7 @@ CREATE VIEW iap.sold_against_seen AS
             sum(seen.quantity) AS sum,
             0
            FROM seen
-          WHERE (seen.refunded_at IS NOT NULL)
+          WHERE seen.is_refunded
           GROUP BY (((seen.refunded_at AT TIME ZONE 'America/Los_Angeles'::text))::date), seen.bundle_id, seen.product_id, seen.storefront
         ), placed AS (
          SELECT counted.day,
@@ -7060,11 +7149,6 @@ CREATE VIEW iap.sold_against_seen AS
             counted.milliunits,
             bool_and((counted.storefront IS NOT NULL)) OVER (PARTITION BY counted.day, counted.bundle_id, counted.product_id) AS is_placed
            FROM counted
-        ), told AS (
-         SELECT DISTINCT sales_reports.developer,
-            unnest(sales_reports.bundle_ids) AS bundle_id
-           FROM iap.sales_reports
-          WHERE (sales_reports.replaced_at IS NULL)
         )
  SELECT placed.day,
     placed.bundle_id,
@@ -7092,11 +7176,7 @@ CREATE VIEW iap.sold_against_seen AS
             ELSE NULL::bigint
         END AS milliunits_sold
    FROM (placed
-     JOIN ( SELECT DISTINCT sales_reports.day,
-            told.bundle_id
-           FROM (iap.sales_reports
-             JOIN told USING (developer))
-          WHERE (sales_reports.replaced_at IS NULL)) compared ON (((compared.day = placed.day) AND (compared.bundle_id = placed.bundle_id))))
+     JOIN finance.compared_days compared ON (((compared.day = placed.day) AND (compared.bundle_id = placed.bundle_id))))
   GROUP BY placed.day, placed.bundle_id, placed.product_id, placed.is_placed,
         CASE
             WHEN placed.is_placed THEN placed.storefront
@@ -7148,7 +7228,7 @@ COMMENT ON COLUMN finance.sold_against_seen.difference_around IS 'The product''s
 
 COMMENT ON COLUMN finance.sold_against_seen.refunds_sold IS 'Units that Apple''s report says were refunded on the day.';
 
-COMMENT ON COLUMN finance.sold_against_seen.refunds_seen IS 'Units of the transactions refunded on the day.';
+COMMENT ON COLUMN finance.sold_against_seen.refunds_seen IS 'Units of the transactions that Apple refunded on the day.';
 
 COMMENT ON COLUMN finance.sold_against_seen.refund_difference IS 'Refunds of the report less refunds of the tables.';
 
@@ -7479,9 +7559,12 @@ CREATE VIEW iap.unpaid_orders AS
     orders.product_id,
     orders.created_at
    FROM ((iap.orders
-     LEFT JOIN iap.uploads ON ((uploads.order_id = orders.order_id)))
+     LEFT JOIN ( SELECT uploads.order_id,
+            uploaded.bundle_id
+           FROM (iap.uploads
+             JOIN iap.receipts uploaded USING (bucket, receipt_id))) named ON (((named.order_id = orders.order_id) AND (named.bundle_id = orders.bundle_id))))
      LEFT JOIN iap.receipts ON (((receipts.user_id = orders.user_id) AND (receipts.bundle_id = orders.bundle_id) AND (receipts.next_attempt_at IS NOT NULL))))
-  WHERE ((uploads.receipt_id IS NULL) AND (receipts.receipt_id IS NULL) AND (NOT (EXISTS ( SELECT
+  WHERE ((named.order_id IS NULL) AND (receipts.receipt_id IS NULL) AND (NOT (EXISTS ( SELECT
            FROM iap.claims
           WHERE ((claims.order_id = orders.order_id) AND (claims.bundle_id = orders.bundle_id))))) AND (NOT (EXISTS ( SELECT
            FROM iap.transactions
@@ -7986,9 +8069,6 @@ ALTER TABLE ONLY iap.purged_orders
 ALTER TABLE ONLY iap.receipts
     ADD CONSTRAINT receipts_pkey PRIMARY KEY (bucket, receipt_id);
 
-ALTER TABLE ONLY iap.redelivered
-    ADD CONSTRAINT redelivered_pkey PRIMARY KEY (transaction_id, bundle_id, environment, run_id);
-
 ALTER TABLE ONLY iap.redeliveries
     ADD CONSTRAINT redeliveries_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
 
@@ -8043,11 +8123,15 @@ CREATE INDEX customers_due ON iap.customers USING btree (bundle_id, environment,
 
 CREATE INDEX entitlements_by_first_grant ON iap.entitlements USING btree (bundle_id, first_granted_at);
 
+CREATE INDEX entitlements_by_revocation ON iap.entitlements USING btree (GREATEST(revoked_at, entitled_until)) WHERE (revoked_at IS NOT NULL);
+
 CREATE INDEX entitlements_by_user ON iap.entitlements USING btree (user_id);
 
 CREATE INDEX events_by_run ON iap.events USING btree (run_id) WHERE (run_id IS NOT NULL);
 
 CREATE INDEX events_by_transaction ON iap.events USING btree (transaction_id) WHERE (transaction_id IS NOT NULL);
+
+CREATE INDEX events_of_redeliveries ON iap.events USING btree (event_id) WHERE (kind = 'redelivered'::text);
 
 CREATE INDEX events_of_the_desk ON iap.events USING btree (transaction_id) WHERE (kind = ANY (ARRAY['noted'::text, 'adopted'::text]));
 
@@ -8173,6 +8257,8 @@ REVOKE ALL ON FUNCTION finance.statement(first date, through date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION finance.statement_differences(first date, through date) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION finance.statement_proceeds(first date, through date) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION finance.statement_sales(first date, through date) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION finance.unclaimed_liability_as_of(as_of date) FROM PUBLIC;
@@ -8249,7 +8335,7 @@ REVOKE ALL ON FUNCTION iap.follow_cases(changes iap.change[], kind text, who tex
 
 REVOKE ALL ON FUNCTION iap.hand_in(numbers integer[], at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.has_access(t iap.transactions) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.has_access(t iap.transactions, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.hear(numbers integer[], run bigint, at timestamp with time zone, OUT entered integer[], OUT known iap.standing[]) FROM PUBLIC;
 
@@ -8271,11 +8357,11 @@ REVOKE ALL ON FUNCTION iap.is_bought_since(t iap.transactions, granted_at timest
 
 REVOKE ALL ON FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_known_user(user_id text) FROM PUBLIC;
 
@@ -8448,6 +8534,8 @@ REVOKE ALL ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease
 REVOKE ALL ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.type_of(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.uncover(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.watch_again(changes iap.change[]) FROM PUBLIC;
 

@@ -118,7 +118,8 @@ extension LedgerSession {
             }
             found.append(
                 Unjudged(
-                    bundleID: try row.id("bundle_id"), productType: try row.expectedType(), cause: try row.word("cause"),
+                    bundleID: try row.id("bundle_id"), productType: try row.expectedType(),
+                    cause: try row.word("cause"),
                     transactions: try row.decode("transactions", as: Int.self),
                     customers: try row.decode("customers", as: Int.self), money: money))
             money = []

@@ -94,7 +94,8 @@ extension KeptRun {
             runID: try row.decode("run_id"), asOf: try row.decode("as_of"), startedAt: try row.decode("started_at"),
             finishedAt: try row.decode("finished_at"), reason: try row.decode("reason", as: String?.self),
             isUnreported: try row.decode("is_unreported"), receipts: try row.receiptCounts(),
-            totals: try row.controlTotals(), cases: try head.counts(row), pending: head.cases.pending, stages: head.stages,
+            totals: try row.controlTotals(), cases: try head.counts(row), pending: head.cases.pending,
+            stages: head.stages,
             trail: try row.decode("link", as: String?.self).map {
                 AuditTrail(entries: try row.decode("entries"), end: $0)
             })

@@ -108,7 +108,8 @@ extension PastRun {
         self.init(
             runID: try row.decode("run_id"), now: try row.decode("as_of"), state: try row.word("state"),
             exitCode: try row.decode("exit_code", as: Int?.self), reason: try row.decode("reason", as: String?.self),
-            receipts: try row.receiptCounts(), cases: try kept.map { _ in try head.counts(row) }, pending: head.cases.pending)
+            receipts: try row.receiptCounts(), cases: try kept.map { _ in try head.counts(row) },
+            pending: head.cases.pending)
     }
 }
 
