@@ -223,7 +223,8 @@ class Spreadsheet(Sheets):
     def test_sales_equal_the_json(self):
         rows = self.rows("Sold against seen")
         for row, sales in zip(rows, self.report["sold_against_seen"], strict=True):
-            self.assertEqual(row["Day"], sales["day"])
+            day = datetime(1899, 12, 30) + timedelta(days=row["Day"])
+            self.assertEqual(day.date().isoformat(), sales["day"])
             self.assertEqual(row["Country"], sales.get("storefront", "all"))
             for heading, key in [("Sold", "units_sold"), ("Seen", "units_seen"), ("Difference", "difference")]:
                 self.assertEqual(row[heading], sales[key])
