@@ -23,11 +23,11 @@ private func findings(_ database: ScratchDatabase) async throws -> [IntegrityFin
 /// Changes by hand, behind the program's back, each of which `verify` must name.
 private enum Edit: String, CaseIterable {
     case whiteAmount, whiteProduct, whiteMoved, whiteBooked, whiteAdmission, whiteRemoved, whiteAdded
-    case blackUser, blackTime, blackRefund, blackRemoved, blackWhiteAgain
+    case whiteExpiry, whiteCustomer, blackUser, blackTime, blackRefund, blackRemoved, blackWhiteAgain
     case excludedReason, excludedRemoved
     case claimUser, claimRemoved, claimAdded
     case sightingUser, entitlement, orderUser, tokenUser, waitingReceipt, waitingPayload, receiptPutOff, uploadOrder
-    case caseOpened, receiptSettled
+    case caseOpened, receiptSettled, receiptRemoved
     case totals, move, moveRemoved, lastMoveAmount, lastMoveRemoved
     case booked, bookedLater, bookedTwice, closedLater, refundedShare
     case event, eventRemoved, lastEvent, eventSlippedIn, link, lastLinksRemoved
@@ -45,6 +45,10 @@ private enum Edit: String, CaseIterable {
             """
         case .whiteAdmission:
             "UPDATE iap.white SET admitted_user_id = 'thief' WHERE transaction_id = \(Self.first("white"))"
+        case .whiteExpiry:
+            "UPDATE iap.white SET expires_at = '2000-01-01' WHERE transaction_id = \(Self.first("white"))"
+        case .whiteCustomer:
+            "UPDATE iap.transactions SET app_transaction_id = 'thief' WHERE transaction_id = \(Self.first("white"))"
         case .whiteRemoved: "DELETE FROM iap.white WHERE transaction_id = \(Self.first("white"))"
         case .whiteAdded:
             """
@@ -98,6 +102,8 @@ private enum Edit: String, CaseIterable {
             SET state = 'settled', verified_at = now(), error_code = NULL, error_text = NULL, attempts = 0
             WHERE receipt_id = (SELECT min(receipt_id) FROM iap.receipts WHERE state = 'unusable')
             """
+        case .receiptRemoved:
+            "DELETE FROM iap.receipts WHERE receipt_id = (SELECT min(receipt_id) FROM iap.sightings)"
         case .entitlement: "UPDATE iap.entitlements SET entitled_until = 'infinity'"
         case .totals: "UPDATE iap.runs SET excluded[2] = excluded[2] + 1 WHERE run_id = 1"
         case .move:
@@ -168,7 +174,8 @@ private enum Edit: String, CaseIterable {
     /// One of the checks that must not hold afterwards.
     var found: IntegrityCheck {
         switch self {
-        case .whiteAmount, .whiteProduct, .whiteMoved, .whiteBooked, .whiteAdmission: .transactionSeals
+        case .whiteAmount, .whiteProduct, .whiteMoved, .whiteBooked, .whiteAdmission, .whiteExpiry, .whiteCustomer:
+            .transactionSeals
         case .whiteRemoved, .whiteAdded: .whiteTotals
         case .blackUser, .blackTime, .blackRefund: .transactionSeals
         case .blackRemoved: .deliveredClaims
@@ -188,6 +195,7 @@ private enum Edit: String, CaseIterable {
         case .uploadOrder: .uploadSeals
         case .caseOpened: .openCases
         case .receiptSettled: .receiptsWithOutcome
+        case .receiptRemoved: .sightedReceipts
         case .totals: .controlTotals
         case .move: .moveSeals
         case .moveRemoved, .lastMoveRemoved: .latestMoves

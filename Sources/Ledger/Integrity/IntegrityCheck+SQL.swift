@@ -15,6 +15,7 @@ extension IntegrityCheck {
         case .openCases: Self.casesWithoutWhite
         case .receiptsWithOutcome: Self.receiptsWithoutSighting
         case .receiptsDue: Self.receiptsPutOff
+        case .sightedReceipts: Self.sightingsWithoutReceipt
         case .sightedTransactions: "SELECT transaction_id AS example FROM finance.differences"
         case .controlTotals: Self.unbalancedRuns
         case .runTotals: Self.runsUnlikeMoves
@@ -70,6 +71,14 @@ extension IntegrityCheck {
         FROM receipts
         LEFT JOIN sightings USING (bucket, receipt_id)
         WHERE receipts.state IN ('watched', 'settled') AND sightings.transaction_id IS NULL
+        """
+
+    /// A payload is purged in its time; its receipt stays.
+    private static let sightingsWithoutReceipt: SQL = """
+        SELECT 'receipt ' || receipt_id AS example
+        FROM sightings
+        LEFT JOIN receipts USING (bucket, receipt_id)
+        WHERE receipts.state IS NULL
         """
 
     private static let receiptsPutOff: SQL = """

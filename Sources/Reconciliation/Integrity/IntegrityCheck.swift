@@ -16,6 +16,8 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case receiptsWithOutcome = "receipts_with_outcome"
     /// No receipt that waits is put off for longer than a night.
     case receiptsDue = "receipts_due"
+    /// Every receipt in which a transaction was seen is in the inbox.
+    case sightedReceipts = "sighted_receipts"
     /// Every transaction that was seen in a receipt is in the ledger.
     case sightedTransactions = "sighted_transactions"
     /// The control totals of every run balance, and each run opens with what the one before closed with.
@@ -67,6 +69,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
         case .openCases: "each open case is of a white transaction"
         case .receiptsWithOutcome: "each verified receipt led to transactions"
         case .receiptsDue: "no receipt is put off for longer than a night"
+        case .sightedReceipts: "each receipt in which a transaction was seen is there"
         case .sightedTransactions: "each transaction seen in a receipt is white, black or excluded"
         case .controlTotals: "the control totals of each run balance"
         case .runTotals: "each run closed its books over what entered and moved"
