@@ -94,8 +94,7 @@ extension Doctor {
                         name, .fine, "connected, with the rights that \(commands) need\(name == "privacy" ? "s" : "")")
                     : Finding(
                         name, .wrong, "the role lacks \(lacking.joined(separator: ", "))",
-                        remedy: "Run iap-reconcile setup, or sql/roles.sql as an administrator, again, and connect as "
-                            + "\(role.rawValue) or a member of it.")
+                        remedy: Self.grantingAgain("connect as \(role.rawValue) or a member of it"))
             ]
         } catch {
             return [Finding(name, .wrong, error.description, remedy: "Check \(key) in [database].")]

@@ -27,8 +27,8 @@ extension Doctor {
                 ? Finding("sources", .fine, "the role that takes them has the rights that it needs")
                 : Finding(
                     "sources", .wrong, "the role that takes them lacks \(missing.joined(separator: ", "))",
-                    remedy: "Run iap-reconcile setup, or sql/roles.sql as an administrator, again, and name a login "
-                        + "that is iap_import, or a member of it, in import_conninfo in [database].")
+                    remedy: Self.grantingAgain(
+                        "name a login that is iap_import, or a member of it, in import_conninfo in [database]"))
         } catch {
             return Finding("sources", .wrong, error.description, remedy: "Check import_conninfo in [database].")
         }

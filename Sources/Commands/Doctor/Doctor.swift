@@ -83,7 +83,7 @@ public struct Doctor: Sendable {
                 Finding(
                     "database", .wrong, error.description,
                     remedy: error.isMissingGrant
-                        ? "Run sql/roles.sql as an administrator, or setup."
+                        ? Self.grantingAgain("connect as iap_job or a member of it")
                         : "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
             ]
         }
@@ -111,6 +111,11 @@ public struct Doctor: Sendable {
         }
     }
 
+    /// What gives a role the rights that it lacks, and whose login it should be.
+    static func grantingAgain(_ login: String) -> String {
+        "Run iap-reconcile setup, or sql/roles.sql as an administrator, again, and \(login)."
+    }
+
     private static let pooled = Finding(
         "sessions", .wrong, "a proxy between here and PostgreSQL pools transactions, so locks don't hold",
         remedy: "Connect to PostgreSQL itself, or to a pool of sessions (pool_mode = session).")
@@ -126,8 +131,7 @@ public struct Doctor: Sendable {
                 ? Finding("grants", .fine, "the role has the rights that the job needs")
                 : Finding(
                     "grants", .wrong, "the role lacks \(found.missingRights.joined(separator: ", "))",
-                    remedy: "Run iap-reconcile setup, or sql/roles.sql as an administrator, again, and connect as "
-                        + "iap_job or a member of it."))
+                    remedy: Self.grantingAgain("connect as iap_job or a member of it")))
         if found.isTooPowerful {
             findings.append(
                 Finding(

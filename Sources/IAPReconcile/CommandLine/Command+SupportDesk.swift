@@ -10,10 +10,12 @@ extension Command {
         return .check(id, asJSON: options.has("json"))
     }
 
-    /// Without what a cell of a spreadsheet has around an id: spaces, and the apostrophe that keeps it a text.
+    /// Without what a cell of a spreadsheet has around an id: spaces, and the apostrophe that keeps it a text. What an app
+    /// calls a user or an order may begin with either, and stays.
     private static func pasted(_ id: String) -> String {
-        let bare = id.trimmingCharacters(in: .whitespacesAndNewlines)
-        return bare.hasPrefix("'") ? String(bare.dropFirst()) : bare
+        let trimmed = id.trimmingCharacters(in: .whitespacesAndNewlines)
+        let bare = trimmed.hasPrefix("'") ? String(trimmed.dropFirst()) : trimmed
+        return bare.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } ? bare : id
     }
 
     static func resolve(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
