@@ -248,13 +248,19 @@ import Testing
                 let ended = try await ChildProcess.with(
                     program, ["import", "orders", pipe, "--config", configuration]
                 ) { child in
-                    try await Task.sleep(for: .milliseconds(500))
+                    try await waitUntil("the pipe is open") { Self.openFiles(of: child).contains(pipe) }
                     child.send(signal: SIGTERM)
                     return await child.waitUntilEnded()
                 }
                 #expect(ended.status == 75)
             }
         }
+    }
+
+    private static func openFiles(of child: ChildProcess) -> [String] {
+        let folder = "/proc/\(child.processIdentifier)/fd"
+        let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
     }
 
     private func deliveries(_ count: Int) -> String {

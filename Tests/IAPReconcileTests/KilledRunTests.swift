@@ -60,13 +60,11 @@ import Testing
         let connection = try await night.database.connect()
         defer { connection.close() }
         let others: SQL = """
-            SELECT count(*) AS others
+            SELECT
             FROM pg_stat_activity
             WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
             """
-        while try await connection.query(others).first?.decode("others", as: Int.self) ?? 0 > 0 {
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await waitUntil("no other session is left") { try await connection.query(others).isEmpty }
     }
 
     /// Waits until so many receipts are recorded, and one more run than so many is under way: that of a killed one counts

@@ -19,9 +19,7 @@ import Testing
             try await holder.execute("BEGIN")
             try await holder.execute("SELECT iap.claim('com.example.a', '2', 'zoe')")
             async let erased: Void = Self.erase(database)
-            while try await watcher.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            try await database.waitUntilSomebodyWaitsForALock()
             // The ledger was read before this one came, and the tables that come after it are not.
             try await server.execute("SELECT iap.claim('com.example.a', '1', 'zoe')")
             try await holder.execute("COMMIT")

@@ -35,7 +35,7 @@ import Testing
             try await admin.execute("BEGIN")
             try await admin.execute("LOCK TABLE iap.sightings IN EXCLUSIVE MODE")
             async let run = stage.run()
-            try await Self.waitForWaiting(admin)
+            try await stage.database.waitUntilSomebodyWaitsForALock()
             try await Self.endSessions(admin)
             try await admin.execute("ROLLBACK")
             let report = try await run.report
@@ -106,7 +106,7 @@ import Testing
             var hurried = stage
             hurried.settings.patience = 1
             async let run = hurried.run()
-            while try await admin.query("SELECT FROM iap.runs").isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await waitUntil("the run has its row") { try await !admin.query("SELECT FROM iap.runs").isEmpty }
             try await Self.refuse(admin, stage.database)
             do {
                 _ = try await run
@@ -116,18 +116,6 @@ import Testing
             }
             try await admin.execute("ALTER DATABASE \(identifier: stage.database.name) CONNECTION LIMIT -1")
             #expect(try await stage.run().report.outcome == .complete)
-        }
-    }
-
-    /// Until some session waits for a lock in this database: others of the cluster belong to other tests.
-    private static func waitForWaiting(_ admin: Connection) async throws {
-        while try await admin.query(
-            """
-            SELECT FROM pg_locks
-            WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-            """
-        ).isEmpty {
-            try await Task.sleep(for: .milliseconds(5))
         }
     }
 

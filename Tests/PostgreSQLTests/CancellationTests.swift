@@ -74,35 +74,15 @@ import Testing
 
     @Test func manySessionsWaitAtTheSameTime() async throws {
         try await withScratchDatabase(empty: true) { database in
-            let observer = try await database.connect()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<32 {
                     group.addTask { _ = try await database.connect().query("SELECT pg_sleep(600)") }
                 }
                 // All of them at once: were a thread held for each, only some would ever come so far.
-                while try await observer.query(
-                    """
-                    SELECT FROM pg_stat_activity
-                    WHERE datname = \(database.name) AND wait_event = 'PgSleep'
-                    """
-                ).count < 32 {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
+                try await database.waitUntilSleeping(32)
                 group.cancelAll()
                 while await group.nextResult() != nil {}
             }
-        }
-    }
-}
-
-extension ScratchDatabase {
-    /// Returns once a session of this database is in pg_sleep.
-    func waitUntilSleeping() async throws {
-        let observer = try await connect()
-        while try await observer.query(
-            "SELECT 1 FROM pg_stat_activity WHERE datname = \(name) AND wait_event = 'PgSleep'"
-        ).isEmpty {
-            try await Task.sleep(for: .milliseconds(5))
         }
     }
 }

@@ -38,7 +38,7 @@ import Testing
 
     private func expectGone(_ directory: String) async throws {
         #expect(directory.hasPrefix("/tmp/"))
-        while FileManager.default.fileExists(atPath: directory) { try await Task.sleep(for: .milliseconds(20)) }
+        try await waitUntil("\(directory) is gone") { !FileManager.default.fileExists(atPath: directory) }
         let processes = try await ChildProcess.run("/usr/bin/pgrep", ["-f", "postgres -D \(directory)"])
         #expect(processes.output == "")
     }

@@ -78,13 +78,15 @@ public struct Doctor: Sendable {
             guard cluster.allSatisfy({ $0.verdict != .wrong }) else { return first + cluster }
             return first + cluster + state(at: try await session.time()) + (try await toMend(session))
                 + (try await hearings(session)) + (try await connections(session))
+        } catch .forbidden(let text) {
+            // As before sql/roles.sql was run.
+            let remedy = Self.grantingAgain("connect as iap_job or a member of it")
+            return [Finding("database", .wrong, text, remedy: remedy)]
         } catch {
             return [
                 Finding(
                     "database", .wrong, error.description,
-                    remedy: error.isMissingGrant
-                        ? Self.grantingAgain("connect as iap_job or a member of it")
-                        : "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
+                    remedy: "Check conninfo in [database], and that PostgreSQL runs and lets this user in.")
             ]
         }
     }

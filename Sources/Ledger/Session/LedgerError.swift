@@ -1,4 +1,3 @@
-import PostgreSQL
 public import Reconciliation
 
 /// Why the ledger could not do what it was asked. Nothing of a receipt, a user or a secret is in it.
@@ -27,12 +26,6 @@ public enum LedgerError: Error, Sendable, CustomStringConvertible {
     case violated([IntegrityFinding])
     /// Anything else PostgreSQL said.
     case failed(String)
-
-    /// Whether the role got in and lacks a right, as before sql/roles.sql was run.
-    public var isMissingGrant: Bool {
-        guard case .refused(let text) = self else { return false }
-        return text.hasPrefix("PostgreSQL \(SQLState.insufficientPrivilege): ")
-    }
 
     public var description: String {
         switch self {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import AppStore
@@ -264,7 +265,7 @@ import Testing
     @Test func endsAtOnceWhenItIsCancelled() async throws {
         try await ServerAPIStage.with(reply: .silence) { stage in
             let asking = Task { [client = stage.client] in try await client.transactionInfo("42") }
-            while stage.server.received.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            try await waitUntil("Apple was asked") { !stage.server.received.isEmpty }
             asking.cancel()
             await #expect(throws: CancellationError.self) { _ = try await asking.value }
         }

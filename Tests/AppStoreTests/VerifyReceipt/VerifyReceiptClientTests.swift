@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import TestSupport
 import Testing
 
 @testable import AppStore
@@ -158,7 +159,7 @@ import Testing
     @Test func endsAtOnceWhenItIsCancelled() async throws {
         try await withClient({ _, _ in .silence }, settings: { $0.timeout = 60 }) { client, server in
             let asking = Task { try await client.verify(receiptData: "AAAA", sharedSecret: nil) }
-            while server.received.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+            try await waitUntil("Apple was asked") { !server.received.isEmpty }
             asking.cancel()
             await #expect(throws: CancellationError.self) { _ = try await asking.value }
         }
