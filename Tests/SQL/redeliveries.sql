@@ -150,6 +150,10 @@ SELECT test.entitle('131', now() + interval '30 days');
 SELECT results_eq(
     $$SELECT place FROM iap.transactions WHERE transaction_id IN ('130', '131')$$, $$VALUES ('white'), ('white')$$,
     'before a server has taken it a late period stays a case');
+UPDATE iap.entitlements
+SET first_granted_at = first_granted_at - interval '1 day', granted_at = granted_at - interval '1 day'
+WHERE original_transaction_id IN ('130', '131');
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id IN ('130', '131');
 SET LOCAL ROLE iap_app;
 CREATE TEMPORARY TABLE late AS SELECT * FROM iap.take_redeliveries('com.example.a');
 RESET ROLE;
@@ -157,12 +161,25 @@ SELECT results_eq(
     'SELECT transaction_id, paid_until FROM late ORDER BY 1',
     $$VALUES ('130', now() - interval '30 days'), ('131', now() - interval '30 days')$$,
     'taken it says until when it was paid');
+SELECT is(
+    test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0',
+    'which no grant has delivered that was said before');
+SELECT results_eq(
+    $$SELECT place FROM iap.transactions WHERE transaction_id IN ('130', '131')$$, $$VALUES ('white'), ('white')$$,
+    'so that it stays a case until the server grants it');
 SELECT test.entitle(original_transaction_id, paid_until) FROM late;
 SELECT results_eq(
     $$SELECT place, iap.end_of_redelivery(ordered)
     FROM iap.transactions JOIN iap.redeliveries AS ordered USING (transaction_id)
     WHERE transaction_id IN ('130', '131')$$,
     $$VALUES ('black', 'redelivered'), ('black', 'redelivered')$$, 'and is delivered by that grant');
+
+-- Where the server gave it up, what it grants of later periods delivers nothing late.
+SELECT test.late_period('132');
+UPDATE iap.redeliveries SET tries = 5, taken_at = now() - interval '1 day', due_at = now() WHERE transaction_id = '132';
+SELECT test.entitle('132', now() + interval '30 days');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'what was given up no grant delivers');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '132'), 'white', 'it stays a case');
 
 SELECT test.is_refused('iap_app', format('SELECT iap.take_redeliveries(%s)', arguments), '22023', '%', why)
 FROM (

@@ -75,26 +75,30 @@ BEGIN
         SELECT FROM cases
         WHERE cases.state = 'open' AND cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
             AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment
-            -- What the app's server has taken to deliver late it grants late.
+            -- What the app's server has taken to deliver late it grants late: after it took it, and before it gave up.
             AND NOT EXISTS (
                 SELECT FROM redeliveries AS ordered
                 WHERE ordered.transaction_id = cases.transaction_id AND ordered.bundle_id = cases.bundle_id
-                    AND ordered.environment = cases.environment AND ordered.ended_at IS NULL AND ordered.tries > 0));
+                    AND ordered.environment = cases.environment AND ordered.ended_at IS NULL
+                    AND ordered.taken_at <= is_late_case.granted_at
+                    AND NOT (ordered.tries = 5 AND ordered.due_at <= now())));
 END
 $$;
 COMMENT ON FUNCTION iap.is_late_case IS
-    'Whether a period went by without access before it was granted, and was found so: it stays a case, but where its '
-    'redelivery is under way.';
+    'Whether a period went by without access before it was granted, and was found so: it stays a case, but where that was '
+    'said while its redelivery was under way.';
 
-CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamptz) RETURNS boolean
+CREATE FUNCTION iap.is_granted(
+    t iap.transactions, e iap.entitlements, said_at timestamptz, at timestamptz
+) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-    SELECT iap.is_covered($1, $2, $3) AND NOT iap.is_late_case($1, ($2).granted_at)
+    SELECT iap.is_covered($1, $2, $4) AND NOT iap.is_late_case($1, $3)
         -- Most were bought before it: no call for each.
         AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
 $$;
 COMMENT ON FUNCTION iap.is_granted IS
     'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor '
-    'for what it took the place of.';
+    'for what it took the place of. said_at is when the server said so last, also where it granted no more by that.';
 
 CREATE FUNCTION iap.take_for_entitlement(t iap.transactions) RETURNS text
 LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
@@ -155,7 +159,8 @@ BEGIN
             SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
             FROM transactions AS white
             JOIN entitlements USING (original_transaction_id, bundle_id)
-            WHERE white.place = 'white' AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, at)
+            WHERE white.place = 'white'
+                AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, entitlements.granted_at, at)
                 AND (white.transaction_id, white.bundle_id, white.environment)
                     > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
             ORDER BY white.transaction_id, white.bundle_id, white.environment
@@ -316,7 +321,7 @@ BEGIN
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
-            AND iap.is_granted(ROW(white.*)::iap.transactions, word, at)
+            AND iap.is_granted(ROW(white.*)::iap.transactions, word, at, at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
