@@ -105,6 +105,21 @@ SELECT is(test.keep_owed_once(), '1 0', 'and when it is reversed the purchase is
 SELECT results_eq($$SELECT test.places('6A')$$, $$VALUES ('6A white'), ('6B restored')$$, 'under one id');
 SELECT is(test.claim('6B'), 'delivered', 'and claimed by either');
 
+-- The same, where Apple tells the price while the refund stands.
+SELECT is(
+    test.hear(test.heard('7A', product_id => 'full', product_type => 'non_consumable')), 'white', 'an original');
+SELECT test.hear(test.heard('7B', product_id => 'full', original_transaction_id => '7A', exclusion => 'restored'));
+SELECT is(test.hear_again('7B', '7A', 2, now()), 'restored', 'the restore of which Apple refunds');
+SELECT is(test.keep_owed_once(), '0 1', 'is owed no more');
+SELECT is(
+    test.hear(test.heard(
+        '7A', source => 'server_api', product_id => 'full', product_type => 'non_consumable', price_milliunits => 3990,
+        verified_at => now() + interval '3 days')), 'restored', 'also when its price comes to be known');
+SELECT test.hear_again('7B', '7A', 4);
+SELECT is(test.keep_owed_once(), '1 0', 'and is owed again when the refund is reversed');
+SELECT results_eq($$SELECT test.places('7A')$$, $$VALUES ('7A white'), ('7B restored')$$, 'under one id, too');
+SELECT test.claim('7A');
+
 -- Delivered under one id, while another session held the other one, so that it stayed.
 SELECT test.admit('8A', '8A', 'full'), test.admit('8C', '8A', 'gems');
 SELECT is(test.claim('8A'), 'delivered', 'a purchase that is delivered');

@@ -121,6 +121,20 @@ SELECT set_eq(
     $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'p1'$$, ARRAY['p1', 'p3'],
     'which brings back nothing that another decision ended');
 
+-- Nor does it matter that Apple has told prices since.
+SELECT is(test.resolve('p1', 'delivered', 'once more'), 'delivered', 'delivered once more');
+SELECT test.hear(test.heard(
+    id, source => 'server_api', product_id => 'pass', original_transaction_id => 'p1', price_milliunits => 5990))
+FROM unnest(ARRAY['p1', 'p3']) AS id;
+SELECT results_eq(
+    $$SELECT DISTINCT ON (transaction_id) kind FROM iap.moves WHERE transaction_id IN ('p1', 'p3')
+    ORDER BY transaction_id, move_id DESC$$,
+    $$VALUES ('corrected'), ('corrected')$$, 'and booked as Apple says');
+SELECT is(test.reopen('p1'), 'reopened', 'reopened then');
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = 'p1'$$, ARRAY['p1', 'p3'],
+    'it brings back what the decision ended');
+
 -- Its receipts are watched again.
 SELECT test.submit('a receipt', transaction_id => '40') AS receipt_id \gset
 SELECT test.admit('40', receipt_id => :receipt_id);

@@ -283,12 +283,25 @@ BEGIN
         JOIN iap.transactions AS period
             ON period.transaction_id = ANY (told.periods) AND period.bundle_id = told.bundle_id
                 AND period.environment = told.environment
-        JOIN iap.moves AS ended
-            ON ended.transaction_id = period.transaction_id AND ended.move_id = period.move_id
-        JOIN iap.moves AS decided
-            ON decided.transaction_id = t.transaction_id AND decided.move_id = t.move_id
-                AND (decided.kind, decided.actor, decided.moved_at, decided.details ->> 'note')
-                    = (ended.kind, ended.actor, ended.moved_at, ended.details ->> 'note')
+        -- The moves that put them where they are: what is known of them may have been corrected since.
+        JOIN LATERAL (
+            SELECT kind, actor, moved_at, details ->> 'note' AS note
+            FROM iap.moves
+            WHERE moves.transaction_id = period.transaction_id AND moves.bundle_id = period.bundle_id
+                AND moves.environment = period.environment AND moves.from_place <> moves.to_place
+            ORDER BY moves.move_id DESC
+            LIMIT 1
+        ) AS ended ON true
+        JOIN LATERAL (
+            SELECT kind, actor, moved_at, details ->> 'note' AS note
+            FROM iap.moves
+            WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
+                AND moves.environment = t.environment AND moves.from_place <> moves.to_place
+            ORDER BY moves.move_id DESC
+            LIMIT 1
+        ) AS decided
+            ON (decided.kind, decided.actor, decided.moved_at, decided.note)
+                = (ended.kind, ended.actor, ended.moved_at, ended.note)
         WHERE told.transaction_id = t.transaction_id AND told.bundle_id = t.bundle_id
             AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
         ORDER BY period.transaction_id

@@ -432,8 +432,10 @@ BEGIN
         SELECT DISTINCT ON (restored.original_transaction_id, restored.bundle_id, restored.environment)
             restored.transaction_id, restored.bundle_id, restored.environment
         FROM moves
-        JOIN transactions AS restored USING (transaction_id, bundle_id, environment, move_id)
-        WHERE moves.details ? 'refunded_as' AND restored.reason = 'restored' AND restored.refunded_at IS NULL
+        JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
+        -- The move that took it out of white: it may have been corrected since.
+        WHERE moves.details ? 'refunded_as' AND moves.moved_at = restored.excluded_at AND restored.reason = 'restored'
+            AND restored.refunded_at IS NULL
             AND NOT EXISTS (
                 SELECT FROM transactions AS same
                 WHERE iap.is_of_original(
