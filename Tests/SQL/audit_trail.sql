@@ -316,5 +316,27 @@ SELECT is(iap.erase_user('ann', 'dan', true) ->> 'outcome', 'erased', 'erased');
 SELECT results_eq(
     'SELECT relation, row FROM test.misfits', $$VALUES ('transactions', '30' COLLATE "C")$$, 'it still shows');
 
+-- What an app's server says again, as it does when it tries again, and what is watched again, hides no change by hand.
+SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-40', 'ann', 'gems')$$);
+SELECT test.submit('receipt 40', 'ann', '40') AS receipt_id \gset
+SELECT test.admit('40', receipt_id => :receipt_id);
+SELECT is_empty($$SELECT FROM test.misfits WHERE row IN ('order-40', '40', ':receipt_id')$$, 'rows that fit');
+UPDATE iap.orders SET created_at = created_at - interval '1 day' WHERE order_id = 'order-40';
+UPDATE iap.sightings SET uploaded_at = uploaded_at - interval '1 day' WHERE transaction_id = '40';
+UPDATE iap.receipts SET submitted_at = submitted_at - interval '1 day', state = 'settled', verified_at = now(),
+    next_attempt_at = NULL, last_attempt_at = now()
+WHERE receipt_id = :receipt_id;
+SELECT test.run_as('iap_app', $$SELECT iap.register_order(
+    'com.example.a', 'order-40', 'ann', 'gems', 1, '11111111-1111-4111-8111-111111111140')$$);
+SELECT test.admit('40', receipt_id => :receipt_id);
+SELECT test.submit('receipt 40', 'ann', '40', 'order-40');
+SELECT test.resolve('40', 'dismissed');
+SELECT test.reopen('40');
+SELECT is((SELECT state FROM iap.receipts WHERE receipt_id = :receipt_id), 'watched', 'the receipt is watched again');
+SELECT results_eq(
+    format(
+        $$SELECT relation FROM test.misfits WHERE row IN ('order-40', '40', %L)
+            AND relation IN ('orders', 'receipts', 'sightings') ORDER BY 1$$, :receipt_id),
+    $$VALUES ('orders'), ('receipts'), ('sightings')$$, 'what was changed by hand stays found');
 SELECT * FROM finish();
 ROLLBACK;

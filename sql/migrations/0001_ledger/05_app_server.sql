@@ -136,10 +136,18 @@ BEGIN
         SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
             transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
             device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
-            seal = audit.receipt_seal(
-                known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
-                coalesce(known.order_id, EXCLUDED.order_id), coalesce(known.transaction_id, EXCLUDED.transaction_id),
-                known.submitted_at, known.state, known.is_erased)
+            -- A seal that does not fit stays, for its row was changed by hand.
+            seal = CASE
+                WHEN known.seal = audit.receipt_seal(
+                    known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                    known.order_id, known.transaction_id, known.submitted_at, known.state, known.is_erased)
+                THEN audit.receipt_seal(
+                    known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                    coalesce(known.order_id, EXCLUDED.order_id),
+                    coalesce(known.transaction_id, EXCLUDED.transaction_id), known.submitted_at, known.state,
+                    known.is_erased)
+                ELSE known.seal
+            END
         RETURNING receipt_id INTO number;
         is_new := number = store_upload.receipt_id;
     END IF;
@@ -229,8 +237,8 @@ CREATE FUNCTION iap.register_order(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    is_ours boolean;
-    token   text := lower(nullif(register_order.app_account_token, ''));
+    word  iap.orders;
+    token text := lower(nullif(register_order.app_account_token, ''));
 BEGIN
     PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
     PERFORM iap.require_id('product_id', register_order.product_id, 255);
@@ -243,20 +251,21 @@ BEGIN
     PERFORM iap.require_moment('created_at', register_order.created_at);
     PERFORM iap.require_token(token);
 
-    INSERT INTO iap.orders AS known (
-        bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
-    VALUES (
+    word := ROW(
         register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
-        register_order.quantity, token, coalesce(register_order.created_at, now()))
+        register_order.quantity, token, coalesce(register_order.created_at, now()), NULL)::iap.orders;
+    word.seal := audit.seal(word);
+    INSERT INTO iap.orders AS known SELECT word.*
     ON CONFLICT (bundle_id, order_id) DO UPDATE
-    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token)
+    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token),
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.orders) THEN audit.seal(ROW(
+            known.bundle_id, known.order_id, known.user_id, known.product_id, known.quantity,
+            coalesce(known.app_account_token, EXCLUDED.app_account_token), known.created_at, NULL)::iap.orders)
+            ELSE known.seal END
     WHERE (known.user_id, known.product_id, known.quantity)
         = (EXCLUDED.user_id, EXCLUDED.product_id, EXCLUDED.quantity);
-    is_ours := FOUND;
-    UPDATE iap.orders
-    SET seal = audit.seal(orders)
-    WHERE is_ours AND bundle_id = register_order.bundle_id AND order_id = register_order.order_id;
-    IF NOT is_ours THEN
+    IF NOT FOUND THEN
         RAISE EXCEPTION 'this order is registered already, with another user, product or quantity' USING
             ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
     END IF;
@@ -333,11 +342,13 @@ BEGIN
             NULL::bigint
     ) AS seen
     ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
-    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
-    UPDATE sightings
-    SET seal = audit.seal(sightings)
-    WHERE transaction_id = sight.transaction_id AND bundle_id = sight.bundle_id AND environment = sight.environment
-        AND bucket = slice AND receipt_id = sight.receipt_id;
+    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id),
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.sightings) THEN audit.seal(ROW(
+            known.transaction_id, known.bundle_id, known.environment, known.bucket, known.receipt_id,
+            coalesce(known.user_id, EXCLUDED.user_id), known.order_id, true, known.in_receipt, known.uploaded_at,
+            known.first_run_id, NULL)::iap.sightings)
+            ELSE known.seal END;
 END
 $$;
 COMMENT ON FUNCTION iap.sight IS

@@ -187,9 +187,16 @@ BEGIN
     LOOP
         UPDATE receipts
         SET state = 'watched', next_attempt_at = now(),
-            seal = audit.receipt_seal(
-                bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, receipts.transaction_id,
-                submitted_at, 'watched', is_erased)
+            -- A seal that does not fit stays, for its row was changed by hand.
+            seal = CASE
+                WHEN seal = audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
+                    state, is_erased)
+                THEN audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
+                    'watched', is_erased)
+                ELSE seal
+            END
         WHERE bucket = seen.bucket AND receipt_id = seen.receipt_id AND state = 'settled' AND payload IS NOT NULL;
     END LOOP;
 END
