@@ -320,7 +320,8 @@ SELECT results_eq(
 SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-40', 'ann', 'gems')$$);
 SELECT test.submit('receipt 40', 'ann', '40') AS receipt_id \gset
 SELECT test.admit('40', receipt_id => :receipt_id);
-SELECT is_empty($$SELECT FROM test.misfits WHERE row IN ('order-40', '40', ':receipt_id')$$, 'rows that fit');
+SELECT is_empty(
+    format($$SELECT FROM test.misfits WHERE row IN ('order-40', '40', %L)$$, :receipt_id), 'rows that fit');
 UPDATE iap.orders SET created_at = created_at - interval '1 day' WHERE order_id = 'order-40';
 UPDATE iap.sightings SET uploaded_at = uploaded_at - interval '1 day' WHERE transaction_id = '40';
 UPDATE iap.receipts SET submitted_at = submitted_at - interval '1 day', state = 'settled', verified_at = now(),

@@ -48,6 +48,10 @@ SELECT is(
 SELECT set_config('idle_in_transaction_session_timeout', '0', true);
 SELECT is(test.claim('7', 'ann'), 'delivered', 'a claim');
 SELECT is(current_setting('idle_in_transaction_session_timeout'), '5min', 'does not wait for ever with its locks');
+SELECT set_config('idle_in_transaction_session_timeout', '0', true);
+SELECT test.run_as('iap_support', $$SELECT outcome FROM iap.take('1', 'sue', 'com.example.a', 'Production')$$);
+SELECT is(
+    current_setting('idle_in_transaction_session_timeout'), '5min', 'nor does who takes a case, which its claim waits for');
 SELECT set_config('idle_in_transaction_session_timeout', '60s', true);
 SELECT is(test.claim('7', 'ann'), 'already_delivered', 'and what a login says');
 SELECT is(current_setting('idle_in_transaction_session_timeout'), '1min', 'stays');

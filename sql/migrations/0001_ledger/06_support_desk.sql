@@ -444,6 +444,7 @@ DECLARE
     holder record;
     at     timestamptz := iap.present();
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', take.transaction_id, 64);
     PERFORM iap.require_text('who', take.who, 1000);
     place := iap.place_of(take.transaction_id, take.bundle_id, take.environment);
