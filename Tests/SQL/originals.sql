@@ -29,6 +29,17 @@ SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '
 SELECT results_eq($$SELECT test.places('2A')$$, $$VALUES ('2A white'), ('2B black')$$, 'one delivery is taken back');
 SELECT is(test.claim('2A'), 'already_delivered', 'and the other one still keeps the purchase from being delivered again');
 
+-- The same, where neither saw the other.
+SELECT test.admit('9A', '9A', 'full');
+SELECT test.import(test.heard(
+    '9B', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '9A'));
+UPDATE iap.transactions SET place = 'white', reason = NULL, excluded_at = NULL, move_id = NULL WHERE transaction_id = '9A';
+DELETE FROM iap.moves WHERE transaction_id = '9A';
+UPDATE iap.transactions AS t SET seal = audit.seal(ROW(t.*)::iap.transactions) WHERE transaction_id = '9A';
+DELETE FROM iap.delivered_originals WHERE original_transaction_id = '9A';
+SELECT is(test.claim('9A'), 'already_delivered', 'what is delivered under another id is not delivered again');
+SELECT is(test.claim('9A'), 'already_delivered', 'however often it is claimed');
+
 -- Granted, refunded, taken away, and the refund reversed, when a setting kept it from being owed.
 SELECT test.admit('3A', '3A', 'full');
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', '3A', 'ann', 'infinity')$$);

@@ -559,6 +559,12 @@ CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
 -- Nobody else may take away what keeps an order from being delivered twice.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 BEGIN
+    -- In a statement of its own: what another purchase of the subscription was delivered for it meanwhile is seen then.
+    PERFORM
+    FROM delivered_orders AS taken
+    JOIN unnest(changes) AS c ON taken.order_id = (c.was).order_id AND taken.bundle_id = (c.was).bundle_id
+    ORDER BY taken.order_id, taken.bundle_id
+    FOR UPDATE OF taken;
     DELETE FROM delivered_orders AS taken
     USING unnest(changes) AS c
     WHERE taken.order_id = (c.was).order_id AND taken.bundle_id = (c.was).bundle_id

@@ -628,8 +628,22 @@ COMMENT ON FUNCTION iap.owners_of IS
 
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
 LANGUAGE plpgsql AS $$
+DECLARE
+    beside iap.transactions[];
 BEGIN
-    IF coalesce(type, 'non_consumable') <> 'non_consumable' OR iap.take_originals(ARRAY[t]) = 1 THEN
+    IF coalesce(type, 'non_consumable') <> 'non_consumable' THEN
+        RETURN NULL;
+    END IF;
+    -- An import may have told of another id while what was delivered under a third was being taken back.
+    SELECT array_agg(ROW(same.*)::iap.transactions) INTO beside
+    FROM transactions AS same
+    WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+        AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+        AND same.transaction_id <> t.transaction_id AND same.place = 'black';
+    IF beside IS NOT NULL THEN
+        PERFORM iap.take_originals(beside);
+    END IF;
+    IF iap.take_originals(ARRAY[t]) = 1 THEN
         RETURN NULL;
     END IF;
     RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
@@ -684,6 +698,9 @@ BEGIN
     VALUES (take_order.order_id, t.bundle_id, t.original_transaction_id)
     ON CONFLICT DO NOTHING;
     is_new := FOUND;
+    -- Written, and not only locked: who is about to give it back waits, and then sees what was delivered for it.
+    UPDATE delivered_orders AS taken SET original_transaction_id = taken.original_transaction_id
+    WHERE NOT is_new AND taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id;
     is_ours := is_new OR EXISTS (
         SELECT FROM delivered_orders AS taken
         WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
