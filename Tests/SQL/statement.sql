@@ -282,5 +282,16 @@ SELECT results_eq(
     $$SELECT test.redelivered('2026-04-27')$$, ARRAY['full USD 1 1'], 'what is corrected meanwhile is not lost');
 SELECT set_eq($$SELECT test.redelivered('2026-04-28')$$, ARRAY['full EUR 1 0', 'full USD -1 0'], 'and is told once');
 
+-- What was redelivered is looked for once, and not again for each product.
+CREATE FUNCTION test.scans_of_moves() RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT pg_stat_get_xact_numscans('iap.moves'::regclass)
+        + (SELECT sum(pg_stat_get_xact_numscans(indexrelid)) FROM pg_index WHERE indrelid = 'iap.moves'::regclass)
+$$;
+SET LOCAL enable_nestloop = off;
+CREATE TEMPORARY TABLE scans AS SELECT test.scans_of_moves() AS before;
+SELECT cmp_ok(count(*), '>', 2::bigint, 'of several products') FROM finance.statement('2026-03-01', '2026-04-28');
+SELECT is(test.scans_of_moves() - before, 1::bigint, 'the moves are read once') FROM scans;
+
 SELECT * FROM finish();
 ROLLBACK;

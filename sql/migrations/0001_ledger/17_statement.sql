@@ -3,11 +3,16 @@
 CREATE VIEW finance.redeliveries AS
 SELECT
     moves.transaction_id, moves.bundle_id, moves.to_product_id AS product_id, moves.to_currency AS currency,
-    greatest(
-        moves.to_day,
-        (SELECT max(closed_through) + 1 FROM finance.closings WHERE closings.run_id < events.run_id)) AS booked_on
+    greatest(moves.to_day, told.closed_before + 1) AS booked_on
 FROM iap.events
 JOIN iap.moves ON moves.move_id = (events.details ->> 'move_id')::bigint
+LEFT JOIN (
+    -- Reckoned once for each run, not for each redelivery.
+    SELECT
+        run_id,
+        max(closed_through) OVER (ORDER BY run_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS closed_before
+    FROM iap.runs
+) AS told ON told.run_id = events.run_id
 WHERE events.kind = 'redelivered' AND moves.environment = 'Production';
 COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
 COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the purchase.';
@@ -25,6 +30,13 @@ RETURNS TABLE (
     refunded_after bigint, refunded_after_amount numeric, reversed bigint, reversed_amount numeric
 )
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+    -- Once for all products: they are found by reading all that there ever were.
+    WITH done AS MATERIALIZED (
+        SELECT bundle_id, product_id, currency, count(*) AS transactions
+        FROM finance.redeliveries
+        WHERE booked_on BETWEEN first AND through
+        GROUP BY bundle_id, product_id, currency
+    )
     SELECT
         journal.bundle_id, journal.product_id, journal.currency,
         coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
@@ -35,11 +47,13 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
-        (
-            SELECT count(*)
-            FROM finance.redeliveries AS done
-            WHERE done.bundle_id = journal.bundle_id AND done.product_id = journal.product_id
-                AND done.currency IS NOT DISTINCT FROM journal.currency AND done.booked_on BETWEEN first AND through),
+        coalesce(
+            (
+                SELECT done.transactions
+                FROM done
+                WHERE done.bundle_id = journal.bundle_id AND done.product_id = journal.product_id
+                    AND done.currency IS NOT DISTINCT FROM journal.currency),
+            0),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
