@@ -34,9 +34,11 @@ struct OrdersImport {
             """
             UPDATE orders
             SET app_account_token = incoming.app_account_token,
-                seal = audit.seal(ROW(
+                -- A seal that does not fit stays, for its row was changed by hand.
+                seal = CASE WHEN orders.seal = audit.seal(orders) THEN audit.seal(ROW(
                     orders.bundle_id, orders.order_id, orders.user_id, orders.product_id, orders.quantity,
                     incoming.app_account_token, orders.created_at, NULL)::iap.orders)
+                    ELSE orders.seal END
             FROM incoming
             WHERE incoming.app_account_token IS NOT NULL
                 AND orders.bundle_id = incoming.bundle_id AND orders.order_id = incoming.order_id

@@ -65,11 +65,18 @@ struct ReceiptsImport {
                 transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
                 device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
                 submitted_at = least(known.submitted_at, EXCLUDED.submitted_at),
-                seal = audit.receipt_seal(
-                    known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
-                    coalesce(known.order_id, EXCLUDED.order_id),
-                    coalesce(known.transaction_id, EXCLUDED.transaction_id),
-                    least(known.submitted_at, EXCLUDED.submitted_at), known.state, known.is_erased)
+                -- A seal that does not fit stays, for its row was changed by hand.
+                seal = CASE
+                    WHEN known.seal = audit.receipt_seal(
+                        known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                        known.order_id, known.transaction_id, known.submitted_at, known.state, known.is_erased)
+                    THEN audit.receipt_seal(
+                        known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                        coalesce(known.order_id, EXCLUDED.order_id),
+                        coalesce(known.transaction_id, EXCLUDED.transaction_id),
+                        least(known.submitted_at, EXCLUDED.submitted_at), known.state, known.is_erased)
+                    ELSE known.seal
+                END
             WHERE (known.order_id IS NULL AND EXCLUDED.order_id IS NOT NULL)
                 OR (known.transaction_id IS NULL AND EXCLUDED.transaction_id IS NOT NULL)
                 OR (known.device IS NULL AND EXCLUDED.device IS NOT NULL AND known.device_purged_at IS NULL)
