@@ -502,7 +502,7 @@ CREATE FUNCTION audit.seal(t iap.transactions) RETURNS bigint
             t.booked_milliunits, t.booked_currency, t.booked_as, t.entry_id, t.first_seen_at,
             t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
             t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id, t.expires_at, t.refund_reason,
-            t.revocation_type, t.app_transaction_id),
+            t.revocation_type, t.app_transaction_id, t.web_order_line_item_id, t.original_purchased_at),
         -- In this place it leaves the seals of what is not refunded in part as they were.
         coalesce(t.revocation_percentage + 1, 0))
 $$;
@@ -660,6 +660,13 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+    -- Once for all products: they are found by reading all that there ever were.
+    WITH done AS MATERIALIZED (
+        SELECT bundle_id, product_id, currency, count(*) AS transactions
+        FROM finance.redeliveries
+        WHERE booked_on BETWEEN first AND through
+        GROUP BY bundle_id, product_id, currency
+    )
     SELECT
         journal.bundle_id, journal.product_id, journal.currency,
         coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
@@ -670,11 +677,13 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
         coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
-        (
-            SELECT count(*)
-            FROM finance.redeliveries AS done
-            WHERE done.bundle_id = journal.bundle_id AND done.product_id = journal.product_id
-                AND done.currency IS NOT DISTINCT FROM journal.currency AND done.booked_on BETWEEN first AND through),
+        coalesce(
+            (
+                SELECT done.transactions
+                FROM done
+                WHERE done.bundle_id = journal.bundle_id AND done.product_id = journal.product_id
+                    AND done.currency IS NOT DISTINCT FROM journal.currency),
+            0),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
@@ -1580,7 +1589,8 @@ BEGIN
             SELECT ROW(white.*)::iap.transactions AS t, entitlements.user_id
             FROM transactions AS white
             JOIN entitlements USING (original_transaction_id, bundle_id)
-            WHERE white.place = 'white' AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, at)
+            WHERE white.place = 'white'
+                AND iap.is_granted(ROW(white.*)::iap.transactions, entitlements, entitlements.granted_at, at)
                 AND (white.transaction_id, white.bundle_id, white.environment)
                     > (reached.transaction_id, coalesce(reached.bundle_id, ''), coalesce(reached.environment, ''))
             ORDER BY white.transaction_id, white.bundle_id, white.environment
@@ -1959,7 +1969,7 @@ BEGIN
         WHERE iap.is_of_original(
                 white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
             AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
-            AND iap.is_granted(ROW(white.*)::iap.transactions, word, at)
+            AND iap.is_granted(ROW(white.*)::iap.transactions, word, at, at)
         ORDER BY white.transaction_id, white.bundle_id, white.environment
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -2727,15 +2737,15 @@ $$;
 
 COMMENT ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
-CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone) RETURNS boolean
+CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
     AS $_$
-    SELECT iap.is_covered($1, $2, $3) AND NOT iap.is_late_case($1, ($2).granted_at)
+    SELECT iap.is_covered($1, $2, $4) AND NOT iap.is_late_case($1, $3)
         -- Most were bought before it: no call for each.
         AND (($1).purchased_at <= ($2).granted_at OR NOT iap.is_bought_since($1, ($2).granted_at))
 $_$;
 
-COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of.';
+COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of. said_at is when the server said so last, also where it granted no more by that.';
 
 CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -2763,15 +2773,17 @@ BEGIN
         SELECT FROM cases
         WHERE cases.state = 'open' AND cases.periods <> '{}' AND cases.periods @> ARRAY[t.transaction_id]::text[]
             AND cases.bundle_id = t.bundle_id AND cases.environment = t.environment
-            -- What the app's server has taken to deliver late it grants late.
+            -- What the app's server has taken to deliver late it grants late: after it took it, and before it gave up.
             AND NOT EXISTS (
                 SELECT FROM redeliveries AS ordered
                 WHERE ordered.transaction_id = cases.transaction_id AND ordered.bundle_id = cases.bundle_id
-                    AND ordered.environment = cases.environment AND ordered.ended_at IS NULL AND ordered.tries > 0));
+                    AND ordered.environment = cases.environment AND ordered.ended_at IS NULL
+                    AND ordered.taken_at <= is_late_case.granted_at
+                    AND NOT (ordered.tries = 5 AND ordered.due_at <= now())));
 END
 $$;
 
-COMMENT ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a period went by without access before it was granted, and was found so: it stays a case, but where its redelivery is under way.';
+COMMENT ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a period went by without access before it was granted, and was found so: it stays a case, but where that was said while its redelivery was under way.';
 
 CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -4292,8 +4304,8 @@ CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, 
     AS $$
 #variable_conflict use_column
 DECLARE
-    is_ours boolean;
-    token   text := lower(nullif(register_order.app_account_token, ''));
+    word  iap.orders;
+    token text := lower(nullif(register_order.app_account_token, ''));
 BEGIN
     PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
     PERFORM iap.require_id('product_id', register_order.product_id, 255);
@@ -4306,20 +4318,21 @@ BEGIN
     PERFORM iap.require_moment('created_at', register_order.created_at);
     PERFORM iap.require_token(token);
 
-    INSERT INTO iap.orders AS known (
-        bundle_id, order_id, user_id, product_id, quantity, app_account_token, created_at)
-    VALUES (
+    word := ROW(
         register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
-        register_order.quantity, token, coalesce(register_order.created_at, now()))
+        register_order.quantity, token, coalesce(register_order.created_at, now()), NULL)::iap.orders;
+    word.seal := audit.seal(word);
+    INSERT INTO iap.orders AS known SELECT word.*
     ON CONFLICT (bundle_id, order_id) DO UPDATE
-    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token)
+    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token),
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.orders) THEN audit.seal(ROW(
+            known.bundle_id, known.order_id, known.user_id, known.product_id, known.quantity,
+            coalesce(known.app_account_token, EXCLUDED.app_account_token), known.created_at, NULL)::iap.orders)
+            ELSE known.seal END
     WHERE (known.user_id, known.product_id, known.quantity)
         = (EXCLUDED.user_id, EXCLUDED.product_id, EXCLUDED.quantity);
-    is_ours := FOUND;
-    UPDATE iap.orders
-    SET seal = audit.seal(orders)
-    WHERE is_ours AND bundle_id = register_order.bundle_id AND order_id = register_order.order_id;
-    IF NOT is_ours THEN
+    IF NOT FOUND THEN
         RAISE EXCEPTION 'this order is registered already, with another user, product or quantity' USING
             ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
     END IF;
@@ -4361,6 +4374,12 @@ CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $$
 BEGIN
+    -- In a statement of its own: what another purchase of the subscription was delivered for it meanwhile is seen then.
+    PERFORM
+    FROM delivered_orders AS taken
+    JOIN unnest(changes) AS c ON taken.order_id = (c.was).order_id AND taken.bundle_id = (c.was).bundle_id
+    ORDER BY taken.order_id, taken.bundle_id
+    FOR UPDATE OF taken;
     DELETE FROM delivered_orders AS taken
     USING unnest(changes) AS c
     WHERE taken.order_id = (c.was).order_id AND taken.bundle_id = (c.was).bundle_id
@@ -4424,8 +4443,10 @@ BEGIN
         SELECT DISTINCT ON (restored.original_transaction_id, restored.bundle_id, restored.environment)
             restored.transaction_id, restored.bundle_id, restored.environment
         FROM moves
-        JOIN transactions AS restored USING (transaction_id, bundle_id, environment, move_id)
-        WHERE moves.details ? 'refunded_as' AND restored.reason = 'restored' AND restored.refunded_at IS NULL
+        JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
+        -- The move that took it out of white: it may have been corrected since.
+        WHERE moves.details ? 'refunded_as' AND moves.moved_at = restored.excluded_at AND restored.reason = 'restored'
+            AND restored.refunded_at IS NULL
             AND NOT EXISTS (
                 SELECT FROM transactions AS same
                 WHERE iap.is_of_original(
@@ -4533,12 +4554,25 @@ BEGIN
         JOIN iap.transactions AS period
             ON period.transaction_id = ANY (told.periods) AND period.bundle_id = told.bundle_id
                 AND period.environment = told.environment
-        JOIN iap.moves AS ended
-            ON ended.transaction_id = period.transaction_id AND ended.move_id = period.move_id
-        JOIN iap.moves AS decided
-            ON decided.transaction_id = t.transaction_id AND decided.move_id = t.move_id
-                AND (decided.kind, decided.actor, decided.moved_at, decided.details ->> 'note')
-                    = (ended.kind, ended.actor, ended.moved_at, ended.details ->> 'note')
+        -- The moves that put them where they are: what is known of them may have been corrected since.
+        JOIN LATERAL (
+            SELECT kind, actor, moved_at, details ->> 'note' AS note
+            FROM iap.moves
+            WHERE moves.transaction_id = period.transaction_id AND moves.bundle_id = period.bundle_id
+                AND moves.environment = period.environment AND moves.from_place <> moves.to_place
+            ORDER BY moves.move_id DESC
+            LIMIT 1
+        ) AS ended ON true
+        JOIN LATERAL (
+            SELECT kind, actor, moved_at, details ->> 'note' AS note
+            FROM iap.moves
+            WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
+                AND moves.environment = t.environment AND moves.from_place <> moves.to_place
+            ORDER BY moves.move_id DESC
+            LIMIT 1
+        ) AS decided
+            ON (decided.kind, decided.actor, decided.moved_at, decided.note)
+                = (ended.kind, ended.actor, ended.moved_at, ended.note)
         WHERE told.transaction_id = t.transaction_id AND told.bundle_id = t.bundle_id
             AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
         ORDER BY period.transaction_id
@@ -4902,11 +4936,13 @@ BEGIN
             NULL::bigint
     ) AS seen
     ON CONFLICT (transaction_id, bundle_id, environment, bucket, receipt_id) DO UPDATE
-    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id);
-    UPDATE sightings
-    SET seal = audit.seal(sightings)
-    WHERE transaction_id = sight.transaction_id AND bundle_id = sight.bundle_id AND environment = sight.environment
-        AND bucket = slice AND receipt_id = sight.receipt_id;
+    SET is_named = true, user_id = coalesce(known.user_id, EXCLUDED.user_id),
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.sightings) THEN audit.seal(ROW(
+            known.transaction_id, known.bundle_id, known.environment, known.bucket, known.receipt_id,
+            coalesce(known.user_id, EXCLUDED.user_id), known.order_id, true, known.in_receipt, known.uploaded_at,
+            known.first_run_id, NULL)::iap.sightings)
+            ELSE known.seal END;
 END
 $$;
 
@@ -5098,10 +5134,18 @@ BEGIN
         SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
             transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
             device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
-            seal = audit.receipt_seal(
-                known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
-                coalesce(known.order_id, EXCLUDED.order_id), coalesce(known.transaction_id, EXCLUDED.transaction_id),
-                known.submitted_at, known.state, known.is_erased)
+            -- A seal that does not fit stays, for its row was changed by hand.
+            seal = CASE
+                WHEN known.seal = audit.receipt_seal(
+                    known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                    known.order_id, known.transaction_id, known.submitted_at, known.state, known.is_erased)
+                THEN audit.receipt_seal(
+                    known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                    coalesce(known.order_id, EXCLUDED.order_id),
+                    coalesce(known.transaction_id, EXCLUDED.transaction_id), known.submitted_at, known.state,
+                    known.is_erased)
+                ELSE known.seal
+            END
         RETURNING receipt_id INTO number;
         is_new := number = store_upload.receipt_id;
     END IF;
@@ -5212,6 +5256,7 @@ DECLARE
     holder record;
     at     timestamptz := iap.present();
 BEGIN
+    PERFORM iap.limit_idleness();
     PERFORM iap.require_id('transaction_id', take.transaction_id, 64);
     PERFORM iap.require_text('who', take.who, 1000);
     place := iap.place_of(take.transaction_id, take.bundle_id, take.environment);
@@ -5285,8 +5330,22 @@ COMMENT ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OU
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    beside iap.transactions[];
 BEGIN
-    IF coalesce(type, 'non_consumable') <> 'non_consumable' OR iap.take_originals(ARRAY[t]) = 1 THEN
+    IF coalesce(type, 'non_consumable') <> 'non_consumable' THEN
+        RETURN NULL;
+    END IF;
+    -- An import may have told of another id while what was delivered under a third was being taken back.
+    SELECT array_agg(ROW(same.*)::iap.transactions) INTO beside
+    FROM transactions AS same
+    WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+        AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+        AND same.transaction_id <> t.transaction_id AND same.place = 'black';
+    IF beside IS NOT NULL THEN
+        PERFORM iap.take_originals(beside);
+    END IF;
+    IF iap.take_originals(ARRAY[t]) = 1 THEN
         RETURN NULL;
     END IF;
     RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
@@ -5378,6 +5437,9 @@ BEGIN
     VALUES (take_order.order_id, t.bundle_id, t.original_transaction_id)
     ON CONFLICT DO NOTHING;
     is_new := FOUND;
+    -- Written, and not only locked: who is about to give it back waits, and then sees what was delivered for it.
+    UPDATE delivered_orders AS taken SET original_transaction_id = taken.original_transaction_id
+    WHERE NOT is_new AND taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id;
     is_ours := is_new OR EXISTS (
         SELECT FROM delivered_orders AS taken
         WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
@@ -5635,9 +5697,16 @@ BEGIN
     LOOP
         UPDATE receipts
         SET state = 'watched', next_attempt_at = now(),
-            seal = audit.receipt_seal(
-                bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, receipts.transaction_id,
-                submitted_at, 'watched', is_erased)
+            -- A seal that does not fit stays, for its row was changed by hand.
+            seal = CASE
+                WHEN seal = audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
+                    state, is_erased)
+                THEN audit.receipt_seal(
+                    bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, submitted_at,
+                    'watched', is_erased)
+                ELSE seal
+            END
         WHERE bucket = seen.bucket AND receipt_id = seen.receipt_id AND state = 'settled' AND payload IS NOT NULL;
     END LOOP;
 END
@@ -6870,11 +6939,12 @@ CREATE VIEW finance.redeliveries AS
     moves.bundle_id,
     moves.to_product_id AS product_id,
     moves.to_currency AS currency,
-    GREATEST(moves.to_day, ( SELECT (max(closings.closed_through) + 1)
-           FROM finance.closings
-          WHERE (closings.run_id < events.run_id))) AS booked_on
-   FROM (iap.events
+    GREATEST(moves.to_day, (told.closed_before + 1)) AS booked_on
+   FROM ((iap.events
      JOIN iap.moves ON ((moves.move_id = ((events.details ->> 'move_id'::text))::bigint)))
+     LEFT JOIN ( SELECT runs.run_id,
+            max(runs.closed_through) OVER (ORDER BY runs.run_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS closed_before
+           FROM iap.runs) told ON ((told.run_id = events.run_id)))
   WHERE ((events.kind = 'redelivered'::text) AND (moves.environment = 'Production'::text));
 
 COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
@@ -8362,7 +8432,7 @@ REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at
 
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_known_user(user_id text) FROM PUBLIC;
 
