@@ -178,7 +178,9 @@ public struct NightlyJob: Sendable {
         head.sources = try await pulls(session, at: kept.asOf)
         head.hearings = try await session.hearings(of: settings.apps.map(\.app), now: kept.asOf)
         if kept.isUnreported {
-            head.outcome = RunOutcome(untried: head.receipts.left, sources: head.sources, hearings: head.hearings)
+            head.outcome =
+                kept.told
+                ?? RunOutcome(untried: head.receipts.left, sources: head.sources, hearings: head.hearings)
         }
         head.redeliveries = try await session.redeliveryFigures(runID: kept.runID)
         head.watched = try await watchedFigures(session, head.hearings, at: kept.asOf)
@@ -236,5 +238,9 @@ extension RunReport {
             runID: run.runID, startedAt: run.startedAt, finishedAt: run.finishedAt, now: run.asOf,
             timeZone: timeZone, outcome: run.reason.map { .endedEarly($0) } ?? .complete, receipts: run.receipts,
             totals: run.totals, cases: run.cases, pending: run.pending, stages: run.stages)
+        heard = run.heard
+        asked = run.asked
+        purged = run.purged
+        leftOut = run.leftOut
     }
 }

@@ -110,9 +110,7 @@ struct Run {
         var head = head(of: taken, totals, figures, purged: await purge())
         head.redeliveries = try await step { try await session.redeliveryFigures(runID: night.runID) }
         if !night.isDryRun { head.trail = try await step { try await session.auditTrail() } }
-        try await step {
-            try await session.keep(cases: head.cases, pending: head.pending, stages: head.stages, of: night.runID)
-        }
+        try await step { try await session.keep(head, of: night.runID) }
         checkpoint(.headKept)
         let before = ContinuousClock.now
         try await step { try await session.analyzeGrown() }

@@ -125,13 +125,24 @@ import Testing
             #expect(try await session.latestRun() == nil)
             _ = try await session.closeBooks(of: run)
             let cases = CaseCounts(byLikelihood: [.high: 2], new: 1)
-            try await session.keep(
-                cases: cases, pending: 7, stages: [StageTime(name: "record", seconds: 1, items: 3)], of: run)
+            var head = RunReport(
+                runID: run, startedAt: began, finishedAt: began, now: began, timeZone: .gmt,
+                outcome: .endedEarly("a lock"), receipts: ReceiptCounts(), totals: ControlTotals(), cases: cases,
+                pending: 7, stages: [StageTime(name: "record", seconds: 1, items: 3)])
+            head.heard = NoticeTotals(fresh: 4, unknown: 1)
+            head.asked = AskingTotals(asked: 3, unknown: 2, unanswered: 1)
+            head.purged = Purged(payloads: 1, devices: 2, orders: 3, notices: 4)
+            head.leftOut = LeftOut(
+                transactions: [try #require(TransactionID("1"))], receipts: 2, buckets: [5],
+                holders: [LockHolder(processID: 7, login: "ann", since: began, isJob: true, prepared: "p")])
+            try await session.keep(head, of: run)
             try await session.end(run, as: .endedEarly(exitCode: .tryLater, "a lock"), at: began + 60)
             try await session.end(run, as: .complete, at: began + 90)
             let kept = try #require(try await session.latestRun())
             #expect(kept.runID == run && kept.reason == "a lock" && kept.pending == 7)
             #expect(kept.cases.total == 2 && kept.stages.map(\.name) == ["record"])
+            #expect(kept.heard == head.heard && kept.asked == head.asked && kept.purged == head.purged)
+            #expect(kept.leftOut == head.leftOut && kept.told == head.outcome)
             #expect(try await session.history(upTo: run).map(\.cases) == [2])
             let dead = try await ledger.begin(at: began + 120, session)
             #expect(try await session.abandonDeadRuns(at: began + 180) == [dead])

@@ -35,6 +35,7 @@ import Testing
             let later = try await stage.run(RunOptions(now: Self.later))
             // What that night settled it keeps: it was looked at just now.
             #expect(later.report.purged == Purged(payloads: payloads, devices: devices))
+            #expect(try await stage.reportAgain().purged == later.report.purged)
             #expect(try await count("payload IS NULL", stage.database) == payloads)
             #expect(try await count("\(isOpen) AND payload IS NULL", stage.database) == 0)
             let again = try await stage.run(RunOptions(now: Self.later.addingTimeInterval(86_400)))

@@ -23,6 +23,20 @@ import Testing
             #expect(next.findings.toldIDs == stage.lost)
         }
     }
+
+    /// Also where it could not do all that was due.
+    @Test func itsReportWrittenElsewhereSaysWhyTheNightEndedEarly() async throws {
+        try await withStage(outageAfter: 150) { stage in
+            var findings = FullDisk()
+            let job = NightlyJob(settings: stage.settings, programVersion: "test", log: { _ in }, progress: { _ in })
+            await #expect(throws: ReportError.self) {
+                _ = try await job.run(RunOptions(now: Stage.now), stop: StopSignal(), findings: &findings)
+            }
+            let outcome = try await stage.reportAgain().outcome
+            guard case .endedEarly(let why) = outcome else { return #expect(Bool(false), "it is complete") }
+            #expect(why.contains("Apple went down"), "\(why)")
+        }
+    }
 }
 
 /// A receiver of findings whose disk is full.

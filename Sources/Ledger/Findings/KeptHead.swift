@@ -22,10 +22,28 @@ struct KeptHead: Codable {
         }
     }
 
+    /// What no row but the run's says.
+    struct Told: Codable {
+        var heard: NoticeTotals?
+        var asked: AskingTotals
+        var purged: Purged
+        var leftOut: LeftOut
+        /// Why it ended early; `nil` where it is complete.
+        var reason: String?
+
+        enum CodingKeys: String, CodingKey {
+            case heard, asked, purged
+            case leftOut = "left_out"
+            case reason
+        }
+    }
+
     var cases = Cases()
     var stages: [StageTime] = []
+    var told: Told?
 
-    init(cases counts: CaseCounts, pending: Int, stages: [StageTime]) {
+    init(_ head: RunReport) {
+        let counts = head.cases
         for (likelihood, count) in counts.byLikelihood { cases.byLikelihood[likelihood.rawValue] = count }
         for money in counts.money { cases.money[money.currency.text] = money.milliunits }
         cases.new = counts.new
@@ -33,14 +51,17 @@ struct KeptHead: Codable {
         cases.closed = Dictionary(uniqueKeysWithValues: counts.closed.map { ($0.key.rawValue, $0.value) })
         cases.unpriced = counts.unpriced
         cases.oldestPurchase = counts.oldestPurchase
-        cases.pending = pending
-        self.stages = stages
+        cases.pending = head.pending
+        stages = head.stages
+        told = Told(heard: head.heard, asked: head.asked, purged: head.purged, leftOut: head.leftOut)
+        if case .endedEarly(let why) = head.outcome { told?.reason = why }
     }
 
-    init(cases: String?, stages: String?) throws {
+    init(cases: String?, stages: String? = nil, told: String? = nil) throws {
         let decoder = JSONDecoder.snakeCase()
         if let cases { self.cases = try decoder.decode(Cases.self, from: Data(cases.utf8)) }
         if let stages { self.stages = try decoder.decode([StageTime].self, from: Data(stages.utf8)) }
+        if let told { self.told = try decoder.decode(Told.self, from: Data(told.utf8)) }
     }
 
     /// - Parameter row: the run's, which keeps it.

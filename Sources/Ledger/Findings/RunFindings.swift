@@ -18,6 +18,12 @@ public struct KeptRun: Sendable {
     public let stages: [StageTime]
     /// How far the trail's chain reached when it closed its books.
     public let trail: AuditTrail?
+    public let heard: NoticeTotals?
+    public let asked: AskingTotals
+    public let purged: Purged
+    public let leftOut: LeftOut
+    /// How the night ended by its report's word; `nil` where it did not come to that.
+    public let told: RunOutcome?
 }
 
 extension LedgerSession {
@@ -30,7 +36,7 @@ extension LedgerSession {
                     run_id, as_of, started_at, finished_at, reason,
                     coalesce(state = 'failed' AND exit_code = \(ExitCode.noPermission.rawValue), false) AS is_unreported,
                     receipts_due, receipts_verified, receipts_try_again, receipts_unusable, \(ControlTotals.columns),
-                    cases::text AS cases, stages::text AS stages, trail.entries, trail.link
+                    cases::text AS cases, stages::text AS stages, told::text AS told, trail.entries, trail.link
                 FROM runs
                 LEFT JOIN (
                     SELECT run_id, sum(entries) OVER (ORDER BY position)::bigint AS entries, encode(link, 'hex') AS link
@@ -69,7 +75,7 @@ extension LedgerSession {
                 LIMIT \(count)
                 """)
             return try rows.reversed().map { row in
-                let counts = try KeptHead(cases: try row.decode("cases", as: String?.self), stages: nil).counts(row)
+                let counts = try KeptHead(cases: try row.decode("cases", as: String?.self)).counts(row)
                 return RunFigures(
                     runID: try row.decode("run_id"), now: try row.decode("as_of"), cases: counts.total,
                     new: counts.new, closed: counts.closed.values.reduce(0, +), money: counts.money)
@@ -89,7 +95,8 @@ extension Row {
 extension KeptRun {
     fileprivate init(_ row: Row) throws {
         let head = try KeptHead(
-            cases: try row.decode("cases", as: String?.self), stages: try row.decode("stages", as: String?.self))
+            cases: try row.decode("cases", as: String?.self), stages: try row.decode("stages", as: String?.self),
+            told: try row.decode("told", as: String?.self))
         self.init(
             runID: try row.decode("run_id"), asOf: try row.decode("as_of"), startedAt: try row.decode("started_at"),
             finishedAt: try row.decode("finished_at"), reason: try row.decode("reason", as: String?.self),
@@ -98,6 +105,9 @@ extension KeptRun {
             stages: head.stages,
             trail: try row.decode("link", as: String?.self).map {
                 AuditTrail(entries: try row.decode("entries"), end: $0)
-            })
+            },
+            heard: head.told?.heard, asked: head.told?.asked ?? AskingTotals(), purged: head.told?.purged ?? Purged(),
+            leftOut: head.told?.leftOut ?? LeftOut(),
+            told: head.told.map { told in told.reason.map { .endedEarly($0) } ?? .complete })
     }
 }

@@ -104,7 +104,7 @@ extension LedgerSession {
 extension PastRun {
     fileprivate init(_ row: Row) throws {
         let kept = try row.decode("cases", as: String?.self)
-        let head = try KeptHead(cases: kept, stages: nil)
+        let head = try KeptHead(cases: kept)
         self.init(
             runID: try row.decode("run_id"), now: try row.decode("as_of"), state: try row.word("state"),
             exitCode: try row.decode("exit_code", as: Int?.self), reason: try row.decode("reason", as: String?.self),

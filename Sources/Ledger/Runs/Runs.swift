@@ -122,14 +122,15 @@ extension LedgerSession {
     }
 
     /// Keeps what the report's head says beside the totals, so that the report can be written again.
-    public func keep(cases: CaseCounts, pending: Int, stages: [StageTime], of runID: Int64) async throws(LedgerError) {
+    public func keep(_ head: RunReport, of runID: Int64) async throws(LedgerError) {
         try await translating {
-            let kept = KeptHead(cases: cases, pending: pending, stages: stages)
+            let kept = KeptHead(head)
             try await connection.execute(
                 """
                 UPDATE runs
                 SET cases = \(try String(json: kept.cases))::text::jsonb,
-                    stages = \(try String(json: kept.stages))::text::jsonb
+                    stages = \(try String(json: kept.stages))::text::jsonb,
+                    told = \(try String(json: kept.told))::text::jsonb
                 WHERE run_id = \(runID)
                 """)
         }

@@ -1,5 +1,5 @@
 /// What asking Apple again about customers and deliveries came to.
-public struct AskingTotals: Hashable, Sendable {
+public struct AskingTotals: Hashable, Sendable, Codable {
     /// Customers and deliveries of which Apple told.
     public var asked = 0
     /// Transactions that nobody knew, and which went into the inbox; in a dry run, which would.

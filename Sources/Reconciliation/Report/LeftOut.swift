@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A session that holds what the job wanted.
-public struct LockHolder: Hashable, Sendable, CustomStringConvertible {
+public struct LockHolder: Hashable, Sendable, Codable, CustomStringConvertible {
     /// As the server numbers it.
     public let processID: Int32
     /// The role that it logged in as.
@@ -13,6 +13,13 @@ public struct LockHolder: Hashable, Sendable, CustomStringConvertible {
     /// The name of a prepared transaction (PREPARE TRANSACTION), which holds on after its session has gone; `nil` for a
     /// session.
     public let prepared: String?
+
+    enum CodingKeys: String, CodingKey {
+        case processID = "process_id"
+        case login, since
+        case isJob = "is_job"
+        case prepared
+    }
 
     public init(processID: Int32, login: String, since: Date?, isJob: Bool = false, prepared: String? = nil) {
         self.processID = processID
@@ -29,7 +36,7 @@ public struct LockHolder: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// What a run left out because other sessions had it locked: it is still due.
-public struct LeftOut: Hashable, Sendable {
+public struct LeftOut: Hashable, Sendable, Codable {
     public var transactions: Set<TransactionID>
     public var receipts: Int
     /// The slices of the inbox that could not be owned.

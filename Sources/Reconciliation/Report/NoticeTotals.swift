@@ -1,5 +1,5 @@
 /// What hearing notices came to.
-public struct NoticeTotals: Hashable, Sendable {
+public struct NoticeTotals: Hashable, Sendable, Codable {
     /// Notices that were not known before.
     public var fresh = 0
     /// Transactions that nobody knew, and which went into the inbox; in a dry run, which would.

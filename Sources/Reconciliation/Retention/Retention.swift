@@ -21,7 +21,7 @@ public struct Retention: Hashable, Sendable {
 }
 
 /// How much a purge took away.
-public struct Purged: Hashable, Sendable {
+public struct Purged: Hashable, Sendable, Codable {
     public var payloads: Int
     public var devices: Int
     public var orders: Int

@@ -77,6 +77,8 @@ import Testing
             #expect(warnings.withLock { $0 } == [second.leftOut.text])
             guard case .endedEarly(let why) = second.outcome else { return #expect(Bool(false), "it is complete") }
             #expect(why.contains(bought.id) && why.contains("of iap_app since"))
+            let again = try await play.reportAgain().leftOut
+            #expect(again.transactions == second.leftOut.transactions && again.text == second.leftOut.text)
             try await server.execute("COMMIT")
             #expect(try await play.count("iap.receipts WHERE state = 'watched' AND next_attempt_at IS NOT NULL") == 1)
             #expect(try await play.night(3).report.outcome == .complete)

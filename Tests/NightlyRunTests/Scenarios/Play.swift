@@ -106,6 +106,13 @@ struct Play {
         return (report, findings)
     }
 
+    /// The latest night's report, written again.
+    func reportAgain() async throws -> RunReport {
+        var findings = Collector()
+        let job = NightlyJob(settings: settings, programVersion: "test", log: { _ in }, progress: { _ in })
+        return try await job.report(run: nil, findings: &findings)
+    }
+
     /// One value that the superuser sees.
     func count(_ sql: SQL) async throws -> Int {
         let connection = try await database.connect()

@@ -329,6 +329,8 @@ CREATE TABLE iap.runs (
     closed_through      date,
     cases               jsonb,
     stages              jsonb,
+    -- What else its report said and no other row does.
+    told                jsonb,
     CONSTRAINT finished_when_it_says_so CHECK ((state = 'running') = (finished_at IS NULL)),
     CONSTRAINT exit_code_of_finished CHECK (state IN ('running', 'abandoned') OR exit_code IS NOT NULL),
     CONSTRAINT complete_is_success CHECK (state <> 'complete' OR exit_code = 0),
