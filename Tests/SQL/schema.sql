@@ -6179,6 +6179,7 @@ CREATE TABLE iap.runs (
     closed_through date,
     cases jsonb,
     stages jsonb,
+    told jsonb,
     CONSTRAINT books_are_whole CHECK ((num_nulls(opening_white, new, claimed, resolved, refunded, closing_white, closing_number) = ANY (ARRAY[0, 7]))),
     CONSTRAINT complete_has_books CHECK (((state <> 'complete'::text) OR (closing_number IS NOT NULL))),
     CONSTRAINT complete_is_success CHECK (((state <> 'complete'::text) OR (exit_code = 0))),
@@ -6292,6 +6293,7 @@ CREATE VIEW finance.control_totals AS
             runs.closed_through,
             runs.cases,
             runs.stages,
+            runs.told,
             lag(runs.closing_white) OVER (ORDER BY runs.closing_number) AS closed_before,
             ((runs.verified[1] = (((runs.newly_white[1] + runs.already_white[1]) + runs.already_black[1]) + runs.excluded[1])) AND (runs.verified[2] = (((runs.newly_white[2] + runs.already_white[2]) + runs.already_black[2]) + runs.excluded[2])) AND (runs.verified[3] = (((runs.newly_white[3] # runs.already_white[3]) # runs.already_black[3]) # runs.excluded[3]))) AS is_verified_placed,
             ((((((runs.opening_white[1] + runs.new[1]) - runs.claimed[1]) - runs.resolved[1]) - runs.refunded[1]) = runs.closing_white[1]) AND (((((runs.opening_white[2] + runs.new[2]) - runs.claimed[2]) - runs.resolved[2]) - runs.refunded[2]) = runs.closing_white[2]) AND (((((runs.opening_white[3] # runs.new[3]) # runs.claimed[3]) # runs.resolved[3]) # runs.refunded[3]) = runs.closing_white[3])) AS is_white_explained
