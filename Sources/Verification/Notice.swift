@@ -25,6 +25,8 @@ package struct Notice: Sendable {
     package var consumptionReason: String?
     /// What became of it, where Apple said so.
     package var attempts: [NoticeAttempt]
+    /// All of it as Apple's history has it; `nil` of one that was handed on.
+    package var payload: String?
 }
 
 /// One time that Apple sent a notification to the app's server.
@@ -53,7 +55,9 @@ extension Notice {
     private static let longestUUID = 64
 
     /// - Parameter notification: was verified.
-    init(_ notification: AppStoreNotification, attempts: [NoticeAttempt] = []) throws(NoticeFlaw) {
+    init(
+        _ notification: AppStoreNotification, attempts: [NoticeAttempt] = [], payload: String? = nil
+    ) throws(NoticeFlaw) {
         guard let uuid = notification.uuid, let type = notification.type, let signedAt = notification.signedDate,
             let bundleID = notification.bundleID.flatMap(BundleID.init),
             let environment = notification.environment.flatMap(Environment.init)
@@ -69,7 +73,7 @@ extension Notice {
             environment: environment, transaction: try Self.transaction(of: notification),
             transactionSignedAt: notification.transaction?.signedDate,
             signedTransaction: notification.signedTransaction,
-            consumptionReason: notification.consumptionRequestReason, attempts: attempts)
+            consumptionReason: notification.consumptionRequestReason, attempts: attempts, payload: payload)
     }
 
     private static func transaction(

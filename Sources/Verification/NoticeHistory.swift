@@ -80,7 +80,9 @@ package struct NoticeHistory: Sendable {
             next: found.hasMore ? found.paginationToken : nil)
         for entry in found.entries {
             do throws(NoticeFlaw) {
-                page.notices.append(try Notice(entry.notification, attempts: entry.attempts.map(NoticeAttempt.init)))
+                page.notices.append(
+                    try Notice(
+                        entry.notification, attempts: entry.attempts.map(NoticeAttempt.init), payload: entry.payload))
             } catch {
                 page.unreadable.append(error.text)
                 page.unusable.append(UnusableNotice(payload: entry.payload, flaw: error))

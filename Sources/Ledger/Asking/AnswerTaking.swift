@@ -74,6 +74,18 @@ public struct AnswerBatch: Sendable {
 
     /// How many questions it answers.
     public var count: Int { customers.count + deliveries.count }
+
+    /// Each answer as a batch of its own.
+    public var oneByOne: [AnswerBatch] {
+        func one(_ ids: Set<TransactionID>, _ answer: (inout AnswerBatch) -> Void) -> AnswerBatch {
+            var batch = AnswerBatch(runID: runID, now: now, interval: interval)
+            batch.purchases = purchases.filter { ids.contains($0.transaction.key.id) }
+            answer(&batch)
+            return batch
+        }
+        return customers.map { customer in one(customer.transactionIDs) { $0.customers = [customer] } }
+            + deliveries.map { delivery in one([delivery.transactionID]) { $0.deliveries = [delivery] } }
+    }
 }
 
 extension LedgerSession {

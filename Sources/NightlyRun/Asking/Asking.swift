@@ -122,11 +122,24 @@ struct Asking {
         AnswerBatch(runID: hearing.runID, now: now, interval: app.reasking?.interval ?? 0)
     }
 
+    /// Takes a batch; or one answer after the other where PostgreSQL refuses what one says, which must keep no other from
+    /// being taken. What is refused is asked again.
     private func take(_ batch: AnswerBatch, of app: App) async throws(LedgerError) -> AskingTotals {
         guard batch.count > 0 else { return AskingTotals() }
-        return try await retryingConflicts(for: settings.conflictPatience) { () async throws(LedgerError) in
-            try await session.take(batch, of: app.bundleID, in: app.environment)
+        do {
+            return try await retryingConflicts(for: settings.conflictPatience) { () async throws(LedgerError) in
+                try await session.take(batch, of: app.bundleID, in: app.environment)
+            }
+        } catch {
+            guard case .unfit(let why) = error else { throw error }
+            guard batch.count > 1 else {
+                log(why, app.bundleID)
+                return AskingTotals(unanswered: 1)
+            }
         }
+        var totals = AskingTotals()
+        for one in batch.oneByOne { totals += try await take(one, of: app) }
+        return totals
     }
 
     private static func answer(

@@ -99,16 +99,55 @@ struct Hearing {
 
     private func take(_ read: HistoryReading.Batch, of app: App) async throws(LedgerError) -> NoticeTotals {
         for text in read.unreadable { logUnreadable(text, app.bundleID) }
-        var batch = NoticeBatch(
-            runID: runID, now: now, notices: read.notices.compactMap { heard($0, by: .history, for: app) })
+        let notices = read.notices.compactMap { notice in
+            heard(notice, by: .history, for: app).map { (heard: $0, payload: notice.payload) }
+        }
+        var batch = NoticeBatch(runID: runID, now: now, notices: notices.map(\.heard))
         batch.refused = read.unusable.map {
             RefusedNotice(payload: $0.payload, problem: $0.flaw.text, isFinal: $0.flaw.isFinal)
         }
         (batch.heardFrom, batch.heardThrough) = (read.heardFrom, read.heardThrough)
-        return try await take(batch, of: app)
+        return try await take(batch, of: app) { place, why, rest in
+            guard let payload = notices[place].payload else { return }
+            rest.refused.append(RefusedNotice(payload: payload, problem: why, isFinal: false))
+        }
     }
 
-    func take(_ batch: NoticeBatch, of app: App) async throws(LedgerError) -> NoticeTotals {
+    /// Takes a batch; or one notice after the other where PostgreSQL refuses what one says, which must keep no other from
+    /// being taken, tonight and every night after.
+    ///
+    /// - Parameter refuse: what becomes of one that is refused, by its place in the batch and PostgreSQL's words, in what
+    ///   is taken after all of them.
+    private func take(
+        _ batch: NoticeBatch, of app: App, refuse: (Int, String, inout NoticeBatch) -> Void
+    ) async throws(LedgerError) -> NoticeTotals {
+        do {
+            return try await take(batch, of: app)
+        } catch {
+            guard case .unfit = error, !batch.notices.isEmpty else { throw error }
+        }
+        var totals = NoticeTotals()
+        var rest = NoticeBatch(runID: runID, now: now, notices: [])
+        rest.refused = batch.refused
+        rest.handed = batch.handed
+        for (place, notice) in batch.notices.enumerated().sorted(by: { $0.element.signedAt < $1.element.signedAt }) {
+            do {
+                totals += try await take(NoticeBatch(runID: runID, now: now, notices: [notice]), of: app)
+            } catch {
+                guard case .unfit(let why) = error else { throw error }
+                logUnreadable(why, app.bundleID)
+                refuse(place, why, &rest)
+            }
+        }
+        let locked = Set(totals.locked)
+        rest.handed = rest.handed.filter { !($0.value.map(locked.contains) ?? false) }
+        // What was locked is asked for again.
+        if locked.isEmpty { (rest.heardFrom, rest.heardThrough) = (batch.heardFrom, batch.heardThrough) }
+        totals += try await take(rest, of: app)
+        return totals
+    }
+
+    private func take(_ batch: NoticeBatch, of app: App) async throws(LedgerError) -> NoticeTotals {
         try await retryingConflicts(for: settings.conflictPatience) { () async throws(LedgerError) in
             try await session.take(batch, of: app.bundleID, in: app.environment)
         }
@@ -129,7 +168,7 @@ struct Hearing {
     private func logUnreadable(_ text: String, _ bundleID: BundleID) {
         log(
             LogEntry(
-                .warning, "a notification in Apple's history is left out",
+                .warning, "a notification of Apple's is left out",
                 fields: ["bundle_id": bundleID.text, "error": text], runID: runID))
     }
 }
@@ -154,22 +193,28 @@ extension Hearing {
 
     private func take(_ handed: [HandedNotice], of app: AppSettings) async throws(LedgerError) -> NoticeTotals {
         var taken: [HandedNotice.Key: TransactionID?] = [:]
-        var notices: [HeardNotice] = []
+        var notices: [(key: HandedNotice.Key, heard: HeardNotice)] = []
         var refused: [(key: HandedNotice.Key, problem: String, isFinal: Bool)] = []
         for item in handed {
             switch services.notice(handedOn: item.payload, for: app) {
             case .success(let notice):
                 let heard = heard(notice, by: item.heardBy, for: app.app)
                 taken[item.key] = .some(heard?.transaction.key.id)
-                if let heard { notices.append(heard) }
+                if let heard { notices.append((item.key, heard)) }
             case .failure(let flaw): refused.append((item.key, flaw.text, flaw.isFinal))
             }
         }
+        var totals = NoticeTotals()
+        if !taken.isEmpty {
+            var batch = NoticeBatch(runID: runID, now: now, notices: notices.map(\.heard))
+            batch.handed = taken
+            totals = try await take(batch, of: app.app) { place, why, rest in
+                rest.handed.removeValue(forKey: notices[place].key)
+                refused.append((notices[place].key, why, false))
+            }
+        }
         try await session.refuse(refused)
-        guard !taken.isEmpty else { return NoticeTotals() }
-        var batch = NoticeBatch(runID: runID, now: now, notices: notices)
-        batch.handed = taken
-        return try await take(batch, of: app.app)
+        return totals
     }
 }
 

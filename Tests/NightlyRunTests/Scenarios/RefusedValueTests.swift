@@ -40,6 +40,57 @@ import Verification
         }
     }
 
+    /// What Apple tells by itself, by its history or handed on.
+    @Test(arguments: [true, false])
+    func aNoticeIsTakenWhereAValueOfAnotherIsRefused(isHandedOn: Bool) async throws {
+        try await withPlay(isHandedOn ? .local : .auto, hasKey: !isHandedOn, notices: NoticeScenarioTests.allTaken) {
+            play in
+            let bought = (1...3).map { play.buy("200000000000320\($0)", hoursAgo: 30) }
+            if isHandedOn {
+                for payload in play.store.notifications(of: Play.bundleID) {
+                    _ = try await play.server("SELECT iap.submit_notification(\(Play.bundleID), \(payload)) AS answer")
+                }
+            }
+            try await play.administer("ALTER TABLE iap.notices ADD CHECK (transaction_id <> '2000000000003202')")
+            let dry = try await play.night(isDryRun: true).report
+            #expect(dry.outcome == .complete)
+            #expect(try await play.count("iap.notices") == 0)
+            for number in 1...2 {
+                let (report, findings) = try await play.night(number)
+                #expect(report.outcome == .complete)
+                #expect(report.heard?.fresh ?? 0 == (number == 1 ? 2 : 0))
+                #expect(findings.caseIDs.isSuperset(of: [bought[0].id, bought[2].id]))
+                let kept = try #require(report.hearings.first?.notTaken)
+                #expect(kept.map(\.notices) == [1] && kept.first?.problem.contains("23514") == true)
+                #expect(kept.first?.heardBy == (isHandedOn ? .appServer : .history))
+            }
+            try await play.administer("ALTER TABLE iap.notices DROP CONSTRAINT notices_transaction_id_check1")
+            #expect(try await play.night(3).findings.caseIDs == Set(bought.map(\.id)))
+            #expect(try await play.count("iap.handed_notices") == 0)
+        }
+    }
+
+    /// What Apple answers when it is asked again about what was sold before.
+    @Test func anAnswerIsTakenWhereAValueOfAnotherIsRefused() async throws {
+        try await withPlay(hasKey: true) { play in
+            var play = play
+            play.settings.apps[0].reasking = Reasking(window: 90 * 86_400, interval: 7 * 86_400)
+            let bought = [play.buy("2000000000003301"), play.buy("2000000000003302")]
+            for transaction in bought {
+                #expect(try await play.admit(transaction) == "white")
+                #expect(try await play.claim(transaction) == "delivered")
+            }
+            try await play.administer(
+                """
+                ALTER TABLE iap.transactions
+                ADD CHECK (source = 'app_server' OR transaction_id <> '2000000000003302')
+                """)
+            let report = try await play.night(2).report
+            #expect(report.outcome == .complete && report.asked == AskingTotals(asked: 1, unanswered: 1))
+            #expect(try await play.count("iap.black WHERE source = 'server_api'") == 1)
+        }
+    }
+
     /// As answers and signatures were seen to say.
     @Test(arguments: [
         #","revocationReason":0"#, #","price":9223372036854775807,"currency":"USD""#,
