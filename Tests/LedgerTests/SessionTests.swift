@@ -1,9 +1,10 @@
 import Foundation
-import Ledger
 import PostgreSQL
 import Reconciliation
 import TestSupport
 import Testing
+
+@testable import Ledger
 
 /// Sessions, their locks and rights; and what the support desk asks and decides.
 @Suite struct SessionTests {
@@ -101,6 +102,11 @@ import Testing
             try await ledger.execute("REVOKE SELECT ON iap.moves FROM iap_support")
             #expect(try await desk.missingRights(of: .support) == ["SELECT on iap.moves"])
         }
+    }
+
+    /// A login that owns the schema has every right of the job's, and seldom that one.
+    @Test func noNightNeedsAMembership() {
+        #expect(Grant.all(in: "GRANT pg_read_all_stats TO iap_job; GRANT SELECT ON iap.runs TO iap_job;").count == 1)
     }
 
     /// What PostgreSQL knows of a role's rights, and the night goes by, is the same: no statement of sql/roles.sql is

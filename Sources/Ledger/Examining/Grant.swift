@@ -5,8 +5,6 @@ struct Grant: Hashable {
         case schema, relation, sequence, function
         case everyRelation = "every relation"
         case everyFunction = "every function"
-        /// Another role, whose rights the role has too.
-        case membership
     }
 
     let kind: Kind
@@ -21,7 +19,7 @@ struct Grant: Hashable {
 
 extension Grant {
     /// All that the script's statements grant. What its DO blocks grant on a database, whose name they look up, is not
-    /// among it.
+    /// among it, nor are memberships: they tell more of who holds a lock, and nothing fails without.
     static func all(in script: String) -> [Grant] { statements(of: script).flatMap(grants) }
 
     private static func statements(of script: String) -> [String] {
@@ -34,11 +32,6 @@ extension Grant {
     }
 
     private static func grants(_ statement: String) -> [Grant] {
-        if let found = statement.wholeMatch(of: /GRANT (\w+) TO (.+)/) {
-            return list(found.2).map {
-                Grant(kind: .membership, privilege: "membership", column: nil, object: String(found.1), role: $0)
-            }
-        }
         let form =
             /GRANT (.+?) ON (?:(SCHEMA|SEQUENCE|FUNCTION|ALL TABLES IN SCHEMA|ALL FUNCTIONS IN SCHEMA) )?(.+) TO (.+)/
         guard let found = statement.wholeMatch(of: form) else { return [] }

@@ -60,10 +60,6 @@ extension LedgerSession {
                     FROM granted
                     WHERE kind = 'schema'
                     UNION ALL
-                    SELECT 'membership in ' || object, pg_has_role(object, 'USAGE')
-                    FROM granted
-                    WHERE kind = 'membership'
-                    UNION ALL
                     SELECT privilege || ' on ' || name, has_table_privilege(oid, privilege)
                     FROM granted
                     JOIN relations ON
