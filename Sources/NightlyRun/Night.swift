@@ -118,7 +118,7 @@ final class Night: Sendable {
                 state.withLock { $0.troubles.judge(item.group.bundleID) }
                 continue
             }
-            let outcomes = item.group.receipts.map { Patience.outcome(of: item.verdict, attempts: $0.attempts) }
+            let outcomes = item.group.receipts.map { Patience.outcome(of: item.verdict, after: $0.trouble) }
             let waiting = outcomes.count { if case .tryAgain = $0 { true } else { false } }
             guard waiting > 0 else { continue }
             let bundleID = item.group.bundleID

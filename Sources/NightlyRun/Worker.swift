@@ -141,7 +141,7 @@ struct Worker {
         groups.flatMap { item in
             let madeAt = night.screener.madeAt(item)
             return item.group.receipts.compactMap { receipt in
-                Patience.outcome(of: item.verdict, attempts: receipt.attempts)
+                Patience.outcome(of: item.verdict, after: receipt.trouble)
                     .map {
                         TriedReceipt(
                             id: receipt.id, outcome: $0, signature: item.signature, madeAt: madeAt,

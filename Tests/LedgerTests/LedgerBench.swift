@@ -55,7 +55,7 @@ struct LedgerBench {
             productType: transaction.productType, isOriginalKnown: false)
         let inbox = InboxReceipt(
             id: receipt, bundleID: bundleID, userID: user, orderID: nil,
-            purposes: [.init(transactionID: id, orderID: nil)], submittedAt: verifiedAt - 3600, attempts: 0)
+            purposes: [.init(transactionID: id, orderID: nil)], submittedAt: verifiedAt - 3600)
         return SightedTransaction(
             ScreenedTransaction(subject: subject, source: source, verifiedAt: verifiedAt), receipt: inbox)
     }

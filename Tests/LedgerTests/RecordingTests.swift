@@ -188,7 +188,7 @@ import Testing
                         app: app, productType: nil, isOriginalKnown: false), source: .verifyReceipt, verifiedAt: began),
                 receipt: InboxReceipt(
                     id: receipt, bundleID: LedgerBench.bundleID, userID: "ann", orderID: nil, purposes: [],
-                    submittedAt: began, attempts: 0))
+                    submittedAt: began))
             #expect(early.screened.exclusion == .beforeStart)
             _ = try await ledger.record([early], receipts: [receipt], run: run, at: began, session)
             #expect(try await session.reconsider([app], at: began) == nil)

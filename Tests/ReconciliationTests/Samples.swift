@@ -38,7 +38,7 @@ enum Sample {
     ) -> InboxReceipt {
         InboxReceipt(
             id: id, bundleID: "com.example.game", userID: userID, orderID: orderID, purposes: purposes,
-            submittedAt: noon, attempts: 0)
+            submittedAt: noon)
     }
 
     /// Paid so long ago that no notification of Apple's can still come, unless the age says otherwise.

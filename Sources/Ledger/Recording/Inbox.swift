@@ -65,7 +65,7 @@ extension LedgerSession {
                     FROM grouped
                 )
                 SELECT
-                    receipt_id, bundle_id, user_id, order_id, transaction_id, submitted_at, attempts,
+                    receipt_id, bundle_id, user_id, order_id, transaction_id, submitted_at, attempts, error_code,
                     payload_sha256, chosen,
                     CASE WHEN is_first THEN payload END AS payload, upload_transaction_ids, upload_order_ids
                 FROM measured
@@ -156,8 +156,18 @@ extension InboxReceipt {
             id: try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),
             userID: try row.decode("user_id", as: String?.self), orderID: order,
             purposes: purposes.contains(own) ? purposes : [own] + purposes,
-            submittedAt: try row.decode("submitted_at"),
-            attempts: Int(try row.decode("attempts", as: Int32.self)))
+            submittedAt: try row.decode("submitted_at"), trouble: try row.trouble)
+    }
+}
+
+extension Row {
+    /// What the receipt of this row met when it was tried last.
+    var trouble: ReceiptTrouble? {
+        get throws {
+            let problem = try decode("error_code", as: String?.self).flatMap(ReceiptProblem.init)
+            let nights = Int(try decode("attempts", as: Int32.self))
+            return problem.map { ReceiptTrouble($0, nights: nights) }
+        }
     }
 }
 

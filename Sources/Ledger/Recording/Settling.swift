@@ -12,7 +12,7 @@ extension LedgerSession {
         var counts = ReceiptCounts()
         var tried: [SettledReceipt] = []
         for receipt in record.receipts where !recorded.held.contains(receipt.id) {
-            guard let attempts = held[receipt.id]?.attempts else { continue }
+            guard let known = held[receipt.id] else { continue }
             switch receipt.outcome {
             case .verified: counts.verified += 1
             case .tryAgain: counts.tryAgain += 1
@@ -20,7 +20,7 @@ extension LedgerSession {
             }
             tried.append(
                 SettledReceipt(
-                    receipt, attempts: attempts, isWatched: recorded.watched.contains(receipt.id),
+                    receipt, after: known.trouble, isWatched: recorded.watched.contains(receipt.id),
                     lacks: lacking[receipt.id]))
         }
         for part in try await partsOfOneStatement(tried.map(\.id)) {
@@ -83,7 +83,7 @@ extension LedgerSession {
         for buckets in try await partsOfOneStatement(ids) {
             let rows = try await connection.query(
                 """
-                SELECT receipt_id, bundle_id, attempts
+                SELECT receipt_id, bundle_id, attempts, error_code
                 FROM receipts
                 WHERE \(isIn: buckets, of: "receipts") AND receipt_id = ANY (\(ids))
                 ORDER BY receipt_id
@@ -91,7 +91,7 @@ extension LedgerSession {
                 """)
             for row in rows {
                 held[try row.decode("receipt_id")] = HeldReceipt(
-                    bundleID: try row.decode("bundle_id"), attempts: try row.decode("attempts"))
+                    bundleID: try row.decode("bundle_id"), trouble: try row.trouble)
             }
         }
         return held
@@ -149,15 +149,14 @@ extension LedgerSession {
 /// A receipt of the batch, as its row is while the session has it locked.
 private struct HeldReceipt {
     let bundleID: String
-    /// Nights on which it was tried in vain.
-    let attempts: Int32
+    let trouble: ReceiptTrouble?
 }
 
 /// What a receipt's row shall say.
 private struct SettledReceipt {
     let id: Int64
     let state: String
-    /// Nights on which it was tried in vain, this one included.
+    /// Nights in a row on which it met its problem, this one included.
     let attempts: Int32
     let isVerified: Bool
     let problem: ReceiptProblem?
@@ -166,15 +165,16 @@ private struct SettledReceipt {
     let madeAt: Date?
 
     /// - Parameters:
-    ///   - attempts: nights on which it was tried in vain before.
+    ///   - trouble: what it met before.
     ///   - lacks: what it was uploaded for and nothing brought: that may come, and after some nights it is only listed.
-    init(_ receipt: TriedReceipt, attempts: Int32, isWatched: Bool, lacks: String?) {
+    init(_ receipt: TriedReceipt, after trouble: ReceiptTrouble?, isWatched: Bool, lacks: String?) {
         id = receipt.id
         signature = receipt.signature
         madeAt = receipt.madeAt
         switch receipt.outcome {
         case .verified:
-            let isAwaited = lacks != nil && attempts + 1 < Int32(Patience.nightsWithoutNamed)
+            let isAwaited =
+                lacks != nil && trouble.nights(meetingNow: .transactionMissing) < Patience.nightsWithoutNamed
             (state, isVerified) = (isWatched || isAwaited ? "watched" : "settled", true)
             problem = lacks == nil ? nil : .transactionMissing
             detail = lacks.map { "it was uploaded for transaction \($0), which it does not hold" }
@@ -183,6 +183,6 @@ private struct SettledReceipt {
         case .unusable(let problem, let detail):
             (state, isVerified, self.problem, self.detail) = ("unusable", false, problem, detail)
         }
-        self.attempts = problem == nil ? 0 : attempts + 1
+        attempts = problem.map { Int32(clamping: trouble.nights(meetingNow: $0)) } ?? 0
     }
 }

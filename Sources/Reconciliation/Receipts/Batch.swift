@@ -10,8 +10,8 @@ public struct InboxReceipt: Hashable, Sendable {
     /// The transactions that the client said the receipt is for, each with the order it named.
     public let purposes: [Purpose]
     public let submittedAt: Date
-    /// On how many nights it was tried in vain.
-    public let attempts: Int
+    /// What it met when it was tried last; `nil` where that was nothing, or it was not tried yet.
+    public let trouble: ReceiptTrouble?
 
     /// What a receipt was uploaded for.
     public struct Purpose: Hashable, Sendable, Codable {
@@ -26,7 +26,7 @@ public struct InboxReceipt: Hashable, Sendable {
 
     public init(
         id: Int64, bundleID: String, userID: String?, orderID: String?, purposes: [Purpose], submittedAt: Date,
-        attempts: Int
+        trouble: ReceiptTrouble? = nil
     ) {
         self.id = id
         self.bundleID = bundleID
@@ -34,7 +34,7 @@ public struct InboxReceipt: Hashable, Sendable {
         self.orderID = orderID
         self.purposes = purposes
         self.submittedAt = submittedAt
-        self.attempts = attempts
+        self.trouble = trouble
     }
 
     /// Whether the client uploaded this receipt for that very transaction. A receipt that names no transaction, such

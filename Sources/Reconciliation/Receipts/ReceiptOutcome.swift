@@ -17,32 +17,32 @@ public enum Patience {
     /// A purchase that a receipt was uploaded for and that it does not hold may come with Apple's next answer.
     public static let nightsWithoutNamed = 3
 
-    /// What becomes of a receipt with this verdict, which was tried in vain on `attempts` nights before this one;
-    /// `nil` for a receipt that was not tried.
-    public static func outcome(of verdict: ReceiptVerdict, attempts: Int) -> ReceiptOutcome? {
+    /// What becomes of a receipt with this verdict, which met that trouble before; `nil` for a receipt that was not tried.
+    public static func outcome(of verdict: ReceiptVerdict, after trouble: ReceiptTrouble?) -> ReceiptOutcome? {
         switch verdict {
         case .notTried:
             nil
         case .verified(let receipt):
-            outcome(of: receipt, attempts: attempts)
+            outcome(of: receipt, after: trouble)
         case .problem(let problem, let detail):
-            attempts + 1 < problem.nights ? .tryAgain(problem, detail) : .unusable(problem, detail)
+            trouble.nights(meetingNow: problem) < problem.nights
+                ? .tryAgain(problem, detail) : .unusable(problem, detail)
         }
     }
 
-    private static func outcome(of receipt: VerifiedReceipt, attempts: Int) -> ReceiptOutcome {
+    private static func outcome(of receipt: VerifiedReceipt, after trouble: ReceiptTrouble?) -> ReceiptOutcome {
         if let first = receipt.unreadable.first {
             let others = receipt.unreadable.count - 1
             return .tryAgain(.unreadableAnswer, others > 0 ? "\(first) (and \(others) more)" : first)
         }
         guard receipt.transactions.isEmpty else { return .verified }
         let empty = ReceiptVerdict.problem(.noTransactions, "genuine, but it holds no purchase")
-        return outcome(of: empty, attempts: attempts) ?? .verified
+        return outcome(of: empty, after: trouble) ?? .verified
     }
 }
 
 extension ReceiptProblem {
-    /// On how many nights a receipt with this problem is tried before it is given up.
+    /// On how many nights in a row a receipt may have this problem, the last of which gives it up.
     fileprivate var nights: Int {
         switch self {
         case .empty, .tooLarge, .notGenuine, .accountGone: 1

@@ -62,7 +62,7 @@ extension English {
         case .claimOf: "{id} of {app}"
         case .uploaded: "uploaded {time}, {who}"
         case .waitsForNight: "It waits for its first night."
-        case .triedOn: "{problem}{detail} Tried on {nights}."
+        case .triedOn: "{problem}{detail} It has been so for {nights}."
         case .isDelivered: "delivered at {time}"
         case .isDeliveredTo: "delivered to {user} at {time}"
         case .andRefunded: ", and refunded at {time}"

@@ -355,7 +355,7 @@ struct English: Wording {
         case .latestFirst: "All {total}."
         case .partOfList: "The first {n} of {total}; lost-orders.xlsx holds all."
         case .uploaded: "Uploaded"
-        case .nights: "Nights tried"
+        case .nights: "Nights with it"
         case .what: "What"
         case .users: "Users"
         case .found: "Found"

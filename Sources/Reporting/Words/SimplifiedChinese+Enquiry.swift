@@ -61,7 +61,7 @@ extension SimplifiedChinese {
         case .claimOf: "{id}，{app}"
         case .uploaded: "{time} 上传，{who}"
         case .waitsForNight: "等待第一个夜晚。"
-        case .triedOn: "{problem}{detail} 已试 {nights}。"
+        case .triedOn: "{problem}{detail} 已连续 {nights}如此。"
         case .isDelivered: "已于 {time} 发货"
         case .isDeliveredTo: "已于 {time} 发货给 {user}"
         case .andRefunded: "，并于 {time} 退款"

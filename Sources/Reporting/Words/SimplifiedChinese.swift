@@ -346,7 +346,7 @@ struct SimplifiedChinese: Wording {
         case .latestFirst: "共 {total} 条。"
         case .partOfList: "共 {total} 条，这里是前 {n} 条；全部见 lost-orders.xlsx。"
         case .uploaded: "上传时间"
-        case .nights: "已试晚数"
+        case .nights: "连续晚数"
         case .what: "类别"
         case .users: "用户"
         case .found: "发现"

@@ -143,28 +143,6 @@ import Testing
         }
     }
 
-    @Test func s10AppleWasBusyForThreeNights() async throws {
-        try await withPlay(.verifyReceipt) { play in
-            let lost = play.buy("1000000000001001")
-            let number = try await play.upload(play.receipt([lost]), for: lost)
-            let busy = SimulatedAppStore(seed: 7, faults: try Faults([.unavailable: 1]))
-            let addresses = try busy.start()
-            defer { busy.stop() }
-            var waiting = play
-            waiting.settings.apple.verifyReceiptProduction = addresses.productionVerifyReceipt
-            waiting.settings.apple.attempts = 1
-            for night in 1...3 {
-                let findings = try await waiting.night(night).findings
-                #expect(findings.cases.isEmpty)
-                #expect(findings.unverified.map(\.receiptID) == [number])
-                #expect(findings.unverified.first?.attempts == night)
-            }
-            let found = try only(try await play.night(4).findings)
-            #expect(found.key.id.text == lost.id)
-            #expect(try await play.count("iap.white") == 1)
-        }
-    }
-
     /// Who named a purchase is asked about it, though the receipt came too early to hold it.
     @Test func s07TheReceiptOfAnotherUserBringsWhatTheEmptyOneNamed() async throws {
         try await withPlay { play in

@@ -120,7 +120,9 @@ import Verification
             #expect(problem == .noTransactions)
             #expect(text.contains("names no purchase; with a key for the App Store Server API"))
             // As a genuine app receipt that holds nothing: some nights, and then it is listed.
-            let outcomes = (0..<20).map { Patience.outcome(of: judgement.verdict, attempts: $0) }
+            let outcomes = (0..<20).map {
+                Patience.outcome(of: judgement.verdict, after: ReceiptTrouble(.noTransactions, nights: $0))
+            }
             #expect(outcomes.first == .tryAgain(.noTransactions, text))
             #expect(outcomes.last == .unusable(.noTransactions, text))
             #expect(stage.server.received.count == 0)
@@ -150,7 +152,7 @@ import Verification
         try await VerificationStage.with(reply: { _ in (200, page) }) { stage in
             let judgement = try await stage.judge(Signed.appTransaction())
             #expect(ids(judgement) == [])
-            let outcome = Patience.outcome(of: judgement.verdict, attempts: 0)
+            let outcome = Patience.outcome(of: judgement.verdict, after: nil)
             #expect(outcome == .tryAgain(.noTransactions, "genuine, but it holds no purchase"))
         }
     }

@@ -182,7 +182,7 @@ import Testing
         ]
         let text = try text(enquiry)
         #expect(!text.unicodeScalars.contains { $0.value == 0x1B || $0.value == 7 || $0.value == 0x202E })
-        #expect(text.contains("Tried on 1 night."))
+        #expect(text.contains("It has been so for 1 night."))
     }
 
     @Test func programsReadTheSameAsJSON() throws {
