@@ -7611,7 +7611,7 @@ COMMENT ON COLUMN iap.receipts.transaction_id IS 'What it was first uploaded for
 
 COMMENT ON COLUMN iap.receipts.state IS 'waiting: not verified yet; watched: holds white transactions, asked again each night; settled: nothing open; unusable: can''t be verified, see error_code.';
 
-COMMENT ON COLUMN iap.receipts.attempts IS 'Nights on which it was tried without success since it last succeeded.';
+COMMENT ON COLUMN iap.receipts.attempts IS 'Nights in a row on which it met what error_code says.';
 
 COMMENT ON COLUMN iap.receipts.next_attempt_at IS 'From when on the nightly job tries it; NULL if never again.';
 

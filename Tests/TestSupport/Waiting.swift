@@ -2,11 +2,11 @@ import PostgreSQL
 
 /// Waits until something is so that another task or process makes so.
 ///
-/// - Throws: `NeverSo` after two minutes, so that what never comes fails the test in place of hanging it.
+/// - Throws: `NeverSo` after ten minutes, so that what never comes fails the test in place of hanging it.
 public func waitUntil(
     _ expected: String, isolation: isolated (any Actor)? = #isolation, _ isSo: () async throws -> Bool
 ) async throws {
-    let end = ContinuousClock.now + .seconds(120)
+    let end = ContinuousClock.now + .seconds(600)
     while try await !isSo() {
         guard ContinuousClock.now < end else { throw NeverSo(expected: expected) }
         try await Task.sleep(for: .milliseconds(5))

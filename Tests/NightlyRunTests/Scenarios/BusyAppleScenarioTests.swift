@@ -35,21 +35,6 @@ import Verification
         }
     }
 
-    /// Apple answered 21002 for good receipts on one day of an outage: the nights before, on which it was busy, are no
-    /// nights on which the receipt was malformed.
-    @Test func s10AnOutageEndedWithANightOfMalformedReceipts() async throws {
-        try await withPlay(.verifyReceipt) { play in
-            let lost = play.buy("1000000000001002")
-            try await play.upload(play.receipt([lost]), for: lost)
-            try await endure(.unavailable, 1...3, play)
-            try await endure(.malformed, 4...5, play) { night, findings in
-                #expect(findings.unverified.map(\.problem) == [.malformed])
-                #expect(findings.unverified.first?.attempts == night - 3)
-            }
-            #expect(try await play.night(6).findings.cases.map(\.key.id.text) == [lost.id])
-        }
-    }
-
     /// What a receipt was uploaded for may come with Apple's next answers, however long the first was waited for.
     @Test func s10WhatTheReceiptLacksIsStillAwaitedAfterAnOutage() async throws {
         try await withPlay(.verifyReceipt) { play in
