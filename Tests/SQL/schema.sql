@@ -710,6 +710,11 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
     GROUP BY journal.bundle_id, journal.product_id, journal.currency
     HAVING bool_or(NOT is_before) OR sum(transactions) FILTER (WHERE account = 'owed') <> 0
         OR sum(amount) FILTER (WHERE account = 'owed') <> 0
+        -- Told late, after the month of its delivery was closed.
+        OR EXISTS (
+            SELECT FROM done
+            WHERE done.bundle_id = journal.bundle_id AND done.product_id = journal.product_id
+                AND done.currency IS NOT DISTINCT FROM journal.currency)
     ORDER BY journal.bundle_id, journal.product_id, journal.currency
 $$;
 

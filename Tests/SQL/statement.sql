@@ -282,6 +282,21 @@ SELECT results_eq(
     $$SELECT test.redelivered('2026-04-27')$$, ARRAY['full USD 1 1'], 'what is corrected meanwhile is not lost');
 SELECT set_eq($$SELECT test.redelivered('2026-04-28')$$, ARRAY['full EUR 1 0', 'full USD -1 0'], 'and is told once');
 
+-- A night that could not look for it tells of it later, in a month in which nothing else is booked of its product.
+SELECT test.present('2026-04-29 03:00+00');
+SELECT test.hear(test.heard('J1', 'verify_receipt', 'alone', purchased_at => '2026-04-29 01:00+00',
+    verified_at => '2026-04-29 02:00+00')), test.claim('J1');
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at)
+VALUES (
+    'J1', 'com.example.a', 'Production', 'ann', 1, iap.present(), 'iap-reconcile', 1, iap.present(), iap.present());
+SELECT test.close_books('2026-05-01 02:00+00'), test.present('2026-05-01 03:00+00'), test.settle();
+SELECT test.close_books('2026-05-03 02:00+00');
+SELECT results_eq(
+    $$SELECT day::date, redelivered FROM generate_series('2026-04-28'::date, '2026-05-02', '1 day') AS day
+        CROSS JOIN LATERAL finance.statement(day::date, day::date) WHERE product_id = 'alone'$$,
+    $$VALUES ('2026-04-29'::date, 0::bigint), ('2026-05-01', 1)$$, 'what is told late is told');
+
 -- What was redelivered is looked for once, and not again for each product.
 CREATE FUNCTION test.scans_of_moves() RETURNS bigint
 LANGUAGE sql AS $$
