@@ -1,3 +1,4 @@
+import Importing
 import Job
 import Ledger
 import Reconciliation
@@ -39,11 +40,36 @@ package final class Pull {
         }
         var mark = mark
         mark.refused = judged.refused
-        let batch = ImportBatch(kind: source.kind, lines: judged.lines)
+        do {
+            try await record(judged.lines, mark)
+        } catch {
+            guard case .unfit = error, !judged.lines.isEmpty else { throw error }
+            mark.refused += try await recordOneByOne(judged.lines)
+            try await record([], mark)
+        }
+        checkpoint(.sourcePageTaken)
+    }
+
+    private func record(_ lines: [ImportLine], _ mark: SourceMark) async throws(LedgerError) {
+        let batch = ImportBatch(kind: source.kind, lines: lines)
         try await session.retryingImport(source.kind, settings: settings, log: log) { () async throws(LedgerError) in
             _ = try await session.take(batch, mark: mark, now: rows.present)
         }
-        checkpoint(.sourcePageTaken)
+    }
+
+    /// Takes line after line and gives those of which PostgreSQL refuses a value: one must keep no other back, nor the
+    /// night.
+    private func recordOneByOne(_ lines: [ImportLine]) async throws(LedgerError) -> [RefusedRow] {
+        var refused: [RefusedRow] = []
+        for line in lines {
+            do {
+                try await record([line], SourceMark(source: source.name))
+            } catch {
+                guard case .unfit(let why) = error else { throw error }
+                refused.append(RefusedRow(LineProblem(.badValue, why), id: line.name))
+            }
+        }
+        return refused
     }
 
     func begin(_ definition: String) async throws(LedgerError) -> SourceProgress {

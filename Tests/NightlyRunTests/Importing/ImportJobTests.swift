@@ -341,7 +341,7 @@ import Testing
     }
 
     /// What brings the session down each time does not do so for ever.
-    @Test(.timeLimit(.minutes(3))) func aLineThatEndsTheSessionEndsTheImport() async throws {
+    @Test(.timeLimit(.minutes(10))) func aLineThatEndsTheSessionEndsTheImport() async throws {
         try await withScratchDatabase { database in
             let connection = try await database.connect()
             defer { connection.close() }

@@ -57,6 +57,21 @@ import Testing
         }
     }
 
+    /// As one that is too great for a column, which no rule here foresaw.
+    @Test func aValueThatPostgreSQLRefusesKeepsNoOtherRowBack() async throws {
+        try await withFolder { play in
+            try await play.administer("ALTER TABLE iap.orders ADD CHECK (order_id <> 'o-2')")
+            try drop("a.csv", csv(["o-1", "o-2", "o-3"]), modified: play.began - 60)
+            let night = try await play.night()
+            #expect(night.report.outcome == .complete)
+            let source = night.report.sources[0]
+            #expect(source.taken == 2 && source.refused == 1 && source.problem == nil)
+            #expect(source.refusedRows.map(\.id) == ["a.csv:3"])
+            #expect(source.refusedRows.first?.text.contains("23514") == true)
+            #expect(try await play.count("iap.orders") == 2)
+        }
+    }
+
     @Test func whatIsPassedOverIsNamed() async throws {
         try await withFolder { play in
             try drop("A.CSV", csv(["o-1"]), modified: play.began - 60)
