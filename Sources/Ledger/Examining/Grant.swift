@@ -32,13 +32,14 @@ extension Grant {
     }
 
     private static func grants(_ statement: String) -> [Grant] {
-        let form =
-            /GRANT (.+?) ON (?:(SCHEMA|SEQUENCE|FUNCTION|ALL TABLES IN SCHEMA|ALL FUNCTIONS IN SCHEMA) )?(.+) TO (.+)/
-        guard let found = statement.wholeMatch(of: form) else { return [] }
-        let kind = kind(found.2)
-        return list(found.4).flatMap { role in
-            list(found.1).flatMap(rights).flatMap { right in
-                list(found.3).map { object in
+        guard statement.hasPrefix(verb), let on = statement.firstRange(of: " ON "),
+            let to = statement[on.upperBound...].firstRange(of: " TO ")
+        else { return [] }
+        let granted = statement[..<on.lowerBound].dropFirst(verb.count)
+        let (kind, objects) = kind(statement[on.upperBound..<to.lowerBound])
+        return list(statement[to.upperBound...]).flatMap { role in
+            list(granted).flatMap(rights).flatMap { right in
+                list(objects).map { object in
                     Grant(
                         kind: kind, privilege: right.privilege, column: right.column, object: object, role: role)
                 }
@@ -46,21 +47,23 @@ extension Grant {
         }
     }
 
-    private static func kind(_ words: Substring?) -> Kind {
-        switch words {
-        case "SCHEMA": .schema
-        case "SEQUENCE": .sequence
-        case "FUNCTION": .function
-        case "ALL TABLES IN SCHEMA": .everyRelation
-        case "ALL FUNCTIONS IN SCHEMA": .everyFunction
-        default: .relation
-        }
+    private static let verb = "GRANT "
+
+    /// What the objects of a statement are, and their names.
+    private static func kind(_ objects: Substring) -> (Kind, names: Substring) {
+        for (words, kind) in kinds where objects.hasPrefix(words) { return (kind, objects.dropFirst(words.count)) }
+        return (.relation, objects)
     }
+
+    private static let kinds: [(words: String, Kind)] = [
+        ("SCHEMA ", .schema), ("SEQUENCE ", .sequence), ("FUNCTION ", .function),
+        ("ALL TABLES IN SCHEMA ", .everyRelation), ("ALL FUNCTIONS IN SCHEMA ", .everyFunction),
+    ]
 
     /// Such as `UPDATE (state, seal)`: one for each column.
     private static func rights(_ text: String) -> [(privilege: String, column: String?)] {
-        guard let found = text.wholeMatch(of: /(\w+) \((.+)\)/) else { return [(text, nil)] }
-        return list(found.2).map { (String(found.1), $0) }
+        guard text.hasSuffix(")"), let open = text.firstRange(of: " (") else { return [(text, nil)] }
+        return list(text[open.upperBound...].dropLast()).map { (String(text[..<open.lowerBound]), $0) }
     }
 
     /// What commas part, other than those between parentheses.
