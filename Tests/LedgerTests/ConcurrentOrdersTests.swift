@@ -25,9 +25,7 @@ import Testing
             try await holder.execute("BEGIN")
             #expect(try await outcome("claim('com.example.a', 'S2', 'ann', 'O')", holder) == "delivered")
             async let reopened: Void = Self.reopen(database)
-            while try await owner.query("SELECT FROM pg_locks WHERE NOT granted").isEmpty {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            try await database.waitUntilSomebodyWaitsForALock()
             try await holder.execute("COMMIT")
             try await reopened
             #expect(try await outcome("claim('com.example.a', 'X', 'ann', 'O')", server) == "order_used")

@@ -8,13 +8,13 @@ import Verification
 
 /// S10: Apple could not verify a receipt for some nights, which says nothing of the receipt.
 @Suite struct BusyAppleScenarioTests {
-    /// Plays these nights beside an App Store that always answers so.
+    /// Plays these nights beside an App Store that is always busy.
     private func endure(
-        _ fault: Fault, _ nights: ClosedRange<Int>, _ play: Play, _ check: (Int, Collector) throws -> Void = { _, _ in }
+        _ nights: ClosedRange<Int>, _ play: Play, _ check: (Int, Collector) throws -> Void = { _, _ in }
     ) async throws {
-        let troubled = SimulatedAppStore(seed: 7, faults: try Faults([fault: 1]))
-        let addresses = try troubled.start()
-        defer { troubled.stop() }
+        let busy = SimulatedAppStore(seed: 7, faults: try Faults([.unavailable: 1]))
+        let addresses = try busy.start()
+        defer { busy.stop() }
         var waiting = play
         waiting.settings.apple.verifyReceiptProduction = addresses.productionVerifyReceipt
         waiting.settings.apple.attempts = 1
@@ -25,7 +25,7 @@ import Verification
         try await withPlay(.verifyReceipt) { play in
             let lost = play.buy("1000000000001001")
             let number = try await play.upload(play.receipt([lost]), for: lost)
-            try await endure(.unavailable, 1...3, play) { night, findings in
+            try await endure(1...3, play) { night, findings in
                 #expect(findings.cases.isEmpty)
                 #expect(findings.unverified.map(\.receiptID) == [number])
                 #expect(findings.unverified.first?.attempts == night)
@@ -42,7 +42,7 @@ import Verification
             try await play.upload(play.receipt([held]), for: lacking)
             #expect(try await play.admit(held) == "white")
             #expect(try await play.claim(held) == "delivered")
-            try await endure(.unavailable, 1...3, play)
+            try await endure(1...3, play)
             _ = try await play.night(4)
             #expect(try await play.count("iap.receipts WHERE state = 'watched' AND attempts = 1") == 1)
         }
