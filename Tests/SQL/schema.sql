@@ -3883,6 +3883,19 @@ $$;
 
 COMMENT ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) IS 'The app and environment in which a transaction is known, NULL if in none; it is an error (21000) if several are left by what is wanted.';
 
+CREATE FUNCTION iap.placing_of(t iap.transactions) RETURNS iap.moves
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT *
+    FROM iap.moves
+    WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
+        AND moves.environment = t.environment AND moves.from_place <> moves.to_place
+    ORDER BY moves.move_id DESC
+    LIMIT 1
+$$;
+
+COMMENT ON FUNCTION iap.placing_of(t iap.transactions) IS 'The move that put a transaction where it is.';
+
 CREATE FUNCTION iap.position_of(t iap.transactions) RETURNS iap."position"
     LANGUAGE sql IMMUTABLE
     RETURN ROW((t).place, CASE (t).place WHEN 'black'::text THEN (t).delivered_by WHEN 'excluded'::text THEN (t).reason ELSE NULL::text END, ((CASE WHEN ((t).place = 'white'::text) THEN (t).purchased_at WHEN ((t).place = 'black'::text) THEN (t).delivered_at WHEN ((t).reason = 'refunded'::text) THEN (t).refunded_at ELSE (t).excluded_at END AT TIME ZONE 'UTC'::text))::date, CASE (t).place WHEN 'black'::text THEN (((t).refunded_at AT TIME ZONE 'UTC'::text))::date ELSE NULL::date END, (t).product_id, (t).quantity, (t).booked_milliunits, (t).booked_currency, (t).booked_as)::iap."position";
@@ -4560,24 +4573,10 @@ BEGIN
             ON period.transaction_id = ANY (told.periods) AND period.bundle_id = told.bundle_id
                 AND period.environment = told.environment
         -- The moves that put them where they are: what is known of them may have been corrected since.
-        JOIN LATERAL (
-            SELECT kind, actor, moved_at, details ->> 'note' AS note
-            FROM iap.moves
-            WHERE moves.transaction_id = period.transaction_id AND moves.bundle_id = period.bundle_id
-                AND moves.environment = period.environment AND moves.from_place <> moves.to_place
-            ORDER BY moves.move_id DESC
-            LIMIT 1
-        ) AS ended ON true
-        JOIN LATERAL (
-            SELECT kind, actor, moved_at, details ->> 'note' AS note
-            FROM iap.moves
-            WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
-                AND moves.environment = t.environment AND moves.from_place <> moves.to_place
-            ORDER BY moves.move_id DESC
-            LIMIT 1
-        ) AS decided
-            ON (decided.kind, decided.actor, decided.moved_at, decided.note)
-                = (ended.kind, ended.actor, ended.moved_at, ended.note)
+        CROSS JOIN LATERAL iap.placing_of(ROW(period.*)::iap.transactions) AS ended
+        JOIN LATERAL iap.placing_of(t) AS decided
+            ON (decided.kind, decided.actor, decided.moved_at, decided.details ->> 'note')
+                = (ended.kind, ended.actor, ended.moved_at, ended.details ->> 'note')
         WHERE told.transaction_id = t.transaction_id AND told.bundle_id = t.bundle_id
             AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
         ORDER BY period.transaction_id
@@ -8512,6 +8511,8 @@ REVOKE ALL ON FUNCTION iap.owners_by_token(bundle_id text, app_account_token tex
 REVOKE ALL ON FUNCTION iap.owners_of(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.placing_of(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.position_of(t iap.transactions) FROM PUBLIC;
 

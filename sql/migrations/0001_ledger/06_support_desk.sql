@@ -219,6 +219,17 @@ COMMENT ON FUNCTION iap.may_reopen IS
     'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be '
     'taken back. Never what a claim delivered.';
 
+CREATE FUNCTION iap.placing_of(t iap.transactions) RETURNS iap.moves
+LANGUAGE sql STABLE AS $$
+    SELECT *
+    FROM iap.moves
+    WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
+        AND moves.environment = t.environment AND moves.from_place <> moves.to_place
+    ORDER BY moves.move_id DESC
+    LIMIT 1
+$$;
+COMMENT ON FUNCTION iap.placing_of IS 'The move that put a transaction where it is.';
+
 CREATE FUNCTION iap.reopen(
     transaction_id text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL
 ) RETURNS text
@@ -291,24 +302,10 @@ BEGIN
             ON period.transaction_id = ANY (told.periods) AND period.bundle_id = told.bundle_id
                 AND period.environment = told.environment
         -- The moves that put them where they are: what is known of them may have been corrected since.
-        JOIN LATERAL (
-            SELECT kind, actor, moved_at, details ->> 'note' AS note
-            FROM iap.moves
-            WHERE moves.transaction_id = period.transaction_id AND moves.bundle_id = period.bundle_id
-                AND moves.environment = period.environment AND moves.from_place <> moves.to_place
-            ORDER BY moves.move_id DESC
-            LIMIT 1
-        ) AS ended ON true
-        JOIN LATERAL (
-            SELECT kind, actor, moved_at, details ->> 'note' AS note
-            FROM iap.moves
-            WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
-                AND moves.environment = t.environment AND moves.from_place <> moves.to_place
-            ORDER BY moves.move_id DESC
-            LIMIT 1
-        ) AS decided
-            ON (decided.kind, decided.actor, decided.moved_at, decided.note)
-                = (ended.kind, ended.actor, ended.moved_at, ended.note)
+        CROSS JOIN LATERAL iap.placing_of(ROW(period.*)::iap.transactions) AS ended
+        JOIN LATERAL iap.placing_of(t) AS decided
+            ON (decided.kind, decided.actor, decided.moved_at, decided.details ->> 'note')
+                = (ended.kind, ended.actor, ended.moved_at, ended.details ->> 'note')
         WHERE told.transaction_id = t.transaction_id AND told.bundle_id = t.bundle_id
             AND told.environment = t.environment AND period.transaction_id <> t.transaction_id
         ORDER BY period.transaction_id
