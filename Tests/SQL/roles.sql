@@ -86,8 +86,7 @@ SELECT results_eq(
 SELECT results_eq(
     $$SELECT relation, rights FROM test.granted WHERE role = 'iap_import' ORDER BY relation$$,
     $$VALUES
-        ('iap.black', 'select'), ('iap.cases', 'select'), ('iap.delivered_orders', 'insert'),
-        ('iap.delivered_originals', 'insert,select'),
+        ('iap.black', 'select'), ('iap.cases', 'select'), ('iap.delivered_originals', 'insert,select'),
         ('iap.entitlements', 'insert,select,update'), ('iap.events', 'insert'), ('iap.excluded', 'select'),
         ('iap.migrations', 'select'), ('iap.moves', 'insert'),
         ('iap.orders', 'insert,select'), ('iap.products', 'insert,select'), ('iap.receipt_number', 'usage'),
@@ -145,7 +144,7 @@ SELECT results_eq(
         ('iap_import', 'import_entitlements'), ('iap_import', 'imported'), ('iap_import', 'is_of_original'),
         ('iap_import', 'kind_of_move'), ('iap_import', 'log_moves'), ('iap_import', 'move'), ('iap_import', 'note'),
         ('iap_import', 'position_of'), ('iap_import', 'present'), ('iap_import', 'refund_shares'),
-        ('iap_import', 'revoke_entitlement'),
+        ('iap_import', 'revoke_entitlement'), ('iap_import', 'take_orders'),
         ('iap_import', 'take_originals'),
         ('iap_import', 'type_of'), ('iap_import', 'withdraw_restored'),
         ('iap_job', 'amount_of'), ('iap_job', 'analyze_grown'), ('iap_job', 'asked_after_expiry'),
@@ -299,7 +298,7 @@ SELECT set_eq(
         'entitle', 'revoke_entitlement', 'owed', 'status', 'take_redeliveries', 'redeliver', 'resolve', 'reopen',
         'decide', 'adopt', 'take', 'note', 'close_books', 'purge_payloads', 'purgeable_buckets',
         'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user', 'analyze_grown',
-        'release_originals', 'release_orders'],
+        'release_originals', 'release_orders', 'take_orders'],
     'only those that are granted run with their owner''s rights');
 CREATE FUNCTION test.shadowed_claim() RETURNS text
 LANGUAGE plpgsql SET search_path = public AS $$

@@ -2475,6 +2475,7 @@ DECLARE
     at        timestamptz := iap.present();
     fresh     iap.verified[];
     changes   iap.change[];
+    orders    iap.delivered_orders[];
     delivered iap.transactions[];
     purchase  iap.transactions;
 BEGIN
@@ -2503,17 +2504,18 @@ BEGIN
     END IF;
 
     -- An order is delivered once, whoever says so.
-    INSERT INTO delivered_orders (order_id, bundle_id, original_transaction_id)
-    SELECT DISTINCT ON (found.order_id, found.bundle_id) found.order_id, found.bundle_id, found.original_transaction_id
+    SELECT array_agg(DISTINCT ROW(found.order_id, found.bundle_id, found.original_transaction_id)::iap.delivered_orders)
+    INTO orders
     FROM unnest(deliveries) AS v
     CROSS JOIN LATERAL (
         SELECT * FROM transactions AS t
         WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
         OFFSET 0
     ) AS found
-    WHERE v.order_id IS NOT NULL AND found.order_id IS NOT NULL
-    ORDER BY found.order_id, found.bundle_id, found.transaction_id
-    ON CONFLICT DO NOTHING;
+    WHERE v.order_id IS NOT NULL AND found.order_id IS NOT NULL;
+    IF orders IS NOT NULL THEN
+        PERFORM iap.take_orders(orders);
+    END IF;
 
     -- A non-consumable is owed once: the other transactions of a purchase that was delivered leave white.
     SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
@@ -5457,6 +5459,43 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean) IS 'Takes an order for the delivery of a purchase: whether it is this purchase''s, and whether that is new.';
+
+CREATE FUNCTION iap.take_orders(orders iap.delivered_orders[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+DECLARE
+    taken   iap.delivered_orders[];
+    touched bigint;
+BEGIN
+    -- Of one order that names several purchases, the first is kept.
+    WITH inserted AS (
+        INSERT INTO delivered_orders (order_id, bundle_id, original_transaction_id)
+        SELECT order_id, bundle_id, min(original_transaction_id)
+        FROM unnest(orders)
+        GROUP BY order_id, bundle_id
+        ORDER BY order_id, bundle_id
+        ON CONFLICT DO NOTHING
+        RETURNING order_id, bundle_id
+    )
+    SELECT array_agg(DISTINCT ROW(order_id, bundle_id, NULL)::iap.delivered_orders)
+    INTO taken
+    FROM unnest(orders)
+    LEFT JOIN inserted USING (order_id, bundle_id)
+    WHERE inserted.order_id IS NULL;
+    -- Written, and not only locked: who is about to give one back waits, and then sees what was delivered for it.
+    UPDATE delivered_orders AS held SET original_transaction_id = held.original_transaction_id
+    FROM unnest(taken) AS wanted
+    WHERE held.order_id = wanted.order_id AND held.bundle_id = wanted.bundle_id;
+    GET DIAGNOSTICS touched = ROW_COUNT;
+    IF touched < coalesce(cardinality(taken), 0) THEN
+        RAISE EXCEPTION 'another session gave back an order of this import meanwhile'
+            USING ERRCODE = 'serialization_failure', HINT = 'Try the batch again.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_orders(orders iap.delivered_orders[]) IS 'Takes orders for which a company delivered before: each stays the purchase''s that has it.';
 
 CREATE FUNCTION iap.take_originals(delivered iap.transactions[]) RETURNS bigint
     LANGUAGE plpgsql
@@ -8603,6 +8642,8 @@ REVOKE ALL ON FUNCTION iap.take_for_entitlement(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.take_notices(run bigint, at timestamp with time zone, OUT fresh bigint, OUT unknown integer[], OUT locked text[], OUT held_since timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_orders(orders iap.delivered_orders[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_originals(delivered iap.transactions[]) FROM PUBLIC;
 
