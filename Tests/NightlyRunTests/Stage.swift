@@ -99,9 +99,31 @@ func expectSame(
 
 /// What an undisturbed night leaves of the ledger.
 func undisturbedLedger(customers: Int = 280, seed: UInt64 = 7) async throws -> [String: [String]] {
-    try await withStage(customers: customers, seed: seed) { stage in
-        _ = try await stage.run()
-        return try await stage.ledger()
+    try await undisturbedNights.ledger(of: .init(customers: customers, seed: seed))
+}
+
+private let undisturbedNights = UndisturbedNights()
+
+/// Each world's undisturbed night is played once, for all tests that compare theirs with it.
+private actor UndisturbedNights {
+    struct PlayedWorld: Hashable {
+        let customers: Int
+        let seed: UInt64
+    }
+
+    private var nights: [PlayedWorld: Task<[String: [String]], any Error>] = [:]
+
+    func ledger(of world: PlayedWorld) async throws -> [String: [String]] {
+        let night =
+            nights[world]
+            ?? Task {
+                try await withStage(customers: world.customers, seed: world.seed) { stage in
+                    _ = try await stage.run()
+                    return try await stage.ledger()
+                }
+            }
+        nights[world] = night
+        return try await night.value
     }
 }
 

@@ -20,7 +20,7 @@ struct Play {
     let appStoreConnect: String
     var settings: JobSettings
     /// The database's clock says when something was uploaded, so the play is set in the present.
-    let began = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
+    let began = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
 
     /// A purchase that the store has in its books.
     func buy(
