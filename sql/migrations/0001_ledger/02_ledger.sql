@@ -103,7 +103,7 @@ CREATE INDEX transactions_by_original ON iap.transactions (original_transaction_
     WHERE original_transaction_id <> transaction_id;
 CREATE INDEX transactions_white ON iap.transactions (bundle_id, purchased_at) WHERE place = 'white';
 -- What may be owed under another id, too, is looked for each night: see iap.withdraw_all_restored.
-CREATE INDEX transactions_white_restorable ON iap.transactions (bundle_id, product_id)
+CREATE INDEX transactions_white_restorable ON iap.transactions (product_type, bundle_id, product_id)
     WHERE place = 'white' AND coalesce(product_type, 'non_consumable') = 'non_consumable';
 CREATE INDEX transactions_by_order ON iap.transactions (order_id, bundle_id) WHERE order_id IS NOT NULL;
 CREATE INDEX transactions_by_user ON iap.transactions (user_id, bundle_id) WHERE user_id IS NOT NULL;

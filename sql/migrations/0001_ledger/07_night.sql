@@ -368,11 +368,17 @@ DECLARE
 BEGIN
     FOR known IN
         WITH restorable AS MATERIALIZED (
-            SELECT white.transaction_id, white.bundle_id, white.environment, original_transaction_id, product_id
-            FROM transactions AS white
-            LEFT JOIN products USING (bundle_id, product_id)
-            WHERE place = 'white' AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
-                AND coalesce(white.product_type, products.type) = 'non_consumable'
+            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id
+            FROM transactions
+            WHERE place = 'white' AND product_type = 'non_consumable'
+                AND coalesce(product_type, 'non_consumable') = 'non_consumable'
+            UNION ALL
+            -- By what is listed: of other products no row of white is read.
+            SELECT white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id
+            FROM products
+            JOIN transactions AS white USING (bundle_id, product_id)
+            WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
+                AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
         ), held AS MATERIALIZED (
             SELECT found.how, found.known_as, locked.t
             FROM restorable
