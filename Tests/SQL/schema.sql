@@ -2503,16 +2503,21 @@ BEGIN
         PERFORM iap.move(changes, 'imported', session_user, NULL, at, '{}', 'import');
     END IF;
 
-    -- An order is delivered once, whoever says so.
+    -- An order is delivered once, whoever says so. What was black before has its own already.
     SELECT array_agg(DISTINCT ROW(found.order_id, found.bundle_id, found.original_transaction_id)::iap.delivered_orders)
     INTO orders
-    FROM unnest(deliveries) AS v
+    FROM (
+        SELECT transaction_id, bundle_id, environment FROM unnest(fresh)
+        UNION ALL
+        SELECT (became).transaction_id, (became).bundle_id, (became).environment FROM unnest(changes)
+    ) AS taken
     CROSS JOIN LATERAL (
         SELECT * FROM transactions AS t
-        WHERE t.transaction_id = v.transaction_id AND t.bundle_id = v.bundle_id AND t.environment = v.environment
+        WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
+            AND t.environment = taken.environment
         OFFSET 0
     ) AS found
-    WHERE v.order_id IS NOT NULL AND found.order_id IS NOT NULL;
+    WHERE found.order_id IS NOT NULL;
     IF orders IS NOT NULL THEN
         PERFORM iap.take_orders(orders);
     END IF;
