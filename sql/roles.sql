@@ -165,7 +165,8 @@ GRANT INSERT, UPDATE, DELETE ON iap.sources, iap.source_files, iap.refused_rows 
 GRANT UPDATE (state, closed_at, closed_as, closed_by, note, assessed_at, assessed_run_id) ON iap.cases TO iap_import;
 GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
-    iap.import_deliveries, iap.take_orders, iap.imported, iap.present, iap.enter, iap.amount_of, iap.position_of, iap.delivered, iap.excluded,
+    iap.import_deliveries, iap.take_orders, iap.imported, iap.present, iap.enter, iap.amount_of, iap.position_of,
+    iap.delivered, iap.excluded,
     iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.type_of,
     iap.is_of_original, iap.refund_shares, iap.withdraw_restored,
     iap.note(text, text, bigint, timestamptz, jsonb), iap.import_entitlements, iap.revoke_entitlement,

@@ -506,34 +506,15 @@ COMMENT ON FUNCTION iap.imported IS 'A transaction that a company delivered befo
 CREATE FUNCTION iap.take_orders(orders iap.delivered_orders[]) RETURNS void
 -- Who imports may take orders, and neither gives one to another purchase nor takes it away.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
-DECLARE
-    taken   iap.delivered_orders[];
-    touched bigint;
 BEGIN
-    -- Of one order that names several purchases, the first is kept.
-    WITH inserted AS (
-        INSERT INTO delivered_orders (order_id, bundle_id, original_transaction_id)
-        SELECT order_id, bundle_id, min(original_transaction_id)
-        FROM unnest(orders)
-        GROUP BY order_id, bundle_id
-        ORDER BY order_id, bundle_id
-        ON CONFLICT DO NOTHING
-        RETURNING order_id, bundle_id
-    )
-    SELECT array_agg(DISTINCT ROW(order_id, bundle_id, NULL)::iap.delivered_orders)
-    INTO taken
+    -- Of one order that names several purchases, the first is kept. What is taken already is written, and not only locked:
+    -- who is about to give it back waits, and then sees what was delivered for it.
+    INSERT INTO delivered_orders AS held (order_id, bundle_id, original_transaction_id)
+    SELECT order_id, bundle_id, min(original_transaction_id)
     FROM unnest(orders)
-    LEFT JOIN inserted USING (order_id, bundle_id)
-    WHERE inserted.order_id IS NULL;
-    -- Written, and not only locked: who is about to give one back waits, and then sees what was delivered for it.
-    UPDATE delivered_orders AS held SET original_transaction_id = held.original_transaction_id
-    FROM unnest(taken) AS wanted
-    WHERE held.order_id = wanted.order_id AND held.bundle_id = wanted.bundle_id;
-    GET DIAGNOSTICS touched = ROW_COUNT;
-    IF touched < coalesce(cardinality(taken), 0) THEN
-        RAISE EXCEPTION 'another session gave back an order of this import meanwhile'
-            USING ERRCODE = 'serialization_failure', HINT = 'Try the batch again.';
-    END IF;
+    GROUP BY order_id, bundle_id
+    ORDER BY order_id, bundle_id
+    ON CONFLICT (order_id, bundle_id) DO UPDATE SET original_transaction_id = held.original_transaction_id;
 END
 $$;
 COMMENT ON FUNCTION iap.take_orders IS
@@ -574,20 +555,13 @@ BEGIN
     END IF;
 
     -- An order is delivered once, whoever says so. What was black before has its own already.
-    SELECT array_agg(DISTINCT ROW(found.order_id, found.bundle_id, found.original_transaction_id)::iap.delivered_orders)
-    INTO orders
+    SELECT array_agg(ROW(order_id, bundle_id, original_transaction_id)::iap.delivered_orders) INTO orders
     FROM (
-        SELECT transaction_id, bundle_id, environment FROM unnest(fresh)
+        SELECT order_id, bundle_id, original_transaction_id FROM unnest(fresh)
         UNION ALL
-        SELECT (became).transaction_id, (became).bundle_id, (became).environment FROM unnest(changes)
-    ) AS taken
-    CROSS JOIN LATERAL (
-        SELECT * FROM transactions AS t
-        WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
-            AND t.environment = taken.environment
-        OFFSET 0
-    ) AS found
-    WHERE found.order_id IS NOT NULL;
+        SELECT (became).order_id, (became).bundle_id, (became).original_transaction_id FROM unnest(changes)
+    ) AS black
+    WHERE order_id IS NOT NULL;
     IF orders IS NOT NULL THEN
         PERFORM iap.take_orders(orders);
     END IF;
