@@ -15,9 +15,11 @@ import Testing
         let latency = try Latency(median: 0.02, percentile99: 0.05)
         try await withProgramNight(latency: latency) { night in
             // Killed after ever more receipts were recorded, then left to finish.
+            try await lingerBeforeTheEnd(night)
             for recorded in [1, 40, 120] {
                 try await killed(night, afterReceipts: recorded)
             }
+            try await endAsEver(night)
             let last = try await ChildProcess.run(ProgramNight.program, night.run)
             #expect(last.status == 0)
             #expect(last.errors.contains("was killed before it ended"))
@@ -53,6 +55,29 @@ import Testing
             return await child.waitUntilEnded()
         }
         try await waitUntilPostgreSQLNoticed(night)
+    }
+
+    /// Lets each run wait before its books are closed, so that none ends before a busy machine gets round to killing it.
+    private func lingerBeforeTheEnd(_ night: ProgramNight) async throws {
+        let connection = try await night.database.connect()
+        defer { connection.close() }
+        try await connection.execute(
+            """
+            CREATE FUNCTION linger() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM pg_sleep(60);
+                RETURN NULL;
+            END
+            $$
+            """)
+        try await connection.execute(
+            "CREATE TRIGGER linger BEFORE INSERT ON iap.books FOR EACH STATEMENT EXECUTE FUNCTION linger()")
+    }
+
+    private func endAsEver(_ night: ProgramNight) async throws {
+        let connection = try await night.database.connect()
+        defer { connection.close() }
+        try await connection.execute("DROP FUNCTION linger() CASCADE")
     }
 
     /// PostgreSQL frees a dead run's locks when it reads from the connection that was cut.

@@ -9,7 +9,7 @@ extension CommandRunner {
     /// Reads back what was decided in a report's spreadsheet. Ends with 65 where a line was refused.
     func resolveFile(_ options: DecisionOptions) async throws -> ExitCode {
         let stop = StopSignal()
-        let signals = Signals(stop)
+        let signals = await Signals(stop)
         defer { withExtendedLifetime(signals) {} }
         let tally = try await DecisionJob(settings: supportSettings, form: .ofReports).run(options, stop: stop)
         StandardOutput.write(Self.text(tally, of: options))

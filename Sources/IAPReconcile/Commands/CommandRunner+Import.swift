@@ -8,7 +8,7 @@ extension CommandRunner {
     /// Takes over a file of a company's own history, and says what became of its lines.
     func importFile(_ options: ImportOptions, refusedFile: String?) async throws -> ExitCode {
         let stop = StopSignal()
-        let signals = Signals(stop)
+        let signals = await Signals(stop)
         var refused = try RefusedLines(file: refusedFile, inputs: [options.file], log: console.log)
         let job = ImportJob(settings: configuration.settings, log: console.log, progress: console.show)
         defer { withExtendedLifetime(signals) { console.clear() } }

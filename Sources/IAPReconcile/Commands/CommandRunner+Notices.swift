@@ -6,7 +6,7 @@ extension CommandRunner {
     /// Takes notifications of Apple's from files, and says what became of their lines.
     func takeNotices(_ files: [String]) async throws -> ExitCode {
         let stop = StopSignal()
-        let signals = Signals(stop)
+        let signals = await Signals(stop)
         defer { withExtendedLifetime(signals) {} }
         let intake = NoticeIntake(settings: configuration.settings)
         var areGood = true

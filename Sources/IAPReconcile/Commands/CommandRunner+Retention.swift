@@ -7,7 +7,7 @@ extension CommandRunner {
     /// Takes away what need not be kept any longer, and says how much.
     func purge(isDryRun: Bool) async throws -> ExitCode {
         let stop = StopSignal()
-        let signals = Signals(stop)
+        let signals = await Signals(stop)
         defer { withExtendedLifetime(signals) {} }
         let purged = try await RetentionDesk(settings: configuration.settings).purge(isDryRun: isDryRun, stop: stop)
         StandardOutput.write(RetentionText.text(purged, isDryRun: isDryRun))

@@ -8,7 +8,7 @@ extension CommandRunner {
     /// The nightly job, from the inbox to the report, and telling of it. A dry run tells nobody.
     func run(_ options: RunOptions, reportDirectory: String?) async throws -> ExitCode {
         let stop = StopSignal()
-        let signals = Signals(stop)
+        let signals = await Signals(stop)
         defer { withExtendedLifetime(signals) { console.clear() } }
         guard !options.isDryRun else { return try await night(options, reportDirectory, stop, nil).code }
         let telling = RunNotifications(configuration, console)

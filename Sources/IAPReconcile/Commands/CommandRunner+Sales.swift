@@ -7,7 +7,7 @@ extension CommandRunner {
     /// Reads sales reports, and prints what was sold and not seen. Ends with 0 whatever the difference is.
     func readSales(_ files: [String], refusedFile: String?) async throws -> ExitCode {
         let stop = StopSignal()
-        let signals = Signals(stop)
+        let signals = await Signals(stop)
         defer { withExtendedLifetime(signals) {} }
         var refused = try RefusedLines(file: refusedFile, inputs: files, log: console.log)
         let job = SalesJob(settings: configuration.settings)

@@ -8,22 +8,27 @@ import Synchronization
 final class Signals {
     private let sources: [any DispatchSourceSignal]
 
-    init(_ stop: StopSignal) {
+    /// Returns when the signals are heard. One that comes before ends the program as it ends any other: Dispatch listens
+    /// on a thread of its own some time after it is told to, and a signal that were ignored until then would be lost.
+    init(_ stop: StopSignal) async {
         // A reader that went away shows as an error of the write.
         signal(SIGPIPE, SIG_IGN)
         // So does a file that may not grow any more.
         signal(SIGXFSZ, SIG_IGN)
         sources = [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")].map { number, name in
-            // Else the signal would end the program before the source hears of it.
-            signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 // Nothing is flushed or rolled back: PostgreSQL does that when the connection ends.
                 if stop.isRequested { _exit(ExitCode.tryLater.rawValue) }
                 stop.request("The run was asked to stop (\(name)).")
             }
-            source.activate()
             return source
+        }
+        for source in sources {
+            await withCheckedContinuation { continuation in
+                source.setRegistrationHandler { continuation.resume() }
+                source.activate()
+            }
         }
     }
 
