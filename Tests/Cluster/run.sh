@@ -17,7 +17,7 @@ nights=${NIGHTS:-6}
 [ "$short" = 0 ] || { customers=${CUSTOMERS:-40} nights=${NIGHTS:-3}; }
 # The batches of many customers are taken by several connections in the order in which these are free. What is found is
 # the same; how often a purchase was seen, and when Apple was asked of it again, is not, on plain PostgreSQL either.
-[ "$customers" -le 300 ] || export CONNECTIONS=1
+[ "$customers" -lt 300 ] || export CONNECTIONS=1
 
 # Of those versions that Debian brings the newest may have none: the one that Citus was built for does.
 [ -n "${IAP_POSTGRESQL:-}" ] || ! [ -x /usr/lib/postgresql/15/bin/postgres ] || IAP_POSTGRESQL=15
