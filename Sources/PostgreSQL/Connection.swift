@@ -48,7 +48,7 @@ public final class Connection {
 
     private func setUp() async throws(PostgreSQLError) {
         var sql: SQL = "SELECT "
-        for (index, parameter) in settings.parameters.enumerated() {
+        for (index, parameter) in settings.parameters(on: session.serverVersion).enumerated() {
             sql += index == 0 ? "" : ", "
             sql += "set_config(\(parameter.name), \(parameter.value), false)"
         }

@@ -23,6 +23,8 @@ public struct ConnectionSettings: Sendable {
     public var searchPath: String?
     /// Settings of extensions or of the schema's own, whose names hold a dot.
     public var furtherParameters: [String: String]
+    /// Settings by the version from which on servers have them, such as 170000 for 17: older ones go without.
+    public var newerParameters: [Int: [String: String]]
     /// Receives the server's notices and warnings; nothing drops them.
     public var onNotice: (@Sendable (Notice) -> Void)?
 
@@ -36,6 +38,7 @@ public struct ConnectionSettings: Sendable {
         replyTimeout: TimeInterval? = nil,
         searchPath: String? = nil,
         furtherParameters: [String: String] = [:],
+        newerParameters: [Int: [String: String]] = [:],
         onNotice: (@Sendable (Notice) -> Void)? = nil
     ) {
         self.conninfo = conninfo
@@ -47,6 +50,7 @@ public struct ConnectionSettings: Sendable {
         self.replyTimeout = replyTimeout ?? statementTimeout.map { $0 * 1.1 + 5 }
         self.searchPath = searchPath
         self.furtherParameters = furtherParameters
+        self.newerParameters = newerParameters
         self.onNotice = onNotice
     }
 
@@ -80,8 +84,8 @@ public struct ConnectionSettings: Sendable {
         ("tcp_user_timeout", "90000"),
     ]
 
-    /// The session's settings, each of which the server checks.
-    var parameters: [(name: String, value: String)] {
+    /// The session's settings on a server of that version, each of which the server checks.
+    func parameters(on serverVersion: Int) -> [(name: String, value: String)] {
         func milliseconds(_ seconds: TimeInterval) -> String { "\(Int((seconds * 1000).rounded(.up)))ms" }
         let all: [(String, String?)] = [
             ("statement_timeout", statementTimeout.map(milliseconds)),
@@ -89,8 +93,10 @@ public struct ConnectionSettings: Sendable {
             ("idle_in_transaction_session_timeout", idleInTransactionTimeout.map(milliseconds)),
             ("search_path", searchPath),
         ]
+        let newer = newerParameters.filter { $0.key <= serverVersion }.flatMap { Array($0.value) }
+        let further = (Array(furtherParameters) + newer).sorted { $0.key < $1.key }
         return all.compactMap { name, value in value.map { (name, $0) } }
-            + furtherParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + Self.serverKeepAlive
+            + further.map { ($0.key, $0.value) } + Self.serverKeepAlive
     }
 }
 

@@ -22,6 +22,19 @@ import Testing
         }
     }
 
+    /// A run's own session stands idle, with the night's lock, while its workers work.
+    @Test func theRolesLimitOnIdleSessionsHoldsUpNoNight() async throws {
+        try await withScratchDatabase(empty: true) { database in
+            let admin = try await database.connect()
+            defer { admin.close() }
+            try await admin.execute("ALTER DATABASE \(identifier: database.name) SET idle_session_timeout = '100ms'")
+            let session = try await LedgerSession.connect(LedgerSettings(database: database.conninfo))
+            defer { session.close() }
+            try await Task.sleep(for: .seconds(1))
+            #expect(try await session.connection.query("SELECT 1").count == 1)
+        }
+    }
+
     @Test func aStatementThatTakesTooLongIsStopped() async throws {
         try await withScratchDatabase(empty: true) { database in
             let session = try await LedgerSession.connect(

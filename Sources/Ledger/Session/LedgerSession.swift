@@ -74,8 +74,14 @@ public final class LedgerSession {
                     settings.database, applicationName: "iap-reconcile",
                     statementTimeout: settings.statementTimeout, lockTimeout: lockTimeout,
                     idleInTransactionTimeout: idleInTransactionTimeout, searchPath: "iap, pg_temp",
-                    furtherParameters: parameters(settings))))
+                    furtherParameters: parameters(settings), newerParameters: liftedLimits)))
     }
+
+    /// A run's own session stands idle while the workers work, and its locks would end with it: then another run could
+    /// take the night. What a role or a database is limited to is meant for people and for an app's servers.
+    private static let liftedLimits = [
+        140_000: ["idle_session_timeout": "0"], 170_000: ["transaction_timeout": "0"],
+    ]
 
     /// Statements are many and short, or few and only as long as the night's news: to compile them takes longer than it
     /// saves, which was a seventh of a night. What is looked up for a row is that row's own and not asked for again: to
