@@ -55,6 +55,19 @@ import Testing
         }
     }
 
+    /// As where a supervisor ignores that its children end, and has its own child ignore it, too.
+    @Test func aMailThatFailsIsSaidToWhereTheEndOfChildrenIsIgnored() async throws {
+        try await withProgramNight(customers: 30) { night in
+            try await TestServer.with({ _, connection in connection.respond() }) { server in
+                try await night.tellEverybody(server.url, sendmail: "exit 75")
+                let ended = try await ChildProcess.run(
+                    "/usr/bin/env", ["--ignore-signal=CHLD", ProgramNight.program] + night.run)
+                #expect(ended.status == 0)
+                #expect(ended.output.contains("\nnot told            mail: "), "\(ended.output)")
+            }
+        }
+    }
+
     @Test func aDryRunTellsNobody() async throws {
         try await withProgramNight(customers: 30) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in

@@ -19,6 +19,8 @@ struct ChildProgram {
     private static let respite = Duration.seconds(2)
 
     func run(input: TemporaryFile, timeLimit: TimeInterval) async throws -> Ended {
+        // Whoever started this process may have it ignored, and then nobody hears how a program ended.
+        signal(SIGCHLD, SIG_DFL)
         let output = try Output()
         let identifier = try start(input: input.handle.fileDescriptor, output: output.writer)
         output.closeWriter()
@@ -73,7 +75,8 @@ struct ChildProgram {
     /// need not wait for it.
     private static func end(of identifier: pid_t, within limit: Duration, hearing output: Output) async -> Int32? {
         let last = ContinuousClock.now + limit
-        var (status, pause): (Int32, Duration) = (0, .milliseconds(2))
+        // Where nobody can say how it ended, that is no success.
+        var (status, pause): (Int32, Duration) = (0xFF00, .milliseconds(2))
         defer { output.hear() }
         while waitpid(identifier, &status, WNOHANG) == 0 {
             output.hear()
