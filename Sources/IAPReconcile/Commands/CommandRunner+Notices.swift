@@ -11,7 +11,16 @@ extension CommandRunner {
         let intake = NoticeIntake(settings: configuration.settings)
         var areGood = true
         for file in files {
-            let summary = try await intake.take(file, stop: stop)
+            let summary: NoticeIntake.Summary
+            do {
+                summary = try await intake.take(file, stop: stop)
+            } catch is CancellationError {
+                console.log(
+                    LogEntry(
+                        .warning, "stopped before the file's end; read it again to take the rest",
+                        fields: ["file": file]))
+                return .tryLater
+            }
             for (line, why) in summary.refused {
                 console.log(LogEntry(.warning, why, fields: ["file": file, "line": String(line)]))
             }
