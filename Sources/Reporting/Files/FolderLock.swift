@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// A lock on a folder, which ends with its owner, also where that is killed. A file system that knows no locks grants
@@ -5,15 +6,19 @@ import Glibc
 final class FolderLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock; `nil` where the folder can't be locked, or another holds the lock and it is not waited for.
-    init?(_ path: String, isWaiting: Bool = false) {
+    /// Takes the lock; `nil` where the folder can't be locked, or another holds the lock for longer than that.
+    ///
+    /// - Parameter patience: seconds for which another's lock is waited for; the thread is blocked meanwhile.
+    init?(_ path: String, patience: TimeInterval = 0) {
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
-        var result: Int32
-        repeat { result = flock(descriptor, LOCK_EX | (isWaiting ? 0 : LOCK_NB)) } while result != 0 && errno == EINTR
-        guard result == 0 else {
-            close(descriptor)
-            return nil
+        let last = ContinuousClock.now + .seconds(patience)
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard [EINTR, EWOULDBLOCK].contains(errno), ContinuousClock.now < last else {
+                close(descriptor)
+                return nil
+            }
+            usleep(10_000)
         }
     }
 

@@ -10,12 +10,17 @@ struct ReportFolder {
     /// The sign of life of whoever writes there.
     private let life: FolderLock?
 
+    /// Seconds for which another's turn is waited for. It takes a moment; but whoever may read the report directory may
+    /// lock it for as long as they like, and so may a program that hangs. A report does without then.
+    private let patience: TimeInterval
+
     private static let prefix = ".report-"
 
     /// Makes the report directory if it is missing, and a temporary folder in it: whoever can do that can write a
     /// report. Takes away what runs left there that were killed while they wrote.
-    init(directory: String) throws(ReportError) {
+    init(directory: String, patience: TimeInterval = 10) throws(ReportError) {
         self.directory = directory
+        self.patience = patience
         do {
             try FileManager.default.createDirectory(
                 atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o750])
@@ -25,7 +30,7 @@ struct ReportFolder {
             throw .notWritable(path: directory, reason: isThere ? "it is no folder" : Self.reason(of: error))
         }
         // Else another's folder could be taken for dead before it is locked.
-        let turn = FolderLock(directory, isWaiting: true)
+        let turn = FolderLock(directory, patience: patience)
         if turn != nil { Self.removeRemains(in: directory) }
         var template = Array("\(directory)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
@@ -65,7 +70,7 @@ struct ReportFolder {
 
     /// Puts the report in its place, in place of an earlier one of the same name. Gives where it lies.
     func publish(as name: String, standing: Standing) throws(ReportError) -> String {
-        let turn = FolderLock(directory, isWaiting: true)
+        let turn = FolderLock(directory, patience: patience)
         defer { withExtendedLifetime(turn) {} }
         let place = "\(directory)/\(name)"
         let old = "\(temporary).old"
