@@ -34,11 +34,15 @@ struct Overview {
         close(descriptor)
         let temporary = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         let file = try ReportFile(path: temporary)
-        try file.write(html.text)
-        try file.finish()
-        guard rename(temporary, path) == 0 else {
+        do throws(ReportError) {
+            try file.write(html.text)
+            try file.finish()
+            guard rename(temporary, path) == 0 else {
+                throw .failed(path: path, reason: ReportFile.lastError())
+            }
+        } catch {
             file.remove()
-            throw .failed(path: path, reason: ReportFile.lastError())
+            throw error
         }
     }
 
