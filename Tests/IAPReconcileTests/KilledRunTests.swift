@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [SIGTERM, SIGINT])
-    func aSignalEndsARunInGoodOrder(signal: Int32) async throws {
+    @Test(arguments: [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT"), (SIGHUP, "SIGHUP")])
+    func aSignalEndsARunInGoodOrder(signal: Int32, name: String) async throws {
         let latency = try Latency(median: 0.05, percentile99: 0.1)
         try await withProgramNight(latency: latency) { night in
             let ended = try await ChildProcess.with(ProgramNight.program, night.run) { child in
@@ -40,10 +40,41 @@ import Testing
                 return await child.waitUntilEnded()
             }
             #expect(ended.status == 75)
-            #expect(ended.output.contains(signal == SIGTERM ? "SIGTERM" : "SIGINT"))
+            #expect(ended.output.contains(name))
             #expect(FileManager.default.fileExists(atPath: night.reports + "/latest/index.html"))
             let states = try await runStates(night)
             #expect(states == ["ended_early"])
+        }
+    }
+
+    /// As timeout(1) sends them, and a closed terminal and its shell.
+    @Test func twoSignalsAtOnceAreOneRequest() async throws {
+        let latency = try Latency(median: 0.05, percentile99: 0.1)
+        try await withProgramNight(latency: latency) { night in
+            let ended = try await ChildProcess.with(ProgramNight.program, night.run) { child in
+                try await waitForReceipts(1, night, child)
+                child.send(signal: SIGTERM)
+                child.send(signal: SIGINT)
+                return await child.waitUntilEnded()
+            }
+            #expect(ended.status == 75)
+            #expect(FileManager.default.fileExists(atPath: night.reports + "/latest/index.html"))
+            let states = try await runStates(night)
+            #expect(states == ["ended_early"])
+        }
+    }
+
+    @Test func aRunThatIgnoresHangUpsGoesOn() async throws {
+        let latency = try Latency(median: 0.05, percentile99: 0.1)
+        try await withProgramNight(customers: 60, latency: latency) { night in
+            let ended = try await ChildProcess.with(
+                "/usr/bin/env", ["--ignore-signal=HUP", ProgramNight.program] + night.run
+            ) { child in
+                try await waitForReceipts(1, night, child)
+                child.send(signal: SIGHUP)
+                return await child.waitUntilEnded()
+            }
+            #expect(ended.status == 0)
         }
     }
 
