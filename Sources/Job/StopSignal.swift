@@ -42,6 +42,17 @@ public final class StopSignal: Sendable {
         }
     }
 
+    /// Runs the body, and calls the handler where the stop is asked for meanwhile, from whatever thread asks, or was
+    /// before.
+    package func telling<Value>(
+        _ handler: @escaping @Sendable () -> Void, _ body: () async throws -> Value
+    ) async rethrows -> Value {
+        let number = add(handler)
+        defer { state.withLock { _ = $0.handlers.removeValue(forKey: number) } }
+        if isRequested { handler() }
+        return try await body()
+    }
+
     private func add(_ handler: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.next += 1

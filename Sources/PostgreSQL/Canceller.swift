@@ -12,6 +12,8 @@ final class Canceller: Sendable {
         var statement = 0
         var isRunning = false
         var isRequested = false
+        /// Whether no further statement may begin.
+        var isForGood = false
         var isUnderWay = false
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -25,11 +27,14 @@ final class Canceller: Sendable {
 
     deinit { PQfreeCancel(OpaquePointer(bitPattern: address)) }
 
-    func begin() {
-        state.withLock {
-            $0.statement += 1
-            $0.isRunning = true
-            $0.isRequested = false
+    /// Gives whether a statement may begin.
+    func begin() -> Bool {
+        state.withLock { state in
+            guard !state.isForGood else { return false }
+            state.statement += 1
+            state.isRunning = true
+            state.isRequested = false
+            return true
         }
     }
 
@@ -44,6 +49,12 @@ final class Canceller: Sendable {
             return state.statement
         }
         if let statement { queue.async { self.send(statement) } }
+    }
+
+    /// The same, and refuses every further one.
+    func requestForGood() {
+        state.withLock { $0.isForGood = true }
+        request()
     }
 
     func end() async {

@@ -34,6 +34,13 @@ public final class Connection {
     /// Ends the session. Every later call is a `.connection` error, until `reconnect()`.
     public func close() { session.close() }
 
+    /// Ends, when it is called, the statement in hand with a `.cancelled` error, and lets this session begin no further
+    /// one. What is open is still rolled back. May be called from any thread.
+    public var giveUp: @Sendable () -> Void {
+        let canceller = session.canceller
+        return { canceller.requestForGood() }
+    }
+
     /// False once libpq has noticed that the session is gone; it notices when it is used.
     public var isAlive: Bool { session.isAlive }
 

@@ -6,8 +6,7 @@ extension Session {
     func cancellably<Value>(
         _ exchange: () async throws(PostgreSQLError) -> Value
     ) async throws(PostgreSQLError) -> Value {
-        guard !Task.isCancelled else { throw .cancelled }
-        canceller.begin()
+        guard !Task.isCancelled, canceller.begin() else { throw .cancelled }
         let canceller = canceller
         let outcome = await withTaskCancellationHandler {
             await Outcome(exchange)

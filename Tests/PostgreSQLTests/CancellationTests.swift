@@ -16,6 +16,24 @@ import Testing
         }
     }
 
+    @Test func aSessionThatIsGivenUpEndsItsStatementAndBeginsNoOther() async throws {
+        try await withScratchDatabase(empty: true) { database in
+            let connection = try await database.connect()
+            let giveUp = connection.giveUp
+            let handed = Handed(value: connection)
+            let task = Task {
+                try await handed.value.transaction { _ = try await handed.value.query("SELECT pg_sleep(300)") }
+            }
+            try await database.waitUntilSleeping()
+            giveUp()
+            let ended = await #expect(throws: TransactionError.self) { try await task.value }
+            #expect(ended?.databaseError?.code == .cancelled)
+            #expect(connection.isAlive && !connection.isInTransaction)
+            let error = await #expect(throws: PostgreSQLError.self) { try await connection.query("SELECT 1") }
+            #expect(error?.code == .cancelled)
+        }
+    }
+
     /// The request may reach the server before the statement, or after its end: neither may harm what comes next.
     @Test func cancellingAtAnyMomentHitsNoOtherStatement() async throws {
         try await withScratchDatabase(empty: true) { database in

@@ -1,14 +1,23 @@
 import Importing
+import Job
 import Ledger
 import Reconciliation
 
 extension Pull {
-    /// Pulls what is new in a database of the company's own.
+    /// Pulls what is new in a database of the company's own. A query may take minutes: a stop ends it.
     ///
     /// - Throws: `SourceError`, `LedgerError`.
     func pull(_ query: SourceQuery) async throws {
         let theirs = try await SourceSession.open(query, known: Set(source.kind.fieldsByColumn.keys))
         defer { theirs.close() }
+        do {
+            try await stop.telling(theirs.giveUp) { try await takeNew(theirs) }
+        } catch let error as SourceError {
+            throw stop.reason.map { SourceError("it was stopped: \($0)") } ?? error
+        }
+    }
+
+    private func takeNew(_ theirs: SourceSession) async throws {
         let fields = try rows.fields(inColumns: theirs.columns)
         let progress = try await begin(theirs.definition)
         checkpoint(.sourceOpened)

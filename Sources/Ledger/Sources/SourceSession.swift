@@ -64,6 +64,9 @@ public final class SourceSession {
         }
     }
 
+    /// Ends, when it is called, what the source is asked meanwhile. May be called from any thread.
+    public var giveUp: @Sendable () -> Void { connection.giveUp }
+
     /// Ends the session.
     public func close() { connection.close() }
 

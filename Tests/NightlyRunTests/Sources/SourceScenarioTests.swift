@@ -325,6 +325,32 @@ import Testing
         }
     }
 
+    /// A company's query may take minutes, and whoever stops the night does not wait for them.
+    @Test func aStopEndsTheQueryOfASource() async throws {
+        try await withShop { play, shop in
+            try await shop.order("o-1", at: play.began)
+            var play = play
+            play.settings.sources[1].origin = .query(
+                SourceQuery(
+                    conninfo: shop.database.conninfo,
+                    text: "SELECT 'com.example.game' AS bundle_id, order_no AS order_id, member AS user_id, "
+                        + "sku AS product_id FROM orders, pg_sleep(250)", statementTimeout: 300))
+            let (stop, options) = (StopSignal(), RunOptions(now: play.began + 3600))
+            let job = NightlyJob(settings: play.settings, programVersion: "test", log: { _ in }, progress: { _ in })
+            let night = Task {
+                var findings = Collector()
+                return try await job.run(options, stop: stop, findings: &findings)
+            }
+            try await shop.database.waitUntilSleeping()
+            let asked = ContinuousClock.now
+            stop.request("asked to stop")
+            let report = try await night.value
+            #expect(ContinuousClock.now - asked < .seconds(120))
+            #expect(report.outcome == .endedEarly("asked to stop"))
+            #expect(report.sources.first { $0.name == "orders" }?.problem == "it was stopped: asked to stop")
+        }
+    }
+
     @Test(arguments: [("member", "neither a time nor a whole number"), ("hour", "gives no column “hour”")])
     func aWatermarkThatIsNoneIsToldOf(column: String, words: String) async throws {
         try await withShop { play, shop in
