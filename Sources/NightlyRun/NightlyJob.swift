@@ -71,7 +71,7 @@ public struct NightlyJob: Sendable {
     /// Takes what the company's own people, tables and sales reports tell, and begins the run.
     private func open(_ start: NightStart, at present: Present) async throws -> Run {
         checkpoint(.nightTaken)
-        try await checkAccess(start.services)
+        try await checkAccess(start)
         let stopwatch = Stopwatch()
         await takeDecisions(start, at: present)
         try await pullSources(start, at: present, stopwatch)
@@ -80,8 +80,17 @@ public struct NightlyJob: Sendable {
     }
 
     /// A key that Apple refuses holds up the receipts of its app alone: each says so for itself, and so does the report.
-    private func checkAccess(_ services: AppleServices) async throws(UnusableSetting) {
-        for (bundleID, why) in try await services.checkAccess() {
+    /// Where Apple does not answer, each app is asked for minutes: a stop ends that.
+    private func checkAccess(_ start: NightStart) async throws(UnusableSetting) {
+        let services = start.services
+        let refused = await start.stop.cancelling { () async -> Result<[BundleID: String], UnusableSetting> in
+            do throws(UnusableSetting) {
+                return .success(try await services.checkAccess())
+            } catch {
+                return .failure(error)
+            }
+        }
+        for (bundleID, why) in try refused.get() {
             log(
                 LogEntry(
                     .warning, "Apple refuses an app's key, and its receipts wait until that is mended",

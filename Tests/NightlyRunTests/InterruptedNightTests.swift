@@ -2,8 +2,11 @@ import AppStoreSimulator
 import Foundation
 import Ledger
 import Job
+import NightlyRun
 import Reconciliation
+import TestSupport
 import Testing
+import Verification
 
 /// Nights that are stopped, and nights with more than one run.
 @Suite struct InterruptedNightTests {
@@ -24,6 +27,28 @@ import Testing
             #expect(second.report.outcome == .complete)
             #expect(second.report.receipts.due == first.report.receipts.left)
             expectSame(try await stage.ledger(), undisturbed)
+        }
+    }
+
+    /// Each key is tried before the night, and an Apple that says nothing would be waited for two minutes for each app.
+    @Test func aStopEndsTheWaitForAnAppleThatSaysNothing() async throws {
+        try await withPlay(hasKey: true) { play in
+            try await TestServer.with({ _, connection in connection.staySilent() }) { server in
+                var settings = play.settings
+                settings.apple.serverAPIProduction = server.url
+                let (stop, options) = (StopSignal(), RunOptions(now: play.began + 3600))
+                let job = NightlyJob(settings: settings, programVersion: "test", log: { _ in }, progress: { _ in })
+                let night = Task {
+                    var findings = Collector()
+                    return try await job.run(options, stop: stop, findings: &findings)
+                }
+                await server.received.reach(1)
+                let asked = ContinuousClock.now
+                stop.request("asked to stop")
+                let report = try await night.value
+                #expect(report.outcome == .endedEarly("asked to stop"))
+                #expect(ContinuousClock.now - asked < .seconds(60))
+            }
         }
     }
 
