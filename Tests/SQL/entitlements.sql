@@ -131,6 +131,38 @@ SELECT is(test.open_of('t1'), NULL, 'a trial of three days is granted');
 SELECT test.admit('w1', product_id => 'pass');
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'w1', 'ann', 'infinity')$$);
 SELECT is(test.open_of('w1'), NULL, 'for ever reaches over any end');
+
+-- Nor is it, once Apple tells of its end, by what was granted shortly before it was paid and ends sooner.
+CREATE FUNCTION test.told(
+    transaction_id text, last_day integer, source iap.source DEFAULT 'server_api', exclusion text DEFAULT NULL
+) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    v iap.verified := test.heard(
+        $1, $3, 'pass', product_type => 'auto_renewable', original_transaction_id => left($1, 1) || '1',
+        exclusion => $4);
+BEGIN
+    v.expires_at := now() + last_day * interval '1 day';
+    RETURN test.hear(v, 7);
+END
+$$;
+SELECT test.admit(id, left(id, 1) || '1', 'pass') FROM (VALUES ('g2'), ('h2'), ('j2'), ('m2')) AS renewals (id);
+SELECT test.entitle(16, original) FROM (VALUES ('g1'), ('h1'), ('j1'), ('m1')) AS grants (original);
+SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id ~ '^[ghjm]2'$$, 'the grace is taken for theirs');
+SELECT is(test.told('g2', 30), 'white', 'until a paid period turns out to reach beyond it');
+SELECT results_eq(
+    $$SELECT test.moves('g2')$$, $$VALUES ('entitled white > entitlement'), ('corrected entitlement > white')$$,
+    'by what Apple knows better');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'and no night takes it for granted again');
+SELECT is(test.entitle(30, 'g1'), 30.0, 'the server grants it');
+SELECT is(test.open_of('g1'), NULL, 'and it is delivered');
+SELECT is(test.told('g2', 40), 'black', 'an end that was known is no news');
+SELECT is(test.told('h2', 16), 'black', 'what the grant reaches to the end of stays delivered');
+SELECT is(test.told('j2', 30, exclusion => 'upgraded'), 'black', 'and so does what another period took the place of');
+SELECT is(test.told('m2', 30, 'app_server'), 'white', 'whoever tells of the end');
+DELETE FROM iap.transactions WHERE transaction_id ~ '^[ghjm]2';
+DELETE FROM iap.moves WHERE transaction_id ~ '^[ghjm]2';
+DELETE FROM iap.entitlements WHERE original_transaction_id ~ '^[ghjm]1';
 DELETE FROM iap.transactions WHERE original_transaction_id IN ('t1', 'u1', 'v1', 'w1');
 DELETE FROM iap.moves WHERE transaction_id ~ '^[tuvw]';
 

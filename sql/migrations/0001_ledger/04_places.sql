@@ -468,6 +468,13 @@ BEGIN
         IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
             t := iap.owed_again(t);
         END IF;
+    ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
+        AND t.refunded_at IS NULL AND v.exclusion IS NULL
+        AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
+    THEN
+        -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that does
+        -- not reach so far.
+        t := iap.owed_again(t);
     END IF;
 
     IF t.place = 'white' THEN
@@ -490,7 +497,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.heard IS
     'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any '
-    'more; or owed after all, where only a setting or a refund that is no more kept it from that.';
+    'more; or owed after all, where only a setting or a refund that is no more kept it from that, or a grant that does '
+    'not reach to the end which Apple tells.';
 
 -- Moving -------------------------------------------------------------------------------------------------------------
 
@@ -501,7 +509,7 @@ LANGUAGE sql IMMUTABLE AS $$
         WHEN was.refund_run_id IS NOT NULL AND became.refunded_at IS NULL THEN 'refund_reversed'
         WHEN was.place = 'excluded' AND (became.place, became.reason) IS DISTINCT FROM (was.place, was.reason)
             THEN 'released'
-        WHEN was.place <> became.place THEN 'withdrawn'
+        WHEN was.place = 'white' AND became.place <> 'white' THEN 'withdrawn'
         ELSE 'corrected'
     END
 $$;
