@@ -149,6 +149,23 @@ SELECT is(
     (SELECT details ->> 'delivered_as' FROM iap.moves WHERE transaction_id = '8B'), '8A', 'as the log of it says');
 SELECT is(test.keep_owed_once(), '0 0', 'once');
 
+-- Taken for a restore by what the app's server said, until Apple knew better.
+SELECT test.admit('10A', '10A', 'full'), test.admit('10B', '10A', 'full'), test.admit('10C', '10A', 'full');
+SELECT is(test.claim('10A'), 'delivered', 'a purchase that is delivered');
+SELECT results_eq(
+    $$SELECT test.places('10A')$$, $$VALUES ('10A black'), ('10B restored'), ('10C restored')$$,
+    'keeps what is said to restore it from being owed');
+SELECT is(test.hear_again('10B', '10B', 1), 'white', 'what is a purchase of its own is owed');
+SELECT is(test.keep_owed_once(), '0 0', 'and stays so');
+SELECT is(test.hear_again('10C', '10A', 1), 'restored', 'unlike what does restore it');
+SELECT is(test.claim('10B'), 'delivered', 'so that its customer gets it');
+SELECT is(test.claim('10C'), 'already_delivered', 'but nobody the other one twice');
+SELECT test.admit('11A', '11A', 'full'), test.admit('11B', '11A', 'full');
+SELECT test.claim('11A');
+SELECT is(test.hear_again('11B', '10A', 1), 'white', 'what restores another purchase than was said');
+SELECT is(test.keep_owed_once(), '0 1', 'which is delivered');
+SELECT is((SELECT reason FROM iap.excluded WHERE transaction_id = '11B'), 'restored', 'is owed no more than that');
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();

@@ -488,7 +488,11 @@ BEGIN
             t.last_confirmed_at := coalesce(v.confirmed_at, v.verified_at);
         END IF;
     ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
-        AND t.reason IN ('sandbox', 'before_start', 'refunded') AND v.exclusion IS DISTINCT FROM t.reason
+        AND (
+            t.reason IN ('sandbox', 'before_start', 'refunded')
+            -- It restored another purchase than Apple knows.
+            OR (t.reason = 'restored' AND t.original_transaction_id <> was.original_transaction_id))
+        AND v.exclusion IS DISTINCT FROM t.reason
     THEN
         t := CASE WHEN v.exclusion IS NULL THEN iap.owed_again(t) ELSE iap.excluded(t, v.exclusion, run, at) END;
     END IF;
@@ -497,8 +501,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.heard IS
     'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any '
-    'more; or owed after all, where only a setting or a refund that is no more kept it from that, or a grant that does '
-    'not reach to the end which Apple tells.';
+    'more; or owed after all, where only a setting, a refund that is no more or a wrong original kept it from that, or a '
+    'grant that does not reach to the end which Apple tells.';
 
 -- Moving -------------------------------------------------------------------------------------------------------------
 
