@@ -414,10 +414,11 @@ DECLARE
     now_late    bigint[];
     now_horizon xid8;
     totals      iap.white_totals;
-    closed      date := (SELECT max(closed_through) FROM iap.runs);
+    closed      date;
 BEGIN
-    -- One run at a time.
+    -- One run at a time. Which days the one before closed is seen once it has.
     SELECT * INTO before FROM audit.frontier FOR UPDATE;
+    SELECT max(closed_through) INTO closed FROM iap.runs;
     WITH seen AS MATERIALIZED (
         SELECT number
         FROM (
