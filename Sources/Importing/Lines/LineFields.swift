@@ -21,9 +21,10 @@ package struct LineFields {
         text.hasPrefix("'") ? String(text.dropFirst()) : text
     }
 
-    /// As the account of refused lines has it.
+    /// As the account of refused lines has it: no longer than an index holds, however many marks a character has.
     package func id(of kind: ImportKind) -> String? {
-        kind.identifying.lazy.compactMap { self[$0] }.first.map { String($0.prefix(100)) }
+        let text = kind.identifying.lazy.compactMap { self[$0] }.first
+        return text.map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(100))) }
     }
 }
 

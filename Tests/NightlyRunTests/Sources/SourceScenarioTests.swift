@@ -226,6 +226,27 @@ import Testing
         }
     }
 
+    /// What a customer's client posted as an id: one character of thousands of bytes, which no index holds.
+    @Test func anIdThatNoIndexHoldsIsRefusedAndStopsNothing() async throws {
+        try await withShop { play, shop in
+            var (marks, seed) = ("e", UInt32(1))
+            for _ in 0..<4000 {
+                seed = seed &* 1_664_525 &+ 1_013_904_223
+                marks.unicodeScalars.append(try #require(Unicode.Scalar(0x300 + seed >> 8 % 0x70)))
+            }
+            let bought = play.buy("2000000000000001", hoursAgo: 50)
+            try await shop.run(
+                "INSERT INTO uploads VALUES ('eve', 'a receipt', NULL, \(marks), \(play.began - 3000))")
+            try await shop.upload(play.receipt([bought]), for: bought, at: play.began)
+            let night = try await play.night()
+            let source = night.report.sources[2]
+            #expect(source.refused == 1 && source.taken == 1 && source.problem == nil)
+            #expect(source.refusedRows.map(\.reason) == ["bad_value"])
+            #expect(night.report.outcome == .complete)
+            #expect(night.findings.cases.map(\.key.id.text) == [bought.id])
+        }
+    }
+
     @Test func whatASourceLiesAboutIsRefused() async throws {
         try await withShop { play, shop in
             let bought = play.buy("2000000000000001", hoursAgo: 50)
