@@ -81,9 +81,11 @@ extension IntegrityCheck {
         WHERE receipts.state IS NULL
         """
 
+    /// What is due by now nobody puts off, however long ago it was tried: a case that is opened again has its receipts
+    /// asked again.
     private static let receiptsPutOff: SQL = """
         SELECT 'receipt ' || receipt_id AS example
         FROM receipts
-        WHERE next_attempt_at - greatest(last_attempt_at, submitted_at) > '1 day'
+        WHERE next_attempt_at - greatest(last_attempt_at, submitted_at) > '1 day' AND next_attempt_at > now()
         """
 }

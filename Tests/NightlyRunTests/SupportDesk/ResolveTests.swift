@@ -56,6 +56,29 @@ import Testing
         }
     }
 
+    /// Its receipt is due at once, however long ago it was tried: it is put off by nobody.
+    @Test func whatIsReopenedAfterWeeksHoldsTogether() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000008")
+            try await play.upload(play.receipt([gems]), for: gems)
+            _ = try await play.night(1)
+            try await play.decide(.delivered, gems)
+            _ = try await play.night(2)
+            try await play.administer(
+                """
+                UPDATE iap.receipts
+                SET submitted_at = earlier, last_attempt_at = earlier,
+                    seal = audit.receipt_seal(
+                        bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, earlier, state,
+                        is_erased)
+                FROM (SELECT now() - interval '30 days' AS earlier) AS before
+                """)
+            #expect(try await violations(play.database) == [])
+            #expect(try await play.decide(.reopened, gems) == .done)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     @Test func supportSaysToWhom() async throws {
         try await withPlay { play in
             let gems = play.buy("1000000003")
