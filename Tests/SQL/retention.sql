@@ -264,6 +264,9 @@ FROM unnest(ARRAY['t1', 'u1']) AS id;
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('', 'dan')$$, '22023', 'user_id is missing', 'no user');
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('ann', NULL)$$, '22023', 'who is missing', 'nobody asks');
 SELECT is(test.erase('a.*(b[c\d', true) ->> 'outcome', 'unknown', 'an id is no pattern');
+SET LOCAL standard_conforming_strings = off;
+SELECT is(iap.without_user('told a.b, not a-b', 'a.b', 'X'), 'told X, not a-b', 'however the database reads a backslash');
+SET LOCAL standard_conforming_strings = on;
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -197,7 +197,8 @@ CREATE FUNCTION iap.without_user(text text, user_id text, pseudonym text) RETURN
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT regexp_replace(
         text,
-        '(?<![[:alnum:]_-])' || regexp_replace(user_id, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]_-])',
+        -- Read the same whatever a database of old has for standard_conforming_strings.
+        '(?<![[:alnum:]_-])' || regexp_replace(user_id, '([^[:alnum:]])', E'\\\\\\1', 'g') || '(?![[:alnum:]_-])',
         pseudonym, 'g')
 $$;
 COMMENT ON FUNCTION iap.without_user(text, text, text) IS
