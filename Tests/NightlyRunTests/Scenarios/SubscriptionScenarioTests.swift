@@ -296,6 +296,28 @@ import Testing
         }
     }
 
+    /// The billing grace was granted hours before the renewal came through, and the grant for that was lost.
+    @Test func aRenewalThatLastsLongerThanTheGraceIsACaseOnceAppleTellsItsEnd() async throws {
+        try await withPlay { play in
+            let play = kept(play, [.autoRenewable: .entitlement])
+            let periods = try await subscribe(play, periods: 2, hoursAgo: 300)
+            let renewal = periods[1]
+            #expect(try await play.admit(renewal) == "white")
+            try await entitle(play, until: renewal.purchasedAt + 5 * 86_400, at: renewal.purchasedAt - 6 * 3600)
+            #expect(try await play.count("iap.black") == 1)
+            try await play.upload(play.receipt(periods), for: renewal)
+            for number in 1...2 {
+                let found = try #require(try await play.night(number).findings.cases.first)
+                #expect(found.key.id.text == renewal.id)
+                #expect(found.assessment.reasons.first == .withoutAccess)
+            }
+            #expect(try await violations(play.database) == [])
+            try await entitle(play, until: try #require(renewal.expiresAt))
+            #expect(try await play.night(3).findings.cases.isEmpty)
+            #expect(try await violations(play.database) == [])
+        }
+    }
+
     @Test func whatIsTakenBackIsOwedAgainAndWhatAppleRefundedIsNot() async throws {
         try await withPlay { play in
             let play = kept(play, [.autoRenewable: .entitlement])
