@@ -260,6 +260,22 @@ SELECT is_empty(
 SELECT is(test.claim(id, 'mallory'), 'wrong_user', 'nobody else has a claim to ' || id)
 FROM unnest(ARRAY['t1', 'u1']) AS id;
 
+-- A customer who is called as a login of the database is erased, and what that login did stays told.
+SELECT test.admit('login', user_id => session_user), test.claim('login', session_user);
+SELECT test.run_as('iap_support', $$SELECT iap.note('login', 'it is theirs', session_user)$$);
+CREATE TABLE test.done AS SELECT move_id FROM iap.moves WHERE actor = session_user;
+SELECT isnt_empty('SELECT FROM test.done', 'what a login did');
+SELECT is(test.erase(session_user, true) ->> 'outcome', 'erased', 'whose name a customer has, too');
+SELECT is_empty(
+    $$SELECT FROM iap.moves JOIN test.done USING (move_id) WHERE actor <> session_user$$, 'is told as the login''s');
+SELECT is(
+    (SELECT actor FROM iap.events WHERE kind = 'noted' AND transaction_id = 'login'), session_user::text,
+    'in its events, too');
+SELECT results_eq(
+    $$SELECT details ->> 'user_id' FROM iap.moves WHERE transaction_id = 'login'$$,
+    $$SELECT user_id FROM iap.black WHERE transaction_id = 'login'$$, 'and the customer''s purchase as a pseudonym''s');
+SELECT is_empty('SELECT audit.wrong_erasures()', 'as the erasure left it');
+
 -- What is asked must make sense.
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('', 'dan')$$, '22023', 'user_id is missing', 'no user');
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('ann', NULL)$$, '22023', 'who is missing', 'nobody asks');

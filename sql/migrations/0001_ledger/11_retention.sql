@@ -334,11 +334,14 @@ COMMENT ON FUNCTION iap.erase_from_transactions IS
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
 LANGUAGE plpgsql SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
 DECLARE
-    needle text := trim(BOTH '"' FROM to_jsonb(erase_from_trail.user_id)::text);
-    log    text;
-    number text;
-    rows   bigint;
-    total  bigint := 0;
+    needle   text := trim(BOTH '"' FROM to_jsonb(erase_from_trail.user_id)::text);
+    -- A user may be called as a login is, or as the job: who did all that they did stays in the trail.
+    is_login boolean := erase_from_trail.user_id = 'iap-reconcile'
+        OR EXISTS (SELECT FROM pg_roles WHERE rolname = erase_from_trail.user_id);
+    log      text;
+    number   text;
+    rows     bigint;
+    total    bigint := 0;
 BEGIN
     FOR log, number IN VALUES ('moves', 'move_id'), ('events', 'event_id') LOOP
         -- The chain keeps what it covered; beside it stands what is left, unless the row did not fit before.
@@ -347,11 +350,14 @@ BEGIN
             WITH affected AS MATERIALIZED (
                 SELECT %2$I AS number, audit.digest(%1$I) AS digest, seal = audit.seal(%1$I) AS fits
                 FROM iap.%1$I
-                WHERE (strpos(actor, $1) > 0 OR strpos(details::text, $2) > 0)
-                    AND (actor <> iap.without_user(actor, $1, $3) OR details <> iap.without_user(details, $1, $3))
+                WHERE ((strpos(actor, $1) > 0 AND NOT $5) OR strpos(details::text, $2) > 0)
+                    AND (
+                        (actor <> iap.without_user(actor, $1, $3) AND NOT $5)
+                        OR details <> iap.without_user(details, $1, $3))
             ), changed AS (
                 UPDATE iap.%1$I
-                SET actor = iap.without_user(actor, $1, $3), details = iap.without_user(details, $1, $3)
+                SET actor = CASE WHEN $5 THEN actor ELSE iap.without_user(actor, $1, $3) END,
+                    details = iap.without_user(details, $1, $3)
                 FROM affected
                 WHERE %2$I = affected.number
                 RETURNING affected.number, affected.digest, audit.digest(%1$I) AS left_as, fits
@@ -360,7 +366,7 @@ BEGIN
             SELECT number, $4, digest, left_as FROM changed WHERE fits
             ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as
             $erase$, log, number)
-        USING erase_from_trail.user_id, needle, pseudonym, erasure;
+        USING erase_from_trail.user_id, needle, pseudonym, erasure, is_login;
         GET DIAGNOSTICS rows = ROW_COUNT;
         total := total + rows;
         EXECUTE format(
@@ -376,7 +382,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.erase_from_trail IS
-    'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it.';
+    'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it. What a login '
+    'of that name did stays told as the login''s.';
 
 CREATE FUNCTION audit.wrong_erasures() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
