@@ -74,6 +74,20 @@ SELECT iap.import_entitlements(ARRAY[test.word(300, NULL, 'di', 's4'), test.word
 SELECT is(
     (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(), 'what goes on does');
 SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 300'], 'and shortens nothing');
+-- A year that was given up for months: its row says that it was revoked, beside one that goes on.
+UPDATE iap.entitlements SET granted_at = now() - interval '9 days' WHERE original_transaction_id = 's4';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
+SELECT is(iap.import_entitlements(ARRAY[test.revoked(300, -1), test.word(30, NULL, 'di', 's4')]), 1::bigint, 'is revoked');
+SELECT results_eq(
+    $$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 30 revoked'], 'down to what goes on');
+SELECT is(
+    (SELECT granted_at FROM iap.entitlements WHERE original_transaction_id = 's4'), now(), 'which it says is granted');
+SELECT is(
+    iap.import_entitlements(ARRAY[test.word(30, NULL, 'di', 's4'), test.revoked(300, -1)]), 0::bigint, 'once');
+SELECT is(
+    iap.import_entitlements(ARRAY[test.word(60, NULL, 'di', 's4'), test.revoked(300, -1)]), 1::bigint,
+    'and what is granted since');
+SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 60'], 'stays granted');
 UPDATE iap.entitlements SET entitled_until = now() WHERE original_transaction_id = 's1';
 SELECT is(iap.import_entitlements(ARRAY[test.word(50)]), 1::bigint, 'a row that was changed by hand');
 SELECT matches((SELECT test.granted() LIMIT 1), 'unsealed', 'does not get a seal by that');

@@ -428,22 +428,34 @@ BEGIN
     WHERE known.entitled_until < EXCLUDED.entitled_until;
     GET DIAGNOSTICS taken = ROW_COUNT;
 
+    -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month for
+    -- which a year was given up.
     FOR word IN
-        SELECT revoked.*
-        FROM unnest(latest) AS revoked
+        SELECT
+            revoked.original_transaction_id, revoked.bundle_id, revoked.user_id, remaining.entitled_until,
+            revoked.first_granted_at, revoked.granted_at, revoked.revoked_at, revoked.seal
+        FROM (
+            SELECT DISTINCT ON (original_transaction_id, bundle_id) *
+            FROM unnest(words)
+            WHERE revoked_at IS NOT NULL
+            ORDER BY original_transaction_id, bundle_id, entitled_until DESC, revoked_at DESC
+        ) AS revoked
+        JOIN (
+            SELECT original_transaction_id, bundle_id, least(entitled_until, revoked_at) AS entitled_until
+            FROM unnest(latest)
+        ) AS remaining USING (original_transaction_id, bundle_id)
         JOIN entitlements AS known USING (original_transaction_id, bundle_id)
-        WHERE revoked.revoked_at IS NOT NULL
-            AND known.entitled_until > least(revoked.entitled_until, revoked.revoked_at)
+        WHERE known.entitled_until > remaining.entitled_until
             -- What was granted since, beyond what was revoked, is another grant.
             AND (revoked.entitled_until >= known.entitled_until OR revoked.revoked_at >= known.granted_at)
         ORDER BY revoked.original_transaction_id, revoked.bundle_id
     LOOP
-        PERFORM iap.revoke_entitlement(
-            word.bundle_id, word.original_transaction_id, least(word.entitled_until, word.revoked_at));
+        PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
         taken := taken + 1;
     END LOOP;
 
-    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since.
+    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the grant
+    -- was just taken back to.
     UPDATE entitlements AS known
     SET granted_at = said.granted_at,
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
@@ -457,7 +469,10 @@ BEGIN
         GROUP BY original_transaction_id, bundle_id, granted_at
     ) AS said
     WHERE known.original_transaction_id = said.original_transaction_id AND known.bundle_id = said.bundle_id
-        AND known.entitled_until > said.entitled_until AND known.granted_at < said.granted_at;
+        AND (
+            known.entitled_until > said.entitled_until
+            OR (known.entitled_until = said.entitled_until AND known.revoked_at >= said.granted_at))
+        AND known.granted_at < said.granted_at;
     RETURN taken;
 END
 $$;
