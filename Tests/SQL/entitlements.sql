@@ -110,8 +110,15 @@ SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'i1', 'ann',
 SELECT test.said_days_ago('i1', 40), test.period('i2', -10, 20, 'i1', 'premium.month');
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'i1', 'ann', 'infinity')$$);
 SELECT is(test.open_of('i1'), NULL, 'for ever is said again for an upgrade');
-DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'i1');
-DELETE FROM iap.moves WHERE transaction_id ~ '^[yxi]';
+-- Said after the year was taken back to the month that took its place.
+SELECT test.period('z1', -40, 325, 'z1', 'basic.year'), test.entitle(325, 'z1'), test.said_days_ago('z1', 40);
+SELECT test.period('z2', -10, 20, 'z1', 'premium.month');
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'z1', now() + interval '20 days')$$);
+SELECT is(test.open_of('z1'), 'z1 z2', 'what a grant is taken back to is not granted by that');
+SELECT is(test.entitle(20, 'z1'), 20.0, 'but where the server says so');
+SELECT is(test.open_of('z1'), 'z1', 'it is');
+DELETE FROM iap.transactions WHERE original_transaction_id IN ('y1', 'x1', 'i1', 'z1');
+DELETE FROM iap.moves WHERE transaction_id ~ '^[yxiz]';
 
 -- A renewal whose end nobody knows yet is not covered by the grant of the period before.
 INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');

@@ -299,8 +299,10 @@ BEGIN
         FOR UPDATE;
         IF known.entitled_until > entitle.until AND entitle.until > at
             OR known.entitled_until = entitle.until AND entitle.until = 'infinity'
+            OR known.entitled_until = entitle.until AND entitle.until > at AND known.revoked_at IS NOT NULL
         THEN
-            -- It shortens nothing, but says what is granted now: perhaps for what was bought since.
+            -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of what
+            -- was taken back.
             word := known;
             word.granted_at := at;
         ELSIF known.entitled_until >= entitle.until THEN
