@@ -22,7 +22,7 @@ LANGUAGE sql AS $$
     SELECT test.run_as('iap_support', format('SELECT iap.redeliver(%L, %L, %L)', transaction_id, who, 'ticket 7'))
 $$;
 CREATE FUNCTION test.end_leases() RETURNS void
-LANGUAGE sql AS $$ UPDATE iap.redeliveries SET due_at = clock_timestamp() - interval '1 second' $$;
+LANGUAGE sql AS $$ UPDATE iap.redeliveries SET due_at = now() - interval '1 second' $$;
 
 -- Only cases of high likelihood with one certain owner, that are to be delivered.
 SELECT test.admit(id, user_id => CASE WHEN id <> '105' THEN 'ann' END)
