@@ -1330,10 +1330,11 @@ DECLARE
     now_late    bigint[];
     now_horizon xid8;
     totals      iap.white_totals;
-    closed      date := (SELECT max(closed_through) FROM iap.runs);
+    closed      date;
 BEGIN
-    -- One run at a time.
+    -- One run at a time. Which days the one before closed is seen once it has.
     SELECT * INTO before FROM audit.frontier FOR UPDATE;
+    SELECT max(closed_through) INTO closed FROM iap.runs;
     WITH seen AS MATERIALIZED (
         SELECT number
         FROM (
@@ -1952,8 +1953,10 @@ BEGIN
         FOR UPDATE;
         IF known.entitled_until > entitle.until AND entitle.until > at
             OR known.entitled_until = entitle.until AND entitle.until = 'infinity'
+            OR known.entitled_until = entitle.until AND entitle.until > at AND known.revoked_at IS NOT NULL
         THEN
-            -- It shortens nothing, but says what is granted now: perhaps for what was bought since.
+            -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of what
+            -- was taken back.
             word := known;
             word.granted_at := at;
         ELSIF known.entitled_until >= entitle.until THEN
@@ -2030,11 +2033,14 @@ CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigin
     SET "DateStyle" TO 'ISO, YMD'
     AS $_$
 DECLARE
-    needle text := trim(BOTH '"' FROM to_jsonb(erase_from_trail.user_id)::text);
-    log    text;
-    number text;
-    rows   bigint;
-    total  bigint := 0;
+    needle   text := trim(BOTH '"' FROM to_jsonb(erase_from_trail.user_id)::text);
+    -- A user may be called as a login is, or as the job: who did all that they did stays in the trail.
+    is_login boolean := erase_from_trail.user_id = 'iap-reconcile'
+        OR EXISTS (SELECT FROM pg_roles WHERE rolname = erase_from_trail.user_id);
+    log      text;
+    number   text;
+    rows     bigint;
+    total    bigint := 0;
 BEGIN
     FOR log, number IN VALUES ('moves', 'move_id'), ('events', 'event_id') LOOP
         -- The chain keeps what it covered; beside it stands what is left, unless the row did not fit before.
@@ -2043,11 +2049,14 @@ BEGIN
             WITH affected AS MATERIALIZED (
                 SELECT %2$I AS number, audit.digest(%1$I) AS digest, seal = audit.seal(%1$I) AS fits
                 FROM iap.%1$I
-                WHERE (strpos(actor, $1) > 0 OR strpos(details::text, $2) > 0)
-                    AND (actor <> iap.without_user(actor, $1, $3) OR details <> iap.without_user(details, $1, $3))
+                WHERE ((strpos(actor, $1) > 0 AND NOT $5) OR strpos(details::text, $2) > 0)
+                    AND (
+                        (actor <> iap.without_user(actor, $1, $3) AND NOT $5)
+                        OR details <> iap.without_user(details, $1, $3))
             ), changed AS (
                 UPDATE iap.%1$I
-                SET actor = iap.without_user(actor, $1, $3), details = iap.without_user(details, $1, $3)
+                SET actor = CASE WHEN $5 THEN actor ELSE iap.without_user(actor, $1, $3) END,
+                    details = iap.without_user(details, $1, $3)
                 FROM affected
                 WHERE %2$I = affected.number
                 RETURNING affected.number, affected.digest, audit.digest(%1$I) AS left_as, fits
@@ -2056,7 +2065,7 @@ BEGIN
             SELECT number, $4, digest, left_as FROM changed WHERE fits
             ON CONFLICT (number) DO UPDATE SET event_id = EXCLUDED.event_id, left_as = EXCLUDED.left_as
             $erase$, log, number)
-        USING erase_from_trail.user_id, needle, pseudonym, erasure;
+        USING erase_from_trail.user_id, needle, pseudonym, erasure, is_login;
         GET DIAGNOSTICS rows = ROW_COUNT;
         total := total + rows;
         EXECUTE format(
@@ -2072,7 +2081,7 @@ BEGIN
 END
 $_$;
 
-COMMENT ON FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it.';
+COMMENT ON FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it. What a login of that name did stays told as the login''s.';
 
 CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURNS bigint
     LANGUAGE plpgsql
@@ -2444,6 +2453,13 @@ BEGIN
         IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
             t := iap.owed_again(t);
         END IF;
+    ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
+        AND t.refunded_at IS NULL AND v.exclusion IS NULL
+        AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
+    THEN
+        -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that does
+        -- not reach so far.
+        t := iap.owed_again(t);
     END IF;
 
     IF t.place = 'white' THEN
@@ -2457,7 +2473,11 @@ BEGIN
             t.last_confirmed_at := coalesce(v.confirmed_at, v.verified_at);
         END IF;
     ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
-        AND t.reason IN ('sandbox', 'before_start', 'refunded') AND v.exclusion IS DISTINCT FROM t.reason
+        AND (
+            t.reason IN ('sandbox', 'before_start', 'refunded')
+            -- It restored another purchase than Apple knows.
+            OR (t.reason = 'restored' AND t.original_transaction_id <> was.original_transaction_id))
+        AND v.exclusion IS DISTINCT FROM t.reason
     THEN
         t := CASE WHEN v.exclusion IS NULL THEN iap.owed_again(t) ELSE iap.excluded(t, v.exclusion, run, at) END;
     END IF;
@@ -2465,7 +2485,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) IS 'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any more; or owed after all, where only a setting or a refund that is no more kept it from that.';
+COMMENT ON FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamp with time zone) IS 'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any more; or owed after all, where only a setting, a refund that is no more or a wrong original kept it from that, or a grant that does not reach to the end which Apple tells.';
 
 CREATE FUNCTION iap.import_deliveries(deliveries iap.verified[]) RETURNS bigint
     LANGUAGE plpgsql
@@ -2590,22 +2610,34 @@ BEGIN
     WHERE known.entitled_until < EXCLUDED.entitled_until;
     GET DIAGNOSTICS taken = ROW_COUNT;
 
+    -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month for
+    -- which a year was given up.
     FOR word IN
-        SELECT revoked.*
-        FROM unnest(latest) AS revoked
+        SELECT
+            revoked.original_transaction_id, revoked.bundle_id, revoked.user_id, remaining.entitled_until,
+            revoked.first_granted_at, revoked.granted_at, revoked.revoked_at, revoked.seal
+        FROM (
+            SELECT DISTINCT ON (original_transaction_id, bundle_id) *
+            FROM unnest(words)
+            WHERE revoked_at IS NOT NULL
+            ORDER BY original_transaction_id, bundle_id, entitled_until DESC, revoked_at DESC
+        ) AS revoked
+        JOIN (
+            SELECT original_transaction_id, bundle_id, least(entitled_until, revoked_at) AS entitled_until
+            FROM unnest(latest)
+        ) AS remaining USING (original_transaction_id, bundle_id)
         JOIN entitlements AS known USING (original_transaction_id, bundle_id)
-        WHERE revoked.revoked_at IS NOT NULL
-            AND known.entitled_until > least(revoked.entitled_until, revoked.revoked_at)
+        WHERE known.entitled_until > remaining.entitled_until
             -- What was granted since, beyond what was revoked, is another grant.
             AND (revoked.entitled_until >= known.entitled_until OR revoked.revoked_at >= known.granted_at)
         ORDER BY revoked.original_transaction_id, revoked.bundle_id
     LOOP
-        PERFORM iap.revoke_entitlement(
-            word.bundle_id, word.original_transaction_id, least(word.entitled_until, word.revoked_at));
+        PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
         taken := taken + 1;
     END LOOP;
 
-    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since.
+    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the grant
+    -- was just taken back to.
     UPDATE entitlements AS known
     SET granted_at = said.granted_at,
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
@@ -2619,7 +2651,10 @@ BEGIN
         GROUP BY original_transaction_id, bundle_id, granted_at
     ) AS said
     WHERE known.original_transaction_id = said.original_transaction_id AND known.bundle_id = said.bundle_id
-        AND known.entitled_until > said.entitled_until AND known.granted_at < said.granted_at;
+        AND (
+            known.entitled_until > said.entitled_until
+            OR (known.entitled_until = said.entitled_until AND known.revoked_at >= said.granted_at))
+        AND known.granted_at < said.granted_at;
     RETURN taken;
 END
 $$;
@@ -2797,6 +2832,7 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
         OR (v.refunded_at IS NOT NULL AND t.refund_run_id IS NULL)
         OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
+        OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
         OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
         OR (t.app_transaction_id IS NULL AND v.app_transaction_id IS NOT NULL)
         OR (
@@ -2882,7 +2918,7 @@ CREATE FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) 
         WHEN was.refund_run_id IS NOT NULL AND became.refunded_at IS NULL THEN 'refund_reversed'
         WHEN was.place = 'excluded' AND (became.place, became.reason) IS DISTINCT FROM (was.place, was.reason)
             THEN 'released'
-        WHEN was.place <> became.place THEN 'withdrawn'
+        WHEN was.place = 'white' AND became.place <> 'white' THEN 'withdrawn'
         ELSE 'corrected'
     END
 $$;
@@ -5944,7 +5980,8 @@ CREATE FUNCTION iap.without_user(text text, user_id text, pseudonym text) RETURN
     AS $$
     SELECT regexp_replace(
         text,
-        '(?<![[:alnum:]_-])' || regexp_replace(user_id, '([^[:alnum:]])', '\\\1', 'g') || '(?![[:alnum:]_-])',
+        -- Read the same whatever a database of old has for standard_conforming_strings.
+        '(?<![[:alnum:]_-])' || regexp_replace(user_id, '([^[:alnum:]])', E'\\\\\\1', 'g') || '(?![[:alnum:]_-])',
         pseudonym, 'g')
 $$;
 
