@@ -322,8 +322,8 @@ SELECT test.admit('40', receipt_id => :receipt_id);
 SELECT is_empty(
     format($$SELECT FROM test.misfits WHERE row IN ('order-40', '40', %L)$$, :receipt_id), 'rows that fit');
 UPDATE iap.orders SET created_at = created_at - interval '1 day' WHERE order_id = 'order-40';
-UPDATE iap.sightings SET uploaded_at = uploaded_at - interval '1 day' WHERE transaction_id = '40';
-UPDATE iap.receipts SET submitted_at = submitted_at - interval '1 day', state = 'settled', verified_at = now(),
+UPDATE iap.sightings SET uploaded_at = now() - interval '1 day' WHERE transaction_id = '40';
+UPDATE iap.receipts SET submitted_at = now() - interval '1 day', state = 'settled', verified_at = now(),
     next_attempt_at = NULL, last_attempt_at = now()
 WHERE receipt_id = :receipt_id;
 SELECT test.run_as('iap_app', $$SELECT iap.register_order(

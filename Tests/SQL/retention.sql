@@ -52,8 +52,8 @@ LANGUAGE sql AS $$
 $$;
 CREATE FUNCTION test.buckets(VARIADIC names text[]) RETURNS text
 LANGUAGE sql AS $$
-    SELECT array_agg(DISTINCT bucket ORDER BY bucket)::text
-    FROM iap.receipts JOIN test.receipt ON id = receipt_id WHERE name = ANY (names)
+    -- A receipt's id names its bucket.
+    SELECT array_agg(DISTINCT id & 63 ORDER BY id & 63)::text FROM test.receipt WHERE name = ANY (names)
 $$;
 SELECT is(test.purgeable(NULL), test.buckets('settled', 'unusable', 'open'), 'the buckets of what is old');
 SELECT is(
