@@ -32,13 +32,12 @@ public final class StopSignal: Sendable {
     /// has.
     package func cancelling<Value: Sendable>(_ body: @escaping @Sendable () async -> Value) async -> Value {
         let task = Task { await body() }
-        let handler = add { task.cancel() }
-        defer { state.withLock { _ = $0.handlers.removeValue(forKey: handler) } }
-        if isRequested { task.cancel() }
-        return await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
+        return await telling({ task.cancel() }) {
+            await withTaskCancellationHandler {
+                await task.value
+            } onCancel: {
+                task.cancel()
+            }
         }
     }
 

@@ -297,9 +297,9 @@ BEGIN
         FROM iap.entitlements
         WHERE original_transaction_id = entitle.original_transaction_id AND bundle_id = entitle.bundle_id
         FOR UPDATE;
-        IF known.entitled_until > entitle.until AND entitle.until > at
-            OR known.entitled_until = entitle.until AND entitle.until = 'infinity'
-            OR known.entitled_until = entitle.until AND entitle.until > at AND known.revoked_at IS NOT NULL
+        IF entitle.until > at AND (
+            known.entitled_until > entitle.until
+            OR known.entitled_until = entitle.until AND (entitle.until = 'infinity' OR known.revoked_at IS NOT NULL))
         THEN
             -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of what
             -- was taken back.
@@ -400,7 +400,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     latest iap.entitlements[];
     taken  bigint;
-    word   iap.entitlements;
+    word   record;
 BEGIN
     -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
     SELECT array_agg(furthest::iap.entitlements) INTO latest
@@ -433,9 +433,7 @@ BEGIN
     -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month for
     -- which a year was given up.
     FOR word IN
-        SELECT
-            revoked.original_transaction_id, revoked.bundle_id, revoked.user_id, remaining.entitled_until,
-            revoked.first_granted_at, revoked.granted_at, revoked.revoked_at, revoked.seal
+        SELECT original_transaction_id, bundle_id, remaining.entitled_until
         FROM (
             SELECT DISTINCT ON (original_transaction_id, bundle_id) *
             FROM unnest(words)
@@ -450,7 +448,7 @@ BEGIN
         WHERE known.entitled_until > remaining.entitled_until
             -- What was granted since, beyond what was revoked, is another grant.
             AND (revoked.entitled_until >= known.entitled_until OR revoked.revoked_at >= known.granted_at)
-        ORDER BY revoked.original_transaction_id, revoked.bundle_id
+        ORDER BY original_transaction_id, bundle_id
     LOOP
         PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
         taken := taken + 1;
