@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(29);
+SELECT plan(34);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -49,7 +49,14 @@ SELECT throws_ok(
 SELECT throws_ok(
     format('SELECT iap.adopt(%L, %L, %L, %L, %L)', 'com.example.game', text, 'anna', 'desk', 'x'), '22023',
     'signed_transaction is no signed transaction of Apple''s', 'what can''t be a signed transaction')
-FROM (VALUES ('x'), ('a.b.c'), ('e30.!!!!.x'), (test.signed('{}')), (test.signed('[]'))) AS garbage (text);
+FROM (
+    VALUES
+        ('x'), ('a.b.c'), ('e30.!!!!.x'), (test.signed('{}')), (test.signed('[]')),
+        (test.bought('a6', '{"purchaseDate": 1e300}')), (test.bought('a6', '{"purchaseDate": -1}')),
+        (test.bought('a6', '{"quantity": 1.5}')), (test.bought('a6', '{"quantity": 3000000000}'))) AS garbage (text);
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a7', '{"revocationDate": null, "quantity": null}'), 'anna', 'desk', 'x'),
+    'white', 'a null says nothing');
 SELECT throws_ok(
     $$SELECT iap.adopt('com.example.game', test.bought('a4'), '', 'desk', 'x')$$, '22023', NULL, 'for nobody');
 

@@ -376,6 +376,9 @@ BEGIN
     PERFORM iap.require_text('note', adopt.note, 10000);
     IF id IS NULL OR claims ->> 'bundleId' IS NULL OR claims ->> 'productId' IS NULL
         OR jsonb_typeof(claims -> 'purchaseDate') IS DISTINCT FROM 'number'
+        -- What the night takes for a date and a quantity: years to 9999, and whole numbers.
+        OR trunc((claims ->> 'purchaseDate')::numeric) NOT BETWEEN 0 AND 253402300799999
+        OR coalesce(claims ->> 'quantity', '1') !~ '^[0-9]{1,9}$'
     THEN
         RAISE EXCEPTION 'signed_transaction is no signed transaction of Apple''s' USING
             ERRCODE = 'invalid_parameter_value',
@@ -383,7 +386,7 @@ BEGIN
     ELSIF claims ->> 'bundleId' <> adopt.bundle_id THEN
         RAISE EXCEPTION 'transaction % is of the app %', id, claims ->> 'bundleId' USING
             ERRCODE = 'invalid_parameter_value';
-    ELSIF claims ? 'revocationDate' THEN
+    ELSIF claims ->> 'revocationDate' IS NOT NULL THEN
         RETURN 'refunded';
     ELSIF claims ->> 'inAppOwnershipType' = 'FAMILY_SHARED' OR claims ->> 'isUpgraded' = 'true' THEN
         -- Another customer paid, or what replaced it is owed: the night would exclude it.
