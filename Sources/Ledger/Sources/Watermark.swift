@@ -41,17 +41,22 @@ struct Watermark {
         }
     }
 
-    /// What is remembered of a row's watermark: never a time to come.
+    /// Rows with a number far too high, which hide no other as long as they are fewer.
+    private static let strays = 1000
+
+    /// What is remembered of a row's watermark: never a time to come, and of numbers, of which nobody knows the present,
+    /// that of a row well before.
     func remembered(_ column: SQL, present: Date) -> SQL {
         switch type {
         case .time: "CASE WHEN \(column) IS NOT NULL THEN least(\(column), \(present)) END"
         case .timeWithoutZone:
-            // No zone is further ahead of UTC.
+            // No zone is further behind UTC.
             """
             CASE WHEN \(column) IS NOT NULL
-                THEN least(\(column), (\(present) AT TIME ZONE 'UTC') + interval '14 hours') END
+                THEN least(\(column), (\(present) AT TIME ZONE 'UTC') - interval '12 hours') END
             """
-        case .bigint, .integer, .smallint: column
+        case .bigint, .integer, .smallint:
+            "lag(\(column), \(unsafe: String(Self.strays))) OVER (ORDER BY \(column) NULLS FIRST)"
         }
     }
 
