@@ -90,14 +90,7 @@ public final class SourceSession {
             try await connection.transaction(.repeatableRead, readOnly: true) {
                 _ = try await connection.execute(
                     "DECLARE pulled NO SCROLL CURSOR FOR \(statement(from: mark, present: present))")
-                var (count, hasMore) = (Self.firstRows, true)
-                while hasMore {
-                    let page = try await fetch(count)
-                    guard !page.rows.isEmpty else { break }
-                    hasMore = page.rows.count == count
-                    count = Self.rowsOfNextPage(after: page)
-                    try await body(page)
-                }
+                while let page = try await nextPage() { try await body(page) }
             }
         } catch {
             throw Self.cause(of: error)
@@ -115,20 +108,34 @@ public final class SourceSession {
         }
     }
 
-    /// A receipt may have megabytes: the first rows tell how many make a page.
-    private static let firstRows = 16
-    private static let mostRows = 5_000
+    private static let pageRows = 5_000
     private static let pageBytes = 8 << 20
 
-    private static func rowsOfNextPage(after page: SourcePage) -> Int {
-        let bytes = page.rows.reduce(0) { $0 + $1.reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
-        return min(max(1, pageBytes / max(1, bytes / page.rows.count)), mostRows)
+    /// What comes next; `nil` at the end.
+    private func nextPage() async throws -> SourcePage? {
+        var (rows, bytes, watermark): ([[String?]], Int, String?) = ([], 0, nil)
+        while rows.count < Self.pageRows, bytes < Self.pageBytes {
+            let piece = try await fetch()
+            guard !piece.rows.isEmpty else { break }
+            bytes += Self.bytes(of: piece)
+            rows += piece.rows
+            watermark = piece.watermark
+        }
+        return rows.isEmpty ? nil : SourcePage(rows: rows, watermark: watermark)
     }
 
-    private func fetch(_ count: Int) async throws -> SourcePage {
-        let rows = try await connection.query("FETCH \(unsafe: String(count)) FROM pulled")
+    /// A receipt may have a megabyte though those before it had a thousand bytes: what is asked for at once is little, for
+    /// all of it is held.
+    private func fetch() async throws -> SourcePage {
+        let rows = try await connection.query("FETCH \(unsafe: String(Self.pieceRows)) FROM pulled")
         return SourcePage(
             rows: try rows.map(values), watermark: try rows.last?.decode(Self.reached, as: String?.self))
+    }
+
+    private static let pieceRows = 100
+
+    private static func bytes(of page: SourcePage) -> Int {
+        page.rows.reduce(0) { $0 + $1.reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
     }
 
     private func values(_ row: Row) throws(PostgreSQLError) -> [String?] {
