@@ -38,6 +38,20 @@ SELECT results_eq(
     'SELECT transaction_id COLLATE "default", user_id, ordered_by, tries, ended_as FROM iap.redeliveries',
     $$VALUES ('100', 'ann', 'iap-reconcile', 0, NULL::text)$$, 'with its owner');
 
+-- What a row that could not be taken may say was delivered is ordered by nobody but a person.
+SELECT test.admit('106', user_id => 'ann'), test.admit('107', user_id => 'ann');
+SELECT test.open_case('106', '{ann}'), test.open_case('107', '{ann}');
+INSERT INTO iap.sources (source, kind, definition, tried_at) VALUES ('delivered', 'delivered', '', now());
+INSERT INTO iap.refused_rows (source, row_id, reason, what, refused_at)
+VALUES
+    ('delivered', '106', 'missing', 'purchased_at is missing', now()),
+    ('delivered', 'wallet.csv:2', 'bad_value', '107: delivered_at lies in the future', now());
+SELECT is(test.order_all(), '0', 'what a refused row names is not sure');
+DELETE FROM iap.refused_rows WHERE row_id = '106';
+SELECT is(test.order_all(), '1', 'once the row is mended, it is');
+DELETE FROM iap.redeliveries WHERE transaction_id = '106';
+UPDATE iap.cases SET likelihood = 'medium' WHERE transaction_id IN ('106', '107');
+
 -- Leased.
 SELECT results_eq('SELECT test.taken()', $$VALUES ('100 ann 1')$$, 'it is taken');
 SELECT is_empty('SELECT test.taken()', 'and leased');

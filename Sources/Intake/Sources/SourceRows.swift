@@ -63,7 +63,8 @@ package struct SourceRows {
             return judged.refused.append(RefusedRow(problem, id: "\(bundleID)"))
         }
         if let (field, at) = line.row.latestMoment, at > present + Self.tolerance {
-            let problem = LineProblem(.badValue, "\(field.column) lies in the future")
+            let id = line.row.id.flatMap { line.name == $0 ? nil : "\($0): " } ?? ""
+            let problem = LineProblem(.badValue, "\(id)\(field.column) lies in the future")
             return judged.refused.append(RefusedRow(problem, id: line.name))
         }
         judged.lines.append(line)

@@ -142,6 +142,7 @@ extension LedgerSession {
     }
 
     /// Writes down how a pull ended, and forgets what was refused long ago: it came under another id, or never will.
+    /// Not so what may tell of an open case.
     ///
     /// - Parameter problem: why it did not come to its end; `nil` where it did.
     public func endPull(of source: SourceSettings, problem: String?, now: Date) async throws(LedgerError) {
@@ -150,6 +151,10 @@ extension LedgerSession {
                 """
                 DELETE FROM refused_rows
                 WHERE source = \(source.name) AND refused_at < \(now) - interval '30 days'
+                    -- What holds a redelivery back.
+                    AND NOT EXISTS (
+                        SELECT FROM cases
+                        WHERE state = 'open' AND transaction_id IN (row_id, split_part(what, ': ', 1)))
                 """)
             _ = try await connection.execute(
                 """

@@ -492,6 +492,12 @@ LANGUAGE plpgsql AS $$
 DECLARE
     ordered bigint;
 BEGIN
+    WITH told AS MATERIALIZED (
+        SELECT unnest(ARRAY[row_id, split_part(what, ': ', 1)]) AS id
+        FROM refused_rows
+        JOIN sources USING (source)
+        WHERE sources.kind IN ('delivered', 'entitlements')
+    )
     INSERT INTO redeliveries AS known (
         transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, due_at)
     SELECT sure.transaction_id, sure.bundle_id, sure.environment, sure.user_id, run, at, 'iap-reconcile', now()
@@ -511,6 +517,9 @@ BEGIN
                 SELECT FROM redeliveries AS under_way
                 WHERE under_way.transaction_id = cases.transaction_id AND under_way.bundle_id = cases.bundle_id
                     AND under_way.environment = cases.environment AND under_way.ended_at IS NULL)
+            -- A row of a source that could not be taken may well say that it was delivered.
+            AND t.transaction_id NOT IN (SELECT id FROM told)
+            AND t.original_transaction_id NOT IN (SELECT id FROM told)
         OFFSET 0
     ) AS sure
     WHERE sure.user_id IS NOT NULL
@@ -529,7 +538,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.order_redeliveries IS
     'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, '
-    'wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
+    'unless a row of a source that could not be taken tells of them; wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
 
 CREATE FUNCTION iap.redelivery_of(t iap.transactions) RETURNS text
 LANGUAGE sql STABLE AS $$
