@@ -17,6 +17,10 @@ struct SalesLineParser {
     private let header: SalesHeader
     /// The most bytes of the account's name.
     private static let longestDeveloper = 1000
+    /// Of one product in one country on one day at one price: what is summed up of such lines, for a month and all
+    /// products, still fits the tables.
+    private static let mostUnits: Int64 = 1_000_000_000
+    fileprivate static let mostMilliunits: Int64 = 10_000_000_000_000_000
 
     init(header: SalesHeader) {
         self.header = header
@@ -60,6 +64,9 @@ struct SalesLineParser {
         }
         guard let units = DecimalText.whole(try fields.required(.units)) else {
             throw LineProblem(.badValue, "Units is no whole number")
+        }
+        guard units.magnitude <= Self.mostUnits else {
+            throw LineProblem(.badValue, "Units is more than anybody sold")
         }
         guard let storefront = Country.storefront(ofCode: try fields.required(.countryCode)) else {
             throw LineProblem(.badValue, "Country Code is no country")
@@ -119,7 +126,8 @@ private struct Fields {
         guard let milliunits = DecimalText.milliunits(text), milliunits > Int64.min else {
             throw LineProblem(.badValue, "\(amount.name) is no amount with at most three decimals")
         }
-        guard !milliunits.multipliedReportingOverflow(by: units).overflow else {
+        let (product, isTooGreat) = milliunits.multipliedReportingOverflow(by: units)
+        guard !isTooGreat, product.magnitude <= SalesLineParser.mostMilliunits else {
             throw LineProblem(.badValue, "\(amount.name) times Units is more than anybody sold")
         }
         guard !code.isEmpty || milliunits == 0 else {

@@ -108,8 +108,13 @@ import Testing
             (["Units": "1.5"], RefusalReason.badValue, "Units is no whole number"),
             (["Units": " "], .missing, "Units is missing"),
             (["Units": "99999999999999999999"], .badValue, "Units is no whole number"),
+            (["Units": "-1000000001"], .badValue, "Units is more than anybody sold"),
             (
-                ["Units": "9223372036854775", "Customer Price": "2.00", "Customer Currency": "USD"], .badValue,
+                ["Units": "1000000000", "Customer Price": "10000.01", "Customer Currency": "IDR"], .badValue,
+                "Customer Price times Units is more than anybody sold"
+            ),
+            (
+                ["Units": "1000000000", "Customer Price": "9223372036854775", "Customer Currency": "USD"], .badValue,
                 "Customer Price times Units is more than anybody sold"
             ),
             (["SKU": ""], .missing, "SKU is missing"),
