@@ -109,9 +109,17 @@ enum OpenCases {
 
     /// What was paid for a case.
     static let milliunits: SQL = """
-        coalesce(
-            subscription.milliunits, white.price_milliunits, products.list_price_milliunits * white.quantity)
+        coalesce(subscription.milliunits, white.price_milliunits, \(listed("white.quantity")))
         """
+
+    /// What a quantity costs by its list price; nothing that is known where it is more than is booked, for its sums would
+    /// be more than PostgreSQL holds.
+    static func listed(_ quantity: SQL) -> SQL {
+        """
+        CASE WHEN products.list_price_milliunits::numeric * \(quantity) <= \(Money.most)
+            THEN products.list_price_milliunits * \(quantity) END
+        """
+    }
 
     /// What a case tells of a subscription together: the money of its periods without access, and until when it is paid.
     static let subscription: SQL = """

@@ -10,7 +10,7 @@ extension LedgerSession {
             SELECT
                 known.*, known.source::text AS source_name, coalesce(known.product_type, products.type) AS type,
                 products.name AS product_name,
-                products.list_price_milliunits * known.quantity AS list_price_milliunits,
+                \(OpenCases.listed("known.quantity")) AS list_price_milliunits,
                 products.currency AS list_currency
             FROM transactions AS known
             LEFT JOIN products USING (bundle_id, product_id)
