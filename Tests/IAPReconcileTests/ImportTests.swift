@@ -65,6 +65,19 @@ import Testing
         }
     }
 
+    @Test func theConfigurationIsNotWrittenOver() async throws {
+        try await withConfiguration("host=/nonexistent dbname=x") { configuration, folder in
+            let file = folder.appending(path: "orders.csv").path(percentEncoded: false)
+            try write("bundle_id,order_id,user_id,product_id\na,1,u,g\n", to: file)
+            let settings = try String(contentsOfFile: configuration, encoding: .utf8)
+            let ended = try await ChildProcess.run(
+                program, ["import", "orders", file, "--refused", configuration, "--config", configuration])
+            #expect(ended.status == 77)
+            #expect(ended.errors.contains("it is what is read"), "\(ended.errors)")
+            #expect(try String(contentsOfFile: configuration, encoding: .utf8) == settings)
+        }
+    }
+
     @Test func anAccountOfEarlierStaysWhereNothingCouldBeRead() async throws {
         try await withConfiguration("host=/nonexistent dbname=x") { configuration, folder in
             let refused = folder.appending(path: "refused.csv").path(percentEncoded: false)

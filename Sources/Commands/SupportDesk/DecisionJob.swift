@@ -35,11 +35,14 @@ public struct DecisionJob: Sendable {
 
     /// Reads the file whole, and then carries out its lines until the last, or until it is asked to stop.
     ///
+    /// - Parameter others: further files that are read, none of which the results may be written to.
     /// - Throws: `DecisionFileError`, `DecisionResultError`, `JobError`.
-    public func run(_ options: DecisionOptions, stop: StopSignal) async throws -> DecisionTally {
+    public func run(
+        _ options: DecisionOptions, besides others: [String] = [], stop: StopSignal
+    ) async throws -> DecisionTally {
         let sheet = try await DecisionSheet.read(options.file, form.vocabulary) { stop.isRequested }
         return try await withLedger(readingFiles: settings.ledger, explained: SupportDesk.explained) { session in
-            let results = try DecisionResults(options.resultFile, of: options.file, form)
+            let results = try DecisionResults(options.resultFile, of: [options.file] + others, form)
             let taking = DecisionTaking(session, stop: stop, isRehearsal: options.isDryRun)
             let name = options.file.split(separator: "/").last.map(String.init) ?? options.file
             return try await taking.take(sheet, by: options.by, from: name, results: results)

@@ -11,7 +11,8 @@ extension CommandRunner {
         let stop = StopSignal()
         let signals = await Signals(stop)
         defer { withExtendedLifetime(signals) {} }
-        let tally = try await DecisionJob(settings: supportSettings, form: .ofReports).run(options, stop: stop)
+        let tally = try await DecisionJob(settings: supportSettings, form: .ofReports).run(
+            options, besides: [invocation.configuration], stop: stop)
         StandardOutput.write(Self.text(tally, of: options))
         guard tally.isComplete else {
             console.log(LogEntry(.warning, "stopped before the file's end; read it again to take the rest"))

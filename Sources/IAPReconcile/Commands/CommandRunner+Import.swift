@@ -9,7 +9,8 @@ extension CommandRunner {
     func importFile(_ options: ImportOptions, refusedFile: String?) async throws -> ExitCode {
         let stop = StopSignal()
         let signals = await Signals(stop)
-        var refused = try RefusedLines(file: refusedFile, inputs: [options.file], log: console.log)
+        var refused = try RefusedLines(
+            file: refusedFile, inputs: [options.file, invocation.configuration], log: console.log)
         let job = ImportJob(settings: configuration.settings, log: console.log, progress: console.show)
         defer { withExtendedLifetime(signals) { console.clear() } }
         let summary = try await job.run(options, stop: stop) { try refused.take($0) }

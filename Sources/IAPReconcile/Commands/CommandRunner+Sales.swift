@@ -9,7 +9,7 @@ extension CommandRunner {
         let stop = StopSignal()
         let signals = await Signals(stop)
         defer { withExtendedLifetime(signals) {} }
-        var refused = try RefusedLines(file: refusedFile, inputs: files, log: console.log)
+        var refused = try RefusedLines(file: refusedFile, inputs: files + [invocation.configuration], log: console.log)
         let job = SalesJob(settings: configuration.settings)
         let result: SalesResult
         do {

@@ -10,12 +10,10 @@ package struct DecisionResults {
 
     /// Begins the file anew.
     ///
-    /// - Parameter input: what the decisions are read from, which it may not be.
+    /// - Parameter inputs: what the decisions and the settings are read from, none of which it may be.
     /// - Throws: `DecisionResultError`.
-    package init(_ path: String, of input: String, _ form: DecisionForm) throws(DecisionResultError) {
-        var (ours, theirs) = (stat(), stat())
-        if stat(path, &ours) == 0, stat(input, &theirs) == 0, ours.st_dev == theirs.st_dev, ours.st_ino == theirs.st_ino
-        {
+    package init(_ path: String, of inputs: [String], _ form: DecisionForm) throws(DecisionResultError) {
+        guard !inputs.contains(where: { Self.isOneFile(path, $0) }) else {
             throw DecisionResultError(path, "it is what is read; name another")
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o640)
@@ -24,6 +22,12 @@ package struct DecisionResults {
         self.form = form
         self.path = path
         try write(["line", "transaction_id", "decision", "result", "reason", "what"])
+    }
+
+    private static func isOneFile(_ path: String, _ input: String) -> Bool {
+        var (ours, theirs) = (stat(), stat())
+        return stat(path, &ours) == 0 && stat(input, &theirs) == 0 && ours.st_dev == theirs.st_dev
+            && ours.st_ino == theirs.st_ino
     }
 
     func add(
