@@ -92,6 +92,8 @@ public struct ConnectionSettings: Sendable {
             ("lock_timeout", lockTimeout.map(milliseconds)),
             ("idle_in_transaction_session_timeout", idleInTransactionTimeout.map(milliseconds)),
             ("search_path", searchPath),
+            // What is read as text reads alike, whatever the server, the database or the role has.
+            ("datestyle", "ISO"),
         ]
         let newer = newerParameters.filter { $0.key <= serverVersion }.flatMap { Array($0.value) }
         let further = (Array(furtherParameters) + newer).sorted { $0.key < $1.key }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// How long a statement may take, and what it means that it took longer.
+/// How long a statement may take, what it means that it took longer, and what else a session has of its own.
 @Suite struct StatementTimeoutTests {
     @Test func noLimitIsNoneWhateverTheDatabaseHas() async throws {
         try await withScratchDatabase(empty: true) { database in
@@ -19,6 +19,23 @@ import Testing
                 let row = try await session.connection.query("SELECT current_setting('statement_timeout') AS word")[0]
                 #expect(try row("word", as: String.self) == word)
             }
+        }
+    }
+
+    /// What is read as text, and what a statement by itself sees, is the same everywhere.
+    @Test func theDatabasesDateStyleAndIsolationChangeNothing() async throws {
+        try await withScratchDatabase(empty: true) { database in
+            let admin = try await database.connect()
+            defer { admin.close() }
+            for setting in ["datestyle = 'German'", "default_transaction_isolation = 'serializable'"] as [SQL] {
+                try await admin.execute("ALTER DATABASE \(identifier: database.name) SET \(setting)")
+            }
+            let session = try await LedgerSession.connect(LedgerSettings(database: database.conninfo))
+            defer { session.close() }
+            let row = try await session.connection.query(
+                "SELECT '2026-03-04'::date::text AS day, current_setting('transaction_isolation') AS level")[0]
+            #expect(try row("day", as: String.self) == "2026-03-04")
+            #expect(try row("level", as: String.self) == "read committed")
         }
     }
 

@@ -86,8 +86,12 @@ public final class LedgerSession {
     /// Statements are many and short, or few and only as long as the night's news: to compile them takes longer than it
     /// saves, which was a seventh of a night. What is looked up for a row is that row's own and not asked for again: to
     /// keep it was an eighth of what reading the cases took.
+    ///
+    /// A statement by itself is one of this level, too, as are all transactions that name none.
     private static func parameters(_ settings: LedgerSettings) -> [String: String] {
-        var parameters = ["jit": "off", "enable_memoize": "off"]
+        var parameters = [
+            "jit": "off", "enable_memoize": "off", "default_transaction_isolation": "read committed",
+        ]
         // Else the limit of the role or the database holds, if it has one.
         if settings.statementTimeout == nil { parameters["statement_timeout"] = "0" }
         parameters["iap.present"] = settings.present.map { $0.formatted(.iso8601) }
