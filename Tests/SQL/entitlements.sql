@@ -237,13 +237,15 @@ SELECT is(
 -- Who is connected.
 SELECT test.run_as('iap_job', 'SELECT iap.connect()');
 SELECT is_empty('SELECT FROM iap.connections', 'nobody, who never claimed');
-SELECT test.admit('c1'), test.admit('c2', product_id => 'other');
-SELECT test.claim('c1'), test.claim('c2');
+SELECT test.admit('c1'), test.admit('c2', product_id => 'other'), test.admit('c3', environment => 'Sandbox');
+SELECT test.claim('c1'), test.claim('c2'), test.claim('c3');
 SELECT test.run_as('iap_job', 'SELECT iap.connect()');
 SELECT results_eq(
-    'SELECT bundle_id, product_type, connected_at = now() FROM iap.connections ORDER BY 2',
-    $$VALUES ('com.example.a' COLLATE "C", 'consumable', true), ('com.example.a', 'unknown', true)$$,
-    'who claims, by type');
+    'SELECT bundle_id, environment, product_type, connected_at = now() FROM iap.connections ORDER BY 2, 3',
+    $$VALUES
+        ('com.example.a' COLLATE "C", 'Production', 'consumable', true), ('com.example.a', 'Production', 'unknown', true),
+        ('com.example.a', 'Sandbox', 'consumable', true)$$,
+    'who claims, by type, and testers apart');
 
 -- Taken back from a moment on that lies ahead: what has no end of its own is granted until then.
 SELECT iap.enter(ARRAY[test.heard('k1', product_type => 'non_consumable')], 1, now());

@@ -10,43 +10,55 @@ extension LedgerSession {
 
     /// What is expected of the apps' servers.
     public func expectedDeliveries(of apps: [App]) async throws(LedgerError) -> [ExpectedDelivery] {
-        let connections = try await connections()
+        let connections = try await connections(of: apps)
         return apps.flatMap { $0.expectedDeliveries(connections) }
     }
 
-    /// Since when apps deliver in ways that the job sees, as far as that was noted.
-    public func connections() async throws(LedgerError) -> Connections {
-        try await translating {
+    /// Since when the apps deliver in ways that the job sees, each in its environment, as far as that was noted.
+    private func connections(of apps: [App]) async throws(LedgerError) -> Connections {
+        let own: SQL = """
+            unnest(\(apps.map(\.bundleID.text)), \(apps.map(\.environment.rawValue))) AS app (bundle_id, environment)
+            """
+        return try await translating {
             var connections = Connections()
-            for row in try await connection.query("SELECT bundle_id, product_type, connected_at FROM connections") {
+            for row in try await connection.query(
+                "SELECT bundle_id, product_type, connected_at FROM connections JOIN \(own) USING (bundle_id, environment)"
+            ) {
                 let type = try row.expectedType()
                 connections.claims[try row.id("bundle_id"), default: [:]][type] = try row.decode(
                     "connected_at", as: Date.self)
             }
-            // By the index, an app at a time: there may be millions of subscribers.
-            let rows = try await connection.query(
-                """
-                WITH RECURSIVE apps AS (
-                    SELECT min(bundle_id) AS bundle_id FROM entitlements
-                    UNION ALL
-                    SELECT (SELECT min(bundle_id) FROM entitlements WHERE entitlements.bundle_id > apps.bundle_id)
-                    FROM apps
-                    WHERE bundle_id IS NOT NULL
-                )
-                SELECT
-                    bundle_id,
-                    (
-                        SELECT min(first_granted_at) FROM entitlements
-                        WHERE entitlements.bundle_id = apps.bundle_id
-                    ) AS first_granted_at
-                FROM apps
-                WHERE bundle_id IS NOT NULL
-                """)
-            for row in rows {
+            for row in try await connection.query(Self.firstGrants(own)) {
                 connections.entitlements[try row.id("bundle_id")] = try row.decode("first_granted_at", as: Date.self)
             }
             return connections
         }
+    }
+
+    /// When each app first said what it has granted. By the index, an app at a time: there may be millions of subscribers.
+    /// A grant names no environment: what is known as another's alone is a tester's.
+    private static func firstGrants(_ own: SQL) -> SQL {
+        """
+        SELECT app.bundle_id, granted.first_granted_at
+        FROM \(own)
+        CROSS JOIN LATERAL (
+            SELECT first_granted_at
+            FROM entitlements
+            WHERE entitlements.bundle_id = app.bundle_id
+                AND coalesce(
+                    (
+                        SELECT bool_or(known.environment = app.environment)
+                        FROM transactions AS known
+                        WHERE iap.is_of_original(
+                                known.transaction_id, known.original_transaction_id,
+                                entitlements.original_transaction_id)
+                            AND known.bundle_id = app.bundle_id
+                    ),
+                    true)
+            ORDER BY first_granted_at
+            LIMIT 1
+        ) AS granted
+        """
     }
 
     /// Moves what the apps' servers have granted from white to black, and back what is granted no more.

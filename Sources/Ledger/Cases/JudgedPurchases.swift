@@ -21,14 +21,16 @@ extension LedgerSession {
         }
     }
 
-    /// Joins what is expected to `white` and its `products`, as `expected`: nothing is of an app that is not among them.
+    /// Joins what is expected to `white` and its `products`, as `expected`: nothing is of an app that is not among them,
+    /// and nothing of another environment than the app's.
     static func expected(_ deliveries: [ExpectedDelivery]) -> SQL {
         """
         JOIN unnest(
-            \(deliveries.map(\.bundleID.text)), \(deliveries.map { $0.productType?.rawValue ?? "unknown" }),
-            \(deliveries.map(\.grace)), \(deliveries.map(\.mode?.rawValue)), \(deliveries.map(\.from))
-        ) AS expected (bundle_id, product_type, grace, mode, judged_from)
-            ON expected.bundle_id = white.bundle_id
+            \(deliveries.map(\.bundleID.text)), \(deliveries.map(\.environment.rawValue)),
+            \(deliveries.map { $0.productType?.rawValue ?? "unknown" }), \(deliveries.map(\.grace)),
+            \(deliveries.map(\.mode?.rawValue)), \(deliveries.map(\.from))
+        ) AS expected (bundle_id, environment, product_type, grace, mode, judged_from)
+            ON expected.bundle_id = white.bundle_id AND expected.environment = white.environment
             AND expected.product_type = coalesce(white.product_type, products.type, 'unknown')
         """
     }

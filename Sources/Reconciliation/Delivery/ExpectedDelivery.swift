@@ -3,6 +3,8 @@ public import Foundation
 /// What is expected of an app's server for purchases of one product type.
 public struct ExpectedDelivery: Hashable, Sendable {
     public let bundleID: BundleID
+    /// The app's own: in another nothing is owed, for it is a tester's.
+    public let environment: Environment
     /// `nil` for purchases whose type nobody knows.
     public let productType: ProductType?
     /// Seconds after a purchase in which it may still be delivered normally.
@@ -13,7 +15,7 @@ public struct ExpectedDelivery: Hashable, Sendable {
     public let from: Date
 }
 
-/// Since when apps deliver in ways that the job sees.
+/// Since when apps deliver in ways that the job sees, each in its environment.
 public struct Connections: Hashable, Sendable {
     /// Of an app, since when it claims purchases of each type, or had deliveries imported; `nil` is the unknown type.
     public var claims: [BundleID: [ProductType?: Date]]
@@ -49,7 +51,8 @@ extension App {
 
     private func expectedDelivery(_ type: ProductType?, _ mode: DeliveryMode?, from: Date) -> ExpectedDelivery {
         ExpectedDelivery(
-            bundleID: bundleID, productType: type, grace: grace.seconds(for: type), mode: mode, from: from)
+            bundleID: bundleID, environment: environment, productType: type, grace: grace.seconds(for: type),
+            mode: mode, from: from)
     }
 
     /// A type may have been unknown when it was claimed, and the other way round; a subscription is always known.

@@ -209,8 +209,8 @@ import Verification
                 """)
             try await play.administer(
                 """
-                INSERT INTO iap.connections (bundle_id, product_type, connected_at)
-                VALUES ('com.example.game', 'non_consumable', now() - interval '30 days')
+                INSERT INTO iap.connections (bundle_id, environment, product_type, connected_at)
+                VALUES ('com.example.game', 'Production', 'non_consumable', now() - interval '30 days')
                 """)
             let restored = play.buy("1000000000001809", "noads") {
                 $0.originalID = "1000000000001500"
@@ -221,6 +221,56 @@ import Verification
             let (report, findings) = try await play.night()
             #expect(findings.caseIDs == [bought.id])
             #expect(report.unjudged.map(\.cause) == [.beforeConnected])
+        }
+    }
+
+    /// A tester's purchases are delivered by the new code, while the old one still delivers those of customers.
+    @Test func whatATesterClaimsConnectsNobody() async throws {
+        try await withPlay { play in
+            var play = play
+            let app = play.settings.apps[0].app
+            play.settings.apps[0].app = App(
+                bundleID: app.bundleID, environment: .production, grace: app.grace, since: nil, delivery: [:])
+            play.settings.apps[0].app.redelivery = .high
+            try await play.upload(play.receipt([play.buy("1000000000001811")]))
+            try await play.administer(
+                """
+                SELECT
+                    iap.admit(\(Play.bundleID), 'Sandbox', id, id, 'gems.60', 1, \(play.began), 'tester'),
+                    iap.claim(\(Play.bundleID), id, 'tester')
+                FROM (VALUES ('2000000000000001'), ('2000000000000002')) AS bought (id)
+                """)
+            try await play.administer(
+                """
+                SELECT
+                    iap.admit(\(Play.bundleID), 'Sandbox', '21', '21', 'pass', 1, \(play.began), 'tester'),
+                    iap.entitle(\(Play.bundleID), '21', 'tester', 'infinity')
+                """)
+            let (report, findings) = try await play.night()
+            #expect(findings.caseIDs == [])
+            #expect(report.unjudged.map(\.cause) == [.notConnected])
+            #expect(report.unjudged.map(\.transactions) == [1])
+            #expect(try await play.count("iap.redeliveries") == 0)
+        }
+    }
+
+    /// A tester who never claims has lost nothing.
+    @Test func whatATesterIsOwedIsNoCase() async throws {
+        try await withPlay { play in
+            try await play.administer(
+                """
+                SELECT iap.admit(
+                    \(Play.bundleID), 'Sandbox', '2000000000000001', '2000000000000001', 'gems.60', 1,
+                    \(play.began - 50 * 3600), 'tester')
+                """)
+            let (report, findings) = try await play.night()
+            #expect(findings.caseIDs == [])
+            #expect(report.unjudged.isEmpty && report.pending == 0)
+            var rehearsal = play
+            let app = play.settings.apps[0].app
+            rehearsal.settings.apps[0].app = App(
+                bundleID: app.bundleID, environment: .sandbox, grace: app.grace, since: app.since)
+            #expect(try await rehearsal.night(2).findings.caseIDs == ["2000000000000001"])
         }
     }
 

@@ -26,10 +26,12 @@ CREATE INDEX entitlements_by_revocation ON iap.entitlements (greatest(revoked_at
 -- From when on an app delivers purchases of a type in a way that the job sees. Filled by the job.
 CREATE TABLE iap.connections (
     bundle_id    text COLLATE "C" NOT NULL,
+    -- A tester's purchases say nothing of how those of customers are delivered.
+    environment  text NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
     product_type text NOT NULL
         CHECK (product_type IN ('consumable', 'non_consumable', 'auto_renewable', 'non_renewing', 'unknown')),
     connected_at timestamptz NOT NULL,
-    PRIMARY KEY (bundle_id, product_type)
+    PRIMARY KEY (bundle_id, environment, product_type)
 );
 
 CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamptz) RETURNS boolean
@@ -228,8 +230,8 @@ COMMENT ON FUNCTION iap.uncover IS
 CREATE FUNCTION iap.connect() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO connections (bundle_id, product_type, connected_at)
-    SELECT t.bundle_id, coalesce(t.product_type, products.type, 'unknown'), min(delivery.at)
+    INSERT INTO connections (bundle_id, environment, product_type, connected_at)
+    SELECT t.bundle_id, t.environment, coalesce(t.product_type, products.type, 'unknown'), min(delivery.at)
     FROM (
         SELECT transaction_id, bundle_id, environment, moved_at AS at
         FROM moves
@@ -243,9 +245,9 @@ BEGIN
     ) AS delivery
     JOIN transactions AS t USING (transaction_id, bundle_id, environment)
     LEFT JOIN products ON products.bundle_id = t.bundle_id AND products.product_id = t.product_id
-    GROUP BY 1, 2
-    ORDER BY 1, 2
-    ON CONFLICT (bundle_id, product_type) DO NOTHING;
+    GROUP BY 1, 2, 3
+    ORDER BY 1, 2, 3
+    ON CONFLICT (bundle_id, environment, product_type) DO NOTHING;
 END
 $$;
 COMMENT ON FUNCTION iap.connect IS
