@@ -5,8 +5,8 @@ public import Reconciliation
 extension LedgerSession {
     /// What looks like fraud or a mix-up: receipts of other apps and transactions that three users or more presented
     /// within thirty days, open cases of products that the app does not sell, deliveries to the wrong user or from an
-    /// unexpected country, deliveries that Apple's word does not bear out, unusual prices, and receipts of which Apple says
-    /// something else than its signature.
+    /// unexpected country, claims by another's order, deliveries that Apple's word does not bear out, unusual prices, and
+    /// receipts of which Apple says something else than its signature.
     public func forEachSuspicion(
         of apps: [App], now: Date, _ body: (Suspicion) throws -> Void
     ) async throws(LedgerError) {
@@ -16,6 +16,7 @@ extension LedgerSession {
             try await forEachUnknownProduct(body)
             try await forEachSharedTransaction(since: since, body)
             try await forEachMisdelivery(since: since, body)
+            try await forEachRefusedClaim(since: since, body)
             try await forEachUnexpectedStorefront(of: apps, since: since, body)
             try await forEachContradiction(since: since, body)
             try await forEachUnproved(since: since, body)
@@ -65,6 +66,39 @@ extension LedgerSession {
             let served = try row.decode("served_user_id", as: String.self)
             let likely = try row.decode("likely_user_id", as: String.self)
             try body(try Suspicion(row, .misdelivery, detail: "delivered to \(served), likely bought by \(likely)"))
+        }
+    }
+
+    /// Claims for an order that somebody else opened: a receipt that was passed on, and the order that it came with.
+    private func forEachRefusedClaim(since: Date, _ body: (Suspicion) throws -> Void) async throws {
+        try await connection.forEachRow(
+            """
+            SELECT
+                refused.*, known.environment, known.product_id
+            FROM (
+                SELECT
+                    transaction_id, bundle_id, min(attempted_at) AS first_seen_at,
+                    min(order_id) AS order_id, min(orders.user_id) AS order_user_id,
+                    (array_agg(DISTINCT claims.user_id))[:100] AS user_ids
+                FROM iap.claims
+                JOIN iap.orders USING (bundle_id, order_id)
+                WHERE outcome = 'wrong_user' AND attempted_at >= \(since) AND orders.user_id <> claims.user_id
+                GROUP BY transaction_id, bundle_id, order_id
+            ) AS refused
+            -- A claim names no environment: what was paid is meant.
+            CROSS JOIN LATERAL (
+                SELECT environment, product_id
+                FROM \(whole(.transactions)) AS t
+                WHERE t.transaction_id = refused.transaction_id AND t.bundle_id = refused.bundle_id
+                ORDER BY environment
+                LIMIT 1
+            ) AS known
+            ORDER BY first_seen_at, transaction_id, bundle_id, order_id
+            """
+        ) { row in
+            let order = try row.decode("order_id", as: String.self)
+            let owner = try row.decode("order_user_id", as: String.self)
+            try body(try Suspicion(row, .refusedClaim, detail: "claimed, in vain, for order \(order) of \(owner)"))
         }
     }
 

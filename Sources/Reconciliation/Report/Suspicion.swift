@@ -13,6 +13,8 @@ public struct Suspicion: Hashable, Sendable {
         case contradiction
         /// It was delivered to another user than the one whom more speaks for (误充).
         case misdelivery
+        /// It was claimed for an order of somebody else's, and refused.
+        case refusedClaim = "refused_claim"
         /// It was delivered, and paid in a country where the app expects no sales.
         case unexpectedStorefront = "unexpected_storefront"
         /// A receipt was uploaded for a thousand purposes and more.

@@ -94,6 +94,7 @@ struct English: Wording {
         case .manyUsers: "Presented by many users"
         case .contradiction: "Apple contradicts its signature"
         case .misdelivery: "Likely misdelivery"
+        case .refusedClaim: "Claimed by another's order, and refused"
         case .unexpectedStorefront: "Unexpected storefront"
         case .manyPurposes: "Uploaded for a thousand purposes"
         case .deliveredUnproved: "Delivered, and not proved to be paid"

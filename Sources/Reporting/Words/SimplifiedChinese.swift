@@ -95,6 +95,7 @@ struct SimplifiedChinese: Wording {
         case .manyUsers: "多个用户提交"
         case .contradiction: "Apple 的回答与其签名矛盾"
         case .misdelivery: "可能误充"
+        case .refusedClaim: "用他人的订单领取，已拒绝"
         case .manyPurposes: "为上千个用途上传"
         case .deliveredUnproved: "已发货，但无法证明已付款"
         case .unusualPrice: "价格异常"

@@ -217,6 +217,21 @@ import Testing
         }
     }
 
+    @Test func s33AReceiptAndItsOrderWerePassedOn() async throws {
+        try await withPlay { play in
+            let bought = play.buy("1000000000003301")
+            try await play.order("a1", by: "anna", hoursAgo: 60)
+            try await play.upload(play.receipt([bought]), by: "mallory", for: bought)
+            _ = try await play.night()
+            #expect(try await play.claim(bought, for: "mallory", order: "a1") == "wrong_user")
+            #expect(try await play.claim(bought, for: "mallory", order: "a1") == "wrong_user")
+            let suspicions = try await play.night(2).findings.suspicions
+            #expect(suspicions.map(\.kind) == [.refusedClaim])
+            #expect(suspicions.first?.userIDs == ["mallory"])
+            #expect(suspicions.first?.detail == "claimed, in vain, for order a1 of anna")
+        }
+    }
+
     @Test func s19OnePeriodOfASubscriptionWasMissed() async throws {
         try await withPlay { play in
             let day = 86_400.0

@@ -253,6 +253,8 @@ CREATE TABLE iap.claims (
 -- Of any number of claims of an id of an app one gets the goods, whatever its environment and the isolation level.
 CREATE UNIQUE INDEX claims_delivered ON iap.claims (transaction_id, bundle_id) WHERE outcome = 'delivered';
 CREATE INDEX claims_by_order ON iap.claims (order_id) WHERE order_id IS NOT NULL;
+-- Which of them are suspicious is looked at each night.
+CREATE INDEX claims_of_wrong_users ON iap.claims (attempted_at) WHERE outcome = 'wrong_user';
 
 CREATE TABLE iap.cases (
     transaction_id text COLLATE "C" NOT NULL,
