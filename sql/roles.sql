@@ -84,7 +84,7 @@ GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
     iap.refunded, iap.refund_reversed, iap.is_outdated_refund, iap.ends_refund, iap.has_access, iap.corrected,
-    iap.heard, iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.release_originals,
+    iap.heard, iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.refuse_unseen_cases, iap.take_originals, iap.release_originals,
     iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
     iap.is_of_original,
     iap.sightings_of, iap.sight_again, iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered,
@@ -167,7 +167,7 @@ GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
     iap.import_deliveries, iap.take_orders, iap.imported, iap.present, iap.enter, iap.amount_of, iap.position_of,
     iap.delivered, iap.excluded,
-    iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.take_originals, iap.type_of,
+    iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.refuse_unseen_cases, iap.take_originals, iap.type_of,
     iap.is_of_original, iap.refund_shares, iap.withdraw_restored,
     iap.note(text, text, bigint, timestamptz, jsonb), iap.import_entitlements, iap.revoke_entitlement,
     audit.receipt_seal

@@ -262,7 +262,6 @@ import Testing
         }
     }
 
-    /// What a customer's client posted as an id: one character of thousands of bytes, which no index holds.
     /// The shop delivered it, though the row that says so can't be read: nobody may deliver it again by himself.
     @Test func whatARefusedRowTellsOfIsNotRedelivered() async throws {
         try await withShop { play, shop in
@@ -286,6 +285,7 @@ import Testing
         }
     }
 
+    /// What a customer's client posted as an id: one character of thousands of bytes, which no index holds.
     @Test func anIdThatNoIndexHoldsIsRefusedAndStopsNothing() async throws {
         try await withShop { play, shop in
             var (marks, seed) = ("e", UInt32(1))

@@ -689,11 +689,37 @@ END
 $$;
 COMMENT ON FUNCTION iap.log_moves IS 'Writes the moves of those changes that have a new number.';
 
+CREATE FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
+        RETURN;
+    END IF;
+    INSERT INTO cases (
+        transaction_id, bundle_id, environment, state, likelihood, reasons, action, owner_user_ids, opened_at,
+        opened_run_id, assessed_at, assessed_run_id, closed_at, closed_as, closed_by)
+    SELECT
+        (c.was).transaction_id, (c.was).bundle_id, (c.was).environment, 'closed', 'low', '{unseen}', '', '{}', at, -1, at,
+        -1, at, 'withdrawn', ''
+    FROM unnest(changes) AS c
+    WHERE (c.became).place <> 'white'
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+    DELETE FROM cases
+    USING unnest(changes) AS c
+    WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
+        AND cases.environment = (c.was).environment AND cases.opened_run_id = -1;
+END
+$$;
+COMMENT ON FUNCTION iap.refuse_unseen_cases IS
+    'Ends with a serialization failure where a case was opened after the snapshot of its caller, who could not close it: '
+    'only a row that is written in its place meets it.';
+
 CREATE FUNCTION iap.follow_cases(
     changes iap.change[], kind text, who text, run bigint, at timestamptz, note text
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
+    PERFORM iap.refuse_unseen_cases(changes, at);
     UPDATE cases
     SET state = 'closed', closed_at = at,
         closed_as = CASE

@@ -538,7 +538,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.order_redeliveries IS
     'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, '
-    'unless a row of a source that could not be taken tells of them; wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
+    'unless a row of a source that could not be taken tells of them; wakes the app''s server by NOTIFY iap_redeliveries, '
+    'and says how many are new.';
 
 CREATE FUNCTION iap.redelivery_of(t iap.transactions) RETURNS text
 LANGUAGE sql STABLE AS $$
