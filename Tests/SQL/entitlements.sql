@@ -65,6 +65,18 @@ SELECT is_empty($$SELECT FROM iap.white$$, 'what Apple refunded is not owed agai
 -- The night: what was granted before Apple told of it.
 SELECT test.entitle(60, 'n1');
 SELECT test.period('n1', 0, 30, 'n1'), test.period('n2', 30, 60, 'n1'), test.period('n3', 60, 90, 'n1');
+SELECT test.admit('n1', 'n1'), test.admit('n3', 'n1');
+SELECT results_eq(
+    $$SELECT transaction_id FROM iap.owed('com.example.a', 'ann')$$, $$VALUES ('n3' COLLATE "default")$$,
+    'what is granted is not owed while the night has yet to write so');
+SELECT is(test.claim('n1'), 'already_delivered', 'nor claimed besides');
+SELECT is(
+    test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', 'n1')$$), 'delivered',
+    'its customer hears that it is delivered');
+SELECT is(test.run_as('iap_app', $$SELECT iap.delivery_status('com.example.a', 'n1')$$), 'DELIVERED', 'and Apple');
+SELECT is(
+    test.run_as('iap_app', $$SELECT iap.delivery_status('com.example.a', 'n3')$$), 'UNDELIVERED_OTHER',
+    'unlike what is not granted');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 1)'), '1', 'so many at a time');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1', 'and all that is covered');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'but no more');

@@ -665,6 +665,8 @@ BEGIN
         RETURN iap.standing(t);
     ELSIF iap.is_refunded_otherwise(t) THEN
         RETURN 'excluded';
+    ELSIF iap.is_granted_already(t) THEN
+        RETURN 'already_delivered';
     END IF;
     owners := iap.owners_of(t);
     IF EXISTS (

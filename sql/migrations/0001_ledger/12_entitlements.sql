@@ -102,6 +102,19 @@ COMMENT ON FUNCTION iap.is_granted IS
     'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor '
     'for what it took the place of. said_at is when the server said so last, also where it granted no more by that.';
 
+CREATE FUNCTION iap.is_granted_already(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM entitlements AS e
+        WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
+            AND iap.is_granted(t, ROW(e.*)::iap.entitlements, e.granted_at, iap.present()));
+END
+$$;
+COMMENT ON FUNCTION iap.is_granted_already IS
+    'Whether a white transaction was delivered by a grant, which the night has yet to write: what Apple told of after it '
+    'was granted, and what another session held then.';
+
 CREATE FUNCTION iap.take_for_entitlement(t iap.transactions) RETURNS text
 LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
 BEGIN
