@@ -79,6 +79,21 @@ SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = '4B'$$, 'a
 SELECT is(test.admit('4C', '4A', 'gems'), 'white', 'a consumable of the same original is owed');
 SELECT test.claim('4C');
 
+-- Also where only Apple knows what the product is, or nobody does.
+SELECT test.hear(test.heard(
+    id, product_id => 'unlisted', product_type => type, refunded_at => now(), exclusion => 'refunded'))
+FROM (VALUES ('12A', 'non_consumable'), ('13A', NULL)) AS refunded (id, type);
+SELECT test.is_refused('iap_app', format(
+        $$SELECT iap.admit('com.example.a', 'Production', %L, %L, 'unlisted', 1, now(), 'ann')$$, id || 'B', id || 'A'),
+    '55000', '%not owed%refunded%', 'nor where no list says what it is')
+FROM unnest('{12,13}'::text[]) AS id;
+SELECT test.hear(test.heard(
+    '14A', product_id => 'unlisted', product_type => 'auto_renewable', refunded_at => now(), exclusion => 'refunded'));
+SELECT is(test.admit('14B', '14A', 'unlisted'), 'white', 'the next period of a subscription is owed');
+SELECT test.admit('15A', '15A', 'unlisted'), test.resolve('15A', 'refunded');
+SELECT is(test.admit('15B', '15A', 'unlisted'), 'white', 'and so is what may be one, for all that the server said');
+SELECT is(test.claim(id), 'delivered', 'and claimed') FROM unnest('{14B,15B}'::text[]) AS id;
+
 SELECT is(test.hear_again('5B', '5A', 1), 'white', 'what Apple told of under the id of a restore');
 SELECT is(test.hear_again('5A', '5A', 1, now()), 'refunded', 'and refunded then');
 SELECT test.open_case('5B', '{ann}');

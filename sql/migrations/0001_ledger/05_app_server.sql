@@ -495,8 +495,10 @@ COMMENT ON FUNCTION iap.is_delivered_otherwise IS
 
 CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    type text := iap.type_of(t);
 BEGIN
-    RETURN coalesce(iap.type_of(t) = 'non_consumable', false) AND EXISTS (
+    RETURN coalesce(type, 'non_consumable') = 'non_consumable' AND EXISTS (
         SELECT
         FROM transactions AS same
         WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
@@ -504,12 +506,19 @@ BEGIN
             AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
             -- What a family shared was another purchase.
             AND same.reason <> 'family_shared'
-            AND (
-                same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'));
+            AND CASE
+                WHEN type IS NOT NULL THEN
+                    same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'
+                -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
+                ELSE same.product_id = t.product_id AND coalesce(
+                    iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable',
+                    same.expires_at IS NULL AND same.source <> 'app_server')
+            END);
 END
 $$;
 COMMENT ON FUNCTION iap.is_refunded_otherwise IS
-    'Whether a non-consumable was refunded under another transaction id: then it is owed under none.';
+    'Whether a non-consumable was refunded under another transaction id: then it is owed under none. Of what nobody knows '
+    'the type of, by what Apple said of the other.';
 
 CREATE FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) RETURNS text[]
 LANGUAGE plpgsql STABLE AS $$
