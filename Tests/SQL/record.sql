@@ -120,7 +120,13 @@ SELECT is(
     test.hear(jsonb_populate_record(test.heard('r'), '{"refund_reason": "0"}')), 'white',
     'what has a reason for a refund, and none, is owed');
 SELECT is((SELECT refund_reason FROM iap.transactions WHERE transaction_id = 'r'), NULL, 'and has no reason');
-SELECT is(test.refund('w', 2, run => 12), 'refunded', 'a refund that is told again');
+SELECT is(
+    test.hear(
+        test.heard(
+            'w', exclusion => 'refunded', refunded_at => now() + interval '1 day',
+            verified_at => now() + interval '2 days'),
+        12),
+    'refunded', 'a refund that is told again');
 SELECT results_eq(
     $$SELECT * FROM test.refunded_of('w')$$, $$VALUES ('excluded', 1, 10::bigint, NULL::integer)$$, 'is the same one');
 SELECT is((SELECT count(*) FROM test.moves('w')), 1::bigint, 'and no move');

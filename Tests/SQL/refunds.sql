@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(26);
+SELECT plan(30);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -108,6 +108,32 @@ SELECT isnt(
         '{"source": "local", "verified_at": "2026-03-05T13:30Z"}',
         '{"verified_at": "2026-03-05T14:00Z", "refunded_at": null, "exclusion": null}')).refunded_at,
     NULL, 'and not by itself');
+
+-- Refunded, taken back, and refunded once more: Apple's word on that it was taken back comes last.
+SELECT test.hear(test.heard('twice', source => 'local'));
+SELECT test.hear(test.heard(
+    'twice', source => 'local', exclusion => 'refunded', refunded_at => now() + moment, verified_at => now() + moment))
+FROM (VALUES (interval '1 day'), ('5 days')) AS refunds (moment);
+SELECT is(
+    (SELECT refunded_at FROM iap.transactions WHERE transaction_id = 'twice'), now() + interval '5 days',
+    'the later refund is the one that stands');
+SELECT results_eq(
+    $$SELECT test.moves('twice')$$, $$VALUES ('refunded white > refunded'), ('corrected refunded > refunded')$$,
+    'and finance books it on its day');
+INSERT INTO iap.notices (
+    transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_at, heard_by, first_run_id)
+VALUES (
+    'twice', 'com.example.a', 'Production', '22222222-2222-4222-8222-222222222222', 'REFUND_REVERSED',
+    now() + interval '3 days', now() + interval '6 days', 'history', 4);
+SELECT is(
+    test.hear(test.heard('twice', source => 'local', verified_at => now() + interval '3 days')), 'refunded',
+    'that the one before it was taken back takes it not back');
+SELECT test.hear(test.heard(
+    'twice', source => 'server_api', exclusion => 'refunded', refunded_at => now() + interval '5 days 0.9 seconds',
+    verified_at => now() + interval '6 days'));
+SELECT is(
+    (SELECT refunded_at FROM iap.transactions WHERE transaction_id = 'twice'), now() + interval '5 days',
+    'nor is one another that is told to the second');
 
 -- The support desk's refund becomes Apple's, and is taken back with it.
 SELECT test.admit('desk');

@@ -409,6 +409,15 @@ $$;
 COMMENT ON FUNCTION iap.is_outdated_refund IS
     'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
 
+CREATE FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- Some of Apple's formats tell of it to the second.
+    SELECT v.refunded_at >= t.refunded_at + interval '1 second'
+$$;
+COMMENT ON FUNCTION iap.is_later_refund IS
+    'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, and '
+    'may tell of that later.';
+
 CREATE FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -452,6 +461,7 @@ BEGIN
             t.refunded_at IS NULL
             -- Apple knows when and how much better than the support desk.
             OR was.refund_run_id IS NULL
+            OR iap.is_later_refund(was, v)
             -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
             OR (v.revocation_type IS NOT NULL
                 AND (
