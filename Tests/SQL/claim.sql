@@ -157,10 +157,45 @@ INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.exampl
 SELECT is(test.admit('275', product_id => 'pass'), 'white', 'a renewal that the server takes for a purchase of its own');
 SELECT is(test.claim('275', order_id => 'order-275'), 'delivered', 'is delivered for its order');
 SELECT test.hear(test.heard('275', 'server_api', 'pass', original_transaction_id => '271'));
-SELECT test.hear(test.heard('276', 'server_api', 'pass', original_transaction_id => '271'));
+SELECT test.hear(test.heard(
+    '276', 'server_api', 'pass', original_transaction_id => '271', purchased_at => now() + interval '30 days'));
 SELECT is(test.claim('276', order_id => 'order-275'), 'delivered', 'and so is the next, of the same subscription');
 SELECT is(test.admit('277', product_id => 'pass'), 'white', 'another subscription');
 SELECT is(test.claim('277', order_id => 'order-275'), 'order_used', 'is not');
+
+-- A period of a subscription is owed once, too, under whatever id it is restored. The server does not say which it is.
+CREATE FUNCTION test.hear_period(
+    transaction_id text, original text, line_item text, days integer DEFAULT 0, refunded_at timestamptz DEFAULT NULL
+) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(jsonb_populate_record(
+        test.heard(
+            transaction_id, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => original,
+            refunded_at => refunded_at, exclusion => CASE WHEN refunded_at IS NOT NULL THEN 'refunded' END,
+            purchased_at => now() + days * interval '1 day'),
+        jsonb_build_object('web_order_line_item_id', line_item)))
+$$;
+SELECT is(test.admit('281', '280', 'pass'), 'white', 'a period that the server verified itself');
+SELECT is(test.claim('281'), 'delivered', 'is delivered');
+SELECT is(
+    test.admit('282', '280', 'pass', purchased_at => now() + interval '0.9 seconds'), 'already_delivered',
+    'which began when another one did restores it');
+SELECT is(test.hear_period('283', '280', '28'), 'white', 'and so does what Apple tells of');
+SELECT is(test.hear_period('281', '280', '28'), 'black', 'by which the delivered one is known');
+SELECT test.open_case('283', '{ann}');
+SELECT is(test.admit('283', '280', 'pass'), 'already_white', 'that nobody withdrew yet');
+SELECT is_empty($$SELECT FROM iap.owed('com.example.a', 'ann') WHERE transaction_id = '283'$$, 'is not owed');
+SELECT is(
+    test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', '283')$$), 'delivered', 'but delivered');
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.redeliver('283', 'sue', 'for sure')$$), 'owner_uncertain',
+    'not without the customer');
+SELECT is(test.claim('283'), 'already_delivered', 'nor by a claim');
+SELECT is(test.hear_period('284', '280', '29', 30), 'white', 'the next period');
+SELECT is(test.claim('284'), 'delivered', 'is owed');
+SELECT is(test.hear_period('286', '285', '30', refunded_at => now()), 'refunded', 'what Apple refunded');
+SELECT is(test.hear_period('287', '285', '30'), 'white', 'and comes under another id');
+SELECT is(test.claim('287'), 'excluded', 'is not');
 
 -- A transaction is in one place: whoever looked at it before it moved is told to try again.
 CREATE FUNCTION test.move_twice(transaction_id text) RETURNS void

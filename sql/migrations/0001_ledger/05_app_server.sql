@@ -407,18 +407,19 @@ BEGIN
     purchase.receipt_id := admit.receipt_id;
     known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
     IF known.transaction_id IS NULL THEN
-        IF iap.is_delivered_otherwise(
-            admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
-            admit.product_id)
-        THEN
-            RETURN 'already_delivered';
-        END IF;
         wanted.transaction_id := admit.transaction_id;
         wanted.bundle_id := admit.bundle_id;
         wanted.environment := admit.environment;
         wanted.original_transaction_id := admit.original_transaction_id;
         wanted.product_id := admit.product_id;
-        IF iap.is_refunded_otherwise(wanted) THEN
+        wanted.purchased_at := admit.purchased_at;
+        IF iap.is_delivered_otherwise(
+            admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
+            admit.product_id)
+            OR iap.is_period_delivered(wanted)
+        THEN
+            RETURN 'already_delivered';
+        ELSIF iap.is_refunded_otherwise(wanted) THEN
             RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
                 admit.transaction_id, admit.bundle_id, admit.environment
                 USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
@@ -493,12 +494,38 @@ $$;
 COMMENT ON FUNCTION iap.is_delivered_otherwise IS
     'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
+CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT coalesce(
+        ($1).web_order_line_item_id = ($2).web_order_line_item_id,
+        -- The server does not say of which period it is; when that begins, it may say to the second.
+        ($1).product_id = ($2).product_id AND ($2).purchased_at > ($1).purchased_at - interval '1 second'
+            AND ($2).purchased_at < ($1).purchased_at + interval '1 second')
+$$;
+COMMENT ON FUNCTION iap.is_same_period IS
+    'Whether two transactions of a subscription are one period, of which one restored the other.';
+
+CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(iap.type_of(t) = 'auto_renewable', false) AND EXISTS (
+        SELECT
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+            AND iap.is_same_period(t, ROW(same.*)::iap.transactions));
+END
+$$;
+COMMENT ON FUNCTION iap.is_period_delivered IS
+    'Whether the period of a subscription was delivered under another transaction id: paid once, it is owed once.';
+
 CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     type text := iap.type_of(t);
 BEGIN
-    RETURN coalesce(type, 'non_consumable') = 'non_consumable' AND EXISTS (
+    RETURN coalesce(type, 'non_consumable') IN ('non_consumable', 'auto_renewable') AND EXISTS (
         SELECT
         FROM transactions AS same
         WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
@@ -507,6 +534,7 @@ BEGIN
             -- What a family shared was another purchase.
             AND same.reason <> 'family_shared'
             AND CASE
+                WHEN type = 'auto_renewable' THEN iap.is_same_period(t, ROW(same.*)::iap.transactions)
                 WHEN type IS NOT NULL THEN
                     same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'
                 -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
@@ -517,8 +545,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.is_refunded_otherwise IS
-    'Whether a non-consumable was refunded under another transaction id: then it is owed under none. Of what nobody knows '
-    'the type of, by what Apple said of the other.';
+    'Whether a non-consumable, or period of a subscription, was refunded under another transaction id: then it is owed '
+    'under none. Of what nobody knows the type of, by what Apple said of the other.';
 
 CREATE FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) RETURNS text[]
 LANGUAGE plpgsql STABLE AS $$
@@ -674,7 +702,7 @@ BEGIN
         RETURN iap.standing(t);
     ELSIF iap.is_refunded_otherwise(t) THEN
         RETURN 'excluded';
-    ELSIF iap.is_granted_already(t) THEN
+    ELSIF iap.is_period_delivered(t) OR iap.is_granted_already(t) THEN
         RETURN 'already_delivered';
     END IF;
     owners := iap.owners_of(t);

@@ -206,7 +206,7 @@ BEGIN
         CONTINUE WHEN cardinality(owners) > 0 AND owed.user_id <> ALL (owners);
         CONTINUE WHEN iap.is_delivered_otherwise(
             t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-            OR iap.is_refunded_otherwise(t) OR iap.is_granted_already(t);
+            OR iap.is_refunded_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t);
         transaction_id := t.transaction_id;
         product_id := t.product_id;
         quantity := t.quantity;
@@ -268,7 +268,7 @@ BEGIN
                 t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
             THEN 'delivered'
             WHEN iap.is_refunded_otherwise(t) THEN 'not paid'
-            WHEN iap.is_granted_already(t) THEN 'delivered'
+            WHEN iap.is_period_delivered(t) OR iap.is_granted_already(t) THEN 'delivered'
             ELSE 'paid, being delivered'
         END
         WHEN 'already_delivered' THEN 'delivered'
@@ -406,7 +406,7 @@ BEGIN
     IF t.place IS DISTINCT FROM 'white'
         OR iap.is_delivered_otherwise(
             t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-        OR iap.is_refunded_otherwise(t)
+        OR iap.is_refunded_otherwise(t) OR iap.is_period_delivered(t)
     THEN
         RETURN NULL;
     END IF;
