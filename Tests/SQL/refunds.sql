@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(30);
+SELECT plan(31);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -85,6 +85,13 @@ SELECT isnt(
 SELECT isnt(
     (pg_temp.became(pg_temp.unrefunded('{}'), '{}')).refunded_at, NULL,
     'what Apple says of a receipt holds no refund that came after it was made');
+-- A client's signature told of it, and what Apple asked before that comes late.
+SELECT isnt(
+    (pg_temp.became(
+        '{"verified_at": "2026-03-01T19:00Z"}',
+        '{"source": "verify_receipt", "verified_at": "2026-03-05T12:00Z", "refunded_at": null, "exclusion": null}'
+    )).refunded_at,
+    NULL, 'a word from before a refund does not take it back');
 INSERT INTO iap.notices (
     transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_at, heard_by, first_run_id)
 SELECT

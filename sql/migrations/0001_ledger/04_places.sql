@@ -425,11 +425,13 @@ BEGIN
     IF t.refund_run_id IS NULL THEN
         RETURN false;
     END IF;
-    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does.
-    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > t.verified_at) OR EXISTS (
-        SELECT FROM notices
-        WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
-            AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from before
+    -- the refund, of which a poorer source told.
+    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at))
+        OR EXISTS (
+            SELECT FROM notices
+            WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
 END
 $$;
 COMMENT ON FUNCTION iap.ends_refund IS
