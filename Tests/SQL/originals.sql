@@ -146,6 +146,46 @@ SELECT is(test.keep_owed_once(), '1 0', 'and is owed again when the refund is re
 SELECT results_eq($$SELECT test.places('7A')$$, $$VALUES ('7A white'), ('7B restored')$$, 'under one id, too');
 SELECT test.claim('7A');
 
+-- Refunded, and taken back, under all of its ids at once: each is told of as a restore of the other.
+SELECT is(test.hear_again('16A', '16A', 1), 'white', 'a purchase');
+SELECT test.hear(test.heard('16B', product_id => 'full', original_transaction_id => '16A', exclusion => 'restored'));
+SELECT test.hear(test.heard('16C', product_id => 'full', original_transaction_id => '16A', exclusion => 'restored'));
+CREATE FUNCTION test.hear_all(original text, days integer, refunded_at timestamptz DEFAULT NULL) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM test.record(ARRAY(
+        SELECT test.heard(
+            transaction_id, source => 'server_api', product_id => 'full', product_type => 'non_consumable',
+            original_transaction_id => original, refunded_at => hear_all.refunded_at,
+            verified_at => now() + days * interval '1 day',
+            exclusion => CASE WHEN hear_all.refunded_at IS NULL THEN 'restored' ELSE 'refunded' END)
+        FROM iap.transactions AS t
+        WHERE t.original_transaction_id = original
+        ORDER BY transaction_id));
+    RETURN QUERY SELECT test.places(original);
+END
+$$;
+SELECT results_eq(
+    $$SELECT test.hear_all('16A', 2, now())$$, $$VALUES ('16A refunded'), ('16B restored'), ('16C restored')$$,
+    'that is refunded');
+SELECT results_eq(
+    $$SELECT test.hear_all('16A', 4)$$, $$VALUES ('16A white'), ('16B restored'), ('16C restored')$$,
+    'is owed again, once, when that is taken back');
+SELECT is(test.keep_owed_once(), '0 0', 'and no night withdraws it');
+SELECT is(test.claim('16C'), 'delivered', 'so that it is delivered');
+SELECT is(test.hear_again(id, '17A', 1, now()), 'refunded', 'known as refunded')
+FROM (VALUES ('17C'), ('17B')) AS ids (id);
+SELECT results_eq(
+    $$SELECT test.hear_all('17A', 4)$$, $$VALUES ('17B white'), ('17C restored')$$,
+    'it is owed again under the lowest id where nobody knows the original');
+SELECT test.claim('17B');
+SELECT test.hear_again('18B', '18A', 1), test.hear_again('18A', '18A', 1, now());
+SELECT test.import(test.heard(
+    '18C', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '18A'));
+SELECT results_eq(
+    $$SELECT test.hear_all('18A', 4)$$, $$VALUES ('18A restored'), ('18B restored'), ('18C black')$$,
+    'what was delivered under another id is not owed again');
+
 -- Delivered under one id, while another session held the other one, so that it stayed.
 SELECT test.admit('8A', '8A', 'full'), test.admit('8C', '8A', 'gems');
 SELECT is(test.claim('8A'), 'delivered', 'a purchase that is delivered');

@@ -448,6 +448,30 @@ END
 $$;
 COMMENT ON FUNCTION iap.has_access IS 'Whether what the app''s server grants now reaches to the end of a period.';
 
+CREATE FUNCTION iap.stands_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id
+            AND (
+                same.place <> 'excluded'
+                -- Of several that are refunded the original will stand for all, or else the lowest id.
+                OR (
+                    same.reason = 'refunded'
+                    AND (same.transaction_id <> same.original_transaction_id, same.transaction_id)
+                        < (t.transaction_id <> t.original_transaction_id, t.transaction_id)))
+            AND (
+                iap.type_of(t) IS DISTINCT FROM 'auto_renewable'
+                OR iap.is_same_period(t, ROW(same.*)::iap.transactions)));
+END
+$$;
+COMMENT ON FUNCTION iap.stands_otherwise IS
+    'Whether what was bought once, or a period of a subscription, is owed or was delivered under another transaction id, or '
+    'will be where its refund is taken back.';
+
 CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz)
 RETURNS iap.transactions
 LANGUAGE plpgsql STABLE AS $$
@@ -506,7 +530,14 @@ BEGIN
             OR (t.reason = 'restored' AND t.original_transaction_id <> was.original_transaction_id))
         AND v.exclusion IS DISTINCT FROM t.reason
     THEN
-        t := CASE WHEN v.exclusion IS NULL THEN iap.owed_again(t) ELSE iap.excluded(t, v.exclusion, run, at) END;
+        t := CASE
+            WHEN v.exclusion IS NULL
+                -- Restored as what was refunded with it, of which Apple tells next that it is no more. Until then the night
+                -- withdraws it: see iap.withdraw_all_restored.
+                OR (t.reason = 'refunded' AND v.exclusion = 'restored' AND NOT iap.stands_otherwise(t))
+            THEN iap.owed_again(t)
+            ELSE iap.excluded(t, v.exclusion, run, at)
+        END;
     END IF;
     RETURN t;
 END
