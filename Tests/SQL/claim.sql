@@ -187,6 +187,7 @@ SELECT is(test.admit('283', '280', 'pass'), 'already_white', 'that nobody withdr
 SELECT is_empty($$SELECT FROM iap.owed('com.example.a', 'ann') WHERE transaction_id = '283'$$, 'is not owed');
 SELECT is(
     test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', '283')$$), 'delivered', 'but delivered');
+SELECT is(test.delivery_status('283'), 'DELIVERED', 'as Apple hears too');
 SELECT is(
     test.run_as('iap_support', $$SELECT iap.redeliver('283', 'sue', 'for sure')$$), 'owner_uncertain',
     'not without the customer');

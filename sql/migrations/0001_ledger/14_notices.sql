@@ -260,13 +260,11 @@ BEGIN
     RETURN CASE
         -- Both environments number their transactions on their own: of one id Apple asks about what was paid.
         WHEN (
-            SELECT
-                iap.standing(ROW(t.*)::iap.transactions) = 'already_delivered'
-                OR (t.place = 'white' AND iap.is_granted_already(ROW(t.*)::iap.transactions))
+            SELECT iap.word_of(ROW(t.*)::iap.transactions)
             FROM iap.transactions AS t
             WHERE t.transaction_id = delivery_status.transaction_id AND t.bundle_id = delivery_status.bundle_id
             ORDER BY t.environment
-            LIMIT 1)
+            LIMIT 1) = 'delivered'
         THEN 'DELIVERED' ELSE 'UNDELIVERED_OTHER'
     END;
 END
