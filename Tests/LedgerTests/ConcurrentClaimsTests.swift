@@ -59,6 +59,31 @@ import Testing
         return try row.decode("n")
     }
 
+    /// One period of a subscription under two ids, of which another session is delivering the first.
+    @Test func aPeriodIsDeliveredOnceUnderWhateverID() async throws {
+        try await withScratchDatabase { database in
+            try await admit(2, original: "S", database)
+            let (owner, holder) = (try await database.connect(), try await database.connect(as: "iap_app"))
+            defer { for session in [owner, holder] { session.close() } }
+            try await owner.execute("UPDATE iap.products SET type = 'auto_renewable'")
+            try await owner.execute("UPDATE iap.transactions SET product_type = 'auto_renewable'")
+            try await holder.execute("BEGIN")
+            #expect(try await Self.claimAll(1, holder, from: 0) == ["delivered": 1])
+            async let outcome = Self.claim("2", database)
+            try await database.waitUntilSomebodyWaitsForALock()
+            try await holder.execute("COMMIT")
+            #expect(try await outcome == "already_delivered")
+        }
+    }
+
+    private static func claim(_ id: String, _ database: ScratchDatabase) async throws -> String {
+        let server = try await database.connect(as: "iap_app")
+        defer { server.close() }
+        let row = try #require(
+            try await server.query("SELECT iap.claim('com.example.a', \(id), 'ann') AS outcome").first)
+        return try row.decode("outcome")
+    }
+
     @Test func eachPurchaseIsDeliveredOnce() async throws {
         try await withScratchDatabase { database in
             let purchases = 200

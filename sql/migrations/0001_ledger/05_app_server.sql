@@ -818,6 +818,16 @@ BEGIN
             RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
         END IF;
     END IF;
+    IF t.place = 'white' AND iap.type_of(t) = 'auto_renewable' THEN
+        -- Another session may be delivering the same period under another id.
+        PERFORM
+        FROM iap.transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'white'
+            AND iap.is_same_period(t, ROW(same.*)::iap.transactions)
+        FOR UPDATE;
+    END IF;
     -- What is not owed in production is not to be had by a test of the same id.
     outcome := iap.claim_outcome(t, black OR (real AND t.environment = 'Sandbox'), claim.user_id, wanted);
     IF outcome IS NULL AND wanted IS NOT NULL THEN
