@@ -209,7 +209,6 @@ import Testing
                 $0.productType = .nonConsumable
                 $0.originalID = first.id
             }
-            try await entitle(play, until: play.began + 1_000_000_000)
             let server = try await play.database.connect(as: "iap_app")
             defer { server.close() }
             try await server.execute("BEGIN")
@@ -220,6 +219,7 @@ import Testing
                 """)
             let told = try await server.query("SELECT iap.claim(\(Play.bundleID), \(first.id), 'anna') AS told")
             #expect(try told.first?.decode("told", as: String.self) == "delivered")
+            try await entitle(play, until: play.began + 1_000_000_000)
             try await play.upload(play.receipt([restored]), for: restored)
             _ = try await play.night()
             #expect(try await play.count("iap.white WHERE transaction_id = \(restored.id)") == 1)
