@@ -66,7 +66,8 @@ import Testing
             let (owner, holder) = (try await database.connect(), try await database.connect(as: "iap_app"))
             defer { for session in [owner, holder] { session.close() } }
             try await owner.execute("UPDATE iap.products SET type = 'auto_renewable'")
-            try await owner.execute("UPDATE iap.transactions SET product_type = 'auto_renewable'")
+            try await owner.execute(
+                "UPDATE iap.transactions SET product_type = 'auto_renewable', web_order_line_item_id = '7'")
             try await holder.execute("BEGIN")
             #expect(try await Self.claimAll(1, holder, from: 0) == ["delivered": 1])
             async let outcome = Self.claim("2", database)

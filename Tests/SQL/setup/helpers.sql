@@ -52,12 +52,12 @@ $$;
 CREATE FUNCTION test.admit(
     transaction_id text, original_transaction_id text DEFAULT NULL, product_id text DEFAULT 'gems',
     environment text DEFAULT 'Production', user_id text DEFAULT 'ann', receipt_id bigint DEFAULT NULL,
-    quantity integer DEFAULT 1, bundle_id text DEFAULT 'com.example.a', purchased_at timestamptz DEFAULT now()
+    quantity integer DEFAULT 1, bundle_id text DEFAULT 'com.example.a'
 ) RETURNS text
 LANGUAGE sql AS $$
     SELECT test.run_as('iap_app', format(
         'SELECT iap.admit(%L, %L, %L, %L, %L, %L, %L, %L, %L)', bundle_id, environment, transaction_id,
-        coalesce(original_transaction_id, transaction_id), product_id, quantity, purchased_at, user_id, receipt_id))
+        coalesce(original_transaction_id, transaction_id), product_id, quantity, now(), user_id, receipt_id))
 $$;
 
 CREATE FUNCTION test.claim(transaction_id text, user_id text DEFAULT 'ann', order_id text DEFAULT NULL) RETURNS text

@@ -412,11 +412,9 @@ BEGIN
         wanted.environment := admit.environment;
         wanted.original_transaction_id := admit.original_transaction_id;
         wanted.product_id := admit.product_id;
-        wanted.purchased_at := admit.purchased_at;
         IF iap.is_delivered_otherwise(
             admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
             admit.product_id)
-            OR iap.is_period_delivered(wanted)
         THEN
             RETURN 'already_delivered';
         ELSIF iap.is_refunded_otherwise(wanted) THEN
@@ -496,14 +494,12 @@ COMMENT ON FUNCTION iap.is_delivered_otherwise IS
 
 CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-    SELECT coalesce(
-        ($1).web_order_line_item_id = ($2).web_order_line_item_id,
-        -- The server does not say of which period it is; when that begins, it may say to the second.
-        ($1).product_id = ($2).product_id AND ($2).purchased_at > ($1).purchased_at - interval '1 second'
-            AND ($2).purchased_at < ($1).purchased_at + interval '1 second')
+    -- Never by when they began: what is restored may bear another date, and a server may say a date of its own.
+    SELECT coalesce(($1).web_order_line_item_id = ($2).web_order_line_item_id, false)
 $$;
 COMMENT ON FUNCTION iap.is_same_period IS
-    'Whether two transactions of a subscription are one period, of which one restored the other.';
+    'Whether two transactions of a subscription are one period, of which one restored the other: as far as Apple told of '
+    'both.';
 
 CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
