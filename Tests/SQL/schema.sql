@@ -879,18 +879,17 @@ BEGIN
     purchase.receipt_id := admit.receipt_id;
     known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
     IF known.transaction_id IS NULL THEN
-        IF iap.is_delivered_otherwise(
-            admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
-            admit.product_id)
-        THEN
-            RETURN 'already_delivered';
-        END IF;
         wanted.transaction_id := admit.transaction_id;
         wanted.bundle_id := admit.bundle_id;
         wanted.environment := admit.environment;
         wanted.original_transaction_id := admit.original_transaction_id;
         wanted.product_id := admit.product_id;
-        IF iap.is_refunded_otherwise(wanted) THEN
+        IF iap.is_delivered_otherwise(
+            admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
+            admit.product_id)
+        THEN
+            RETURN 'already_delivered';
+        ELSIF iap.is_refunded_otherwise(wanted) THEN
             RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
                 admit.transaction_id, admit.bundle_id, admit.environment
                 USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
@@ -941,7 +940,7 @@ COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id t
 CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
-    AS $$
+    AS $_$
 #variable_conflict use_column
 DECLARE
     claims  jsonb := iap.signed_claims(adopt.signed_transaction);
@@ -955,6 +954,9 @@ BEGIN
     PERFORM iap.require_text('note', adopt.note, 10000);
     IF id IS NULL OR claims ->> 'bundleId' IS NULL OR claims ->> 'productId' IS NULL
         OR jsonb_typeof(claims -> 'purchaseDate') IS DISTINCT FROM 'number'
+        -- What the night takes for a date and a quantity: years to 9999, and whole numbers.
+        OR trunc((claims ->> 'purchaseDate')::numeric) NOT BETWEEN 0 AND 253402300799999
+        OR coalesce(claims ->> 'quantity', '1') !~ '^[0-9]{1,9}$'
     THEN
         RAISE EXCEPTION 'signed_transaction is no signed transaction of Apple''s' USING
             ERRCODE = 'invalid_parameter_value',
@@ -962,7 +964,7 @@ BEGIN
     ELSIF claims ->> 'bundleId' <> adopt.bundle_id THEN
         RAISE EXCEPTION 'transaction % is of the app %', id, claims ->> 'bundleId' USING
             ERRCODE = 'invalid_parameter_value';
-    ELSIF claims ? 'revocationDate' THEN
+    ELSIF claims ->> 'revocationDate' IS NOT NULL THEN
         RETURN 'refunded';
     ELSIF claims ->> 'inAppOwnershipType' = 'FAMILY_SHARED' OR claims ->> 'isUpgraded' = 'true' THEN
         -- Another customer paid, or what replaced it is owed: the night would exclude it.
@@ -991,7 +993,7 @@ BEGIN
     END IF;
     RETURN outcome;
 END
-$$;
+$_$;
 
 COMMENT ON FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) IS 'Takes a purchase of which no receipt came into the ledger, by what Apple signed, for the user of whom the support desk says that it is theirs. Gives white or already_white, where it can then be resolved and is never delivered again, or already_delivered, excluded or refunded, where nothing is owed.';
 
@@ -1231,6 +1233,16 @@ BEGIN
             RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
         END IF;
     END IF;
+    IF t.place = 'white' AND iap.type_of(t) = 'auto_renewable' THEN
+        -- Another session may be delivering the same period under another id.
+        PERFORM
+        FROM iap.transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'white'
+            AND iap.is_same_period(t, ROW(same.*)::iap.transactions)
+        FOR UPDATE;
+    END IF;
     -- What is not owed in production is not to be had by a test of the same id.
     outcome := iap.claim_outcome(t, black OR (real AND t.environment = 'Sandbox'), claim.user_id, wanted);
     IF outcome IS NULL AND wanted IS NOT NULL THEN
@@ -1293,6 +1305,8 @@ BEGIN
         RETURN iap.standing(t);
     ELSIF iap.is_refunded_otherwise(t) THEN
         RETURN 'excluded';
+    ELSIF iap.is_period_delivered(t) OR iap.is_granted_already(t) THEN
+        RETURN 'already_delivered';
     END IF;
     owners := iap.owners_of(t);
     IF EXISTS (
@@ -1436,8 +1450,8 @@ CREATE FUNCTION iap.connect() RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    INSERT INTO connections (bundle_id, product_type, connected_at)
-    SELECT t.bundle_id, coalesce(t.product_type, products.type, 'unknown'), min(delivery.at)
+    INSERT INTO connections (bundle_id, environment, product_type, connected_at)
+    SELECT t.bundle_id, t.environment, coalesce(t.product_type, products.type, 'unknown'), min(delivery.at)
     FROM (
         SELECT transaction_id, bundle_id, environment, moved_at AS at
         FROM moves
@@ -1451,9 +1465,9 @@ BEGIN
     ) AS delivery
     JOIN transactions AS t USING (transaction_id, bundle_id, environment)
     LEFT JOIN products ON products.bundle_id = t.bundle_id AND products.product_id = t.product_id
-    GROUP BY 1, 2
-    ORDER BY 1, 2
-    ON CONFLICT (bundle_id, product_type) DO NOTHING;
+    GROUP BY 1, 2, 3
+    ORDER BY 1, 2, 3
+    ON CONFLICT (bundle_id, environment, product_type) DO NOTHING;
 END
 $$;
 
@@ -1706,11 +1720,11 @@ BEGIN
     RETURN CASE
         -- Both environments number their transactions on their own: of one id Apple asks about what was paid.
         WHEN (
-            SELECT iap.standing(ROW(t.*)::iap.transactions)
+            SELECT iap.word_of(ROW(t.*)::iap.transactions)
             FROM iap.transactions AS t
             WHERE t.transaction_id = delivery_status.transaction_id AND t.bundle_id = delivery_status.bundle_id
             ORDER BY t.environment
-            LIMIT 1) = 'already_delivered'
+            LIMIT 1) = 'delivered'
         THEN 'DELIVERED' ELSE 'UNDELIVERED_OTHER'
     END;
 END
@@ -1812,11 +1826,13 @@ BEGIN
     IF t.refund_run_id IS NULL THEN
         RETURN false;
     END IF;
-    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does.
-    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > t.verified_at) OR EXISTS (
-        SELECT FROM notices
-        WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
-            AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from before
+    -- the refund, of which a poorer source told.
+    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at))
+        OR EXISTS (
+            SELECT FROM notices
+            WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
 END
 $$;
 
@@ -2233,6 +2249,7 @@ CREATE FUNCTION iap.follow_cases(changes iap.change[], kind text, who text, run 
     LANGUAGE plpgsql
     AS $$
 BEGIN
+    PERFORM iap.refuse_unseen_cases(changes, at);
     UPDATE cases
     SET state = 'closed', closed_at = at,
         closed_as = CASE
@@ -2437,6 +2454,7 @@ BEGIN
             t.refunded_at IS NULL
             -- Apple knows when and how much better than the support desk.
             OR was.refund_run_id IS NULL
+            OR iap.is_later_refund(was, v)
             -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
             OR (v.revocation_type IS NOT NULL
                 AND (
@@ -2479,7 +2497,14 @@ BEGIN
             OR (t.reason = 'restored' AND t.original_transaction_id <> was.original_transaction_id))
         AND v.exclusion IS DISTINCT FROM t.reason
     THEN
-        t := CASE WHEN v.exclusion IS NULL THEN iap.owed_again(t) ELSE iap.excluded(t, v.exclusion, run, at) END;
+        t := CASE
+            WHEN v.exclusion IS NULL
+                -- Restored as what was refunded with it, of which Apple tells next that it is no more. Until then the night
+                -- withdraws it: see iap.withdraw_all_restored.
+                OR (t.reason = 'refunded' AND v.exclusion = 'restored' AND NOT iap.stands_otherwise(t))
+            THEN iap.owed_again(t)
+            ELSE iap.excluded(t, v.exclusion, run, at)
+        END;
     END IF;
     RETURN t;
 END
@@ -2785,6 +2810,19 @@ $_$;
 
 COMMENT ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) IS 'Whether an entitlement delivers a period: it covers it, and was said neither after a case had been made of it nor for what it took the place of. said_at is when the server said so last, also where it granted no more by that.';
 
+CREATE FUNCTION iap.is_granted_already(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM entitlements AS e
+        WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
+            AND iap.is_granted(t, ROW(e.*)::iap.entitlements, e.granted_at, iap.present()));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_granted_already(t iap.transactions) IS 'Whether a white transaction was delivered by a grant, which the night has yet to write: what Apple told of after it was granted, and what another session held then.';
+
 CREATE FUNCTION iap.is_known_user(user_id text) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -2823,12 +2861,22 @@ $$;
 
 COMMENT ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) IS 'Whether a period went by without access before it was granted, and was found so: it stays a case, but where that was said while its redelivery was under way.';
 
+CREATE FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    -- Some of Apple's formats tell of it to the second.
+    SELECT v.refunded_at >= t.refunded_at + interval '1 second'
+$$;
+
+COMMENT ON FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) IS 'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, and may tell of that later.';
+
 CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS $$
     SELECT v.source > t.source
         OR (v.refunded_at IS NULL) <> (t.refunded_at IS NULL)
         OR (v.refunded_at IS NOT NULL AND t.refund_run_id IS NULL)
+        OR iap.is_later_refund(t, v)
         OR (t.price_milliunits IS NULL AND v.price_milliunits IS NOT NULL)
         OR (t.expires_at IS NULL AND v.expires_at IS NOT NULL)
         OR (t.app_account_token IS NULL AND v.app_account_token IS NOT NULL)
@@ -2874,11 +2922,29 @@ $$;
 
 COMMENT ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) IS 'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
 
-CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
+CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
-    RETURN coalesce(iap.type_of(t) = 'non_consumable', false) AND EXISTS (
+    RETURN coalesce(iap.type_of(t) = 'auto_renewable', false) AND EXISTS (
+        SELECT
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+            AND iap.is_same_period(t, ROW(same.*)::iap.transactions));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_period_delivered(t iap.transactions) IS 'Whether the period of a subscription was delivered under another transaction id: paid once, it is owed once.';
+
+CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    type text := iap.type_of(t);
+BEGIN
+    RETURN coalesce(type, 'non_consumable') IN ('non_consumable', 'auto_renewable') AND EXISTS (
         SELECT
         FROM transactions AS same
         WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
@@ -2886,12 +2952,28 @@ BEGIN
             AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
             -- What a family shared was another purchase.
             AND same.reason <> 'family_shared'
-            AND (
-                same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'));
+            AND CASE
+                WHEN type = 'auto_renewable' THEN iap.is_same_period(t, ROW(same.*)::iap.transactions)
+                WHEN type IS NOT NULL THEN
+                    same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'
+                -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
+                ELSE same.product_id = t.product_id AND coalesce(
+                    iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable',
+                    same.expires_at IS NULL AND same.source <> 'app_server')
+            END);
 END
 $$;
 
-COMMENT ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) IS 'Whether a non-consumable was refunded under another transaction id: then it is owed under none.';
+COMMENT ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) IS 'Whether a non-consumable, or period of a subscription, was refunded under another transaction id: then it is owed under none. Of what nobody knows the type of, by what Apple said of the other.';
+
+CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    -- Never by when they began: what is restored may bear another date, and a server may say a date of its own.
+    SELECT coalesce(($1).web_order_line_item_id = ($2).web_order_line_item_id, false)
+$_$;
+
+COMMENT ON FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) IS 'Whether two transactions of a subscription are one period, of which one restored the other: as far as Apple told of both.';
 
 CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) RETURNS void
     LANGUAGE plpgsql
@@ -3601,6 +3683,12 @@ CREATE FUNCTION iap.order_redeliveries(bundle_id text, environment text, run big
 DECLARE
     ordered bigint;
 BEGIN
+    WITH told AS MATERIALIZED (
+        SELECT unnest(ARRAY[row_id, split_part(what, ': ', 1)]) AS id
+        FROM refused_rows
+        JOIN sources USING (source)
+        WHERE sources.kind IN ('delivered', 'entitlements')
+    )
     INSERT INTO redeliveries AS known (
         transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, due_at)
     SELECT sure.transaction_id, sure.bundle_id, sure.environment, sure.user_id, run, at, 'iap-reconcile', now()
@@ -3620,6 +3708,9 @@ BEGIN
                 SELECT FROM redeliveries AS under_way
                 WHERE under_way.transaction_id = cases.transaction_id AND under_way.bundle_id = cases.bundle_id
                     AND under_way.environment = cases.environment AND under_way.ended_at IS NULL)
+            -- A row of a source that could not be taken may well say that it was delivered.
+            AND t.transaction_id NOT IN (SELECT id FROM told)
+            AND t.original_transaction_id NOT IN (SELECT id FROM told)
         OFFSET 0
     ) AS sure
     WHERE sure.user_id IS NOT NULL
@@ -3637,7 +3728,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) IS 'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
+COMMENT ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) IS 'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, unless a row of a source that could not be taken tells of them; wakes the app''s server by NOTIFY iap_redeliveries, and says how many are new.';
 
 CREATE TABLE iap.delivered_orders (
     order_id text NOT NULL,
@@ -3710,7 +3801,7 @@ BEGIN
         CONTINUE WHEN cardinality(owners) > 0 AND owed.user_id <> ALL (owners);
         CONTINUE WHEN iap.is_delivered_otherwise(
             t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-            OR iap.is_refunded_otherwise(t);
+            OR iap.is_refunded_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t);
         transaction_id := t.transaction_id;
         product_id := t.product_id;
         quantity := t.quantity;
@@ -4286,7 +4377,7 @@ BEGIN
     IF t.place IS DISTINCT FROM 'white'
         OR iap.is_delivered_otherwise(
             t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-        OR iap.is_refunded_otherwise(t)
+        OR iap.is_refunded_otherwise(t) OR iap.is_period_delivered(t)
     THEN
         RETURN NULL;
     END IF;
@@ -4349,6 +4440,31 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) IS 'A transaction that Apple refunded, whole or in part; what was delivered stays delivered.';
+
+CREATE FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
+        RETURN;
+    END IF;
+    INSERT INTO cases (
+        transaction_id, bundle_id, environment, state, likelihood, reasons, action, owner_user_ids, opened_at,
+        opened_run_id, assessed_at, assessed_run_id, closed_at, closed_as, closed_by)
+    SELECT
+        (c.was).transaction_id, (c.was).bundle_id, (c.was).environment, 'closed', 'low', '{unseen}', '', '{}', at, -1, at,
+        -1, at, 'withdrawn', ''
+    FROM unnest(changes) AS c
+    WHERE (c.became).place <> 'white'
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+    DELETE FROM cases
+    USING unnest(changes) AS c
+    WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
+        AND cases.environment = (c.was).environment AND cases.opened_run_id = -1;
+END
+$$;
+
+COMMENT ON FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamp with time zone) IS 'Ends with a serialization failure where a case was opened after the snapshot of its caller, who could not close it: only a row that is written in its place meets it.';
 
 CREATE FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1, app_account_token text DEFAULT NULL::text, created_at timestamp with time zone DEFAULT now()) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5087,6 +5203,30 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.standing(t iap.transactions) IS 'Where a transaction stands, for those who ask for it: a restored non-consumable, or period of a subscription, is already delivered if its purchase was, under whatever id.';
+
+CREATE FUNCTION iap.stands_otherwise(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id
+            AND (
+                same.place <> 'excluded'
+                -- Of several that are refunded the original will stand for all, or else the lowest id.
+                OR (
+                    same.reason = 'refunded'
+                    AND (same.transaction_id <> same.original_transaction_id, same.transaction_id)
+                        < (t.transaction_id <> t.original_transaction_id, t.transaction_id)))
+            AND (
+                iap.type_of(t) IS DISTINCT FROM 'auto_renewable'
+                OR iap.is_same_period(t, ROW(same.*)::iap.transactions)));
+END
+$$;
+
+COMMENT ON FUNCTION iap.stands_otherwise(t iap.transactions) IS 'Whether what was bought once, or a period of a subscription, is owed or was delivered under another transaction id, or will be where its refund is taken back.';
 
 CREATE FUNCTION iap.status(bundle_id text, transaction_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, OUT place text, OUT case_state text, OUT tell text) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -5995,6 +6135,7 @@ BEGIN
                 t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
             THEN 'delivered'
             WHEN iap.is_refunded_otherwise(t) THEN 'not paid'
+            WHEN iap.is_period_delivered(t) OR iap.is_granted_already(t) THEN 'delivered'
             ELSE 'paid, being delivered'
         END
         WHEN 'already_delivered' THEN 'delivered'
@@ -7829,8 +7970,10 @@ ALTER TABLE iap.claims ALTER COLUMN claim_id ADD GENERATED ALWAYS AS IDENTITY (
 
 CREATE TABLE iap.connections (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
+    environment text NOT NULL,
     product_type text NOT NULL,
     connected_at timestamp with time zone NOT NULL,
+    CONSTRAINT connections_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
     CONSTRAINT connections_product_type_check CHECK ((product_type = ANY (ARRAY['consumable'::text, 'non_consumable'::text, 'auto_renewable'::text, 'non_renewing'::text, 'unknown'::text])))
 );
 
@@ -8140,7 +8283,7 @@ ALTER TABLE ONLY iap.claims
     ADD CONSTRAINT claims_pkey PRIMARY KEY (transaction_id, claim_id);
 
 ALTER TABLE ONLY iap.connections
-    ADD CONSTRAINT connections_pkey PRIMARY KEY (bundle_id, product_type);
+    ADD CONSTRAINT connections_pkey PRIMARY KEY (bundle_id, environment, product_type);
 
 ALTER TABLE ONLY iap.customers
     ADD CONSTRAINT customers_pkey PRIMARY KEY (customer_id, bundle_id, environment);
@@ -8254,6 +8397,8 @@ CREATE INDEX cases_open ON iap.cases USING btree (likelihood, opened_at) WHERE (
 CREATE INDEX claims_by_order ON iap.claims USING btree (order_id) WHERE (order_id IS NOT NULL);
 
 CREATE UNIQUE INDEX claims_delivered ON iap.claims USING btree (transaction_id, bundle_id) WHERE (outcome = 'delivered'::text);
+
+CREATE INDEX claims_of_wrong_users ON iap.claims USING btree (attempted_at) WHERE (outcome = 'wrong_user'::text);
 
 CREATE INDEX customers_due ON iap.customers USING btree (bundle_id, environment, next_at);
 
@@ -8499,9 +8644,13 @@ REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment te
 
 REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_granted_already(t iap.transactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_known_user(user_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
 
@@ -8509,7 +8658,11 @@ REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transact
 
 REVOKE ALL ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_period_delivered(t iap.transactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) FROM PUBLIC;
 
@@ -8603,6 +8756,8 @@ REVOKE ALL ON FUNCTION iap.refund_shares(was iap.transactions, became iap.transa
 
 REVOKE ALL ON FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.register_order(bundle_id text, order_id text, user_id text, product_id text, quantity integer, app_account_token text, created_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) FROM PUBLIC;
@@ -8642,6 +8797,8 @@ REVOKE ALL ON FUNCTION iap.sightings_of(numbers integer[], run bigint) FROM PUBL
 REVOKE ALL ON FUNCTION iap.signed_claims(signed_transaction text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.standing(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.stands_otherwise(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.status(bundle_id text, transaction_id text, order_id text, OUT place text, OUT case_state text, OUT tell text) FROM PUBLIC;
 
