@@ -130,6 +130,7 @@ SELECT is(test.status('999'), 'unknown', 'nobody ever heard of it');
 SELECT test.ordered('order-3', 'ann'), test.ordered('order-4', 'ann', opened => now() - interval '3 days');
 SELECT is(test.status(NULL, 'order-3'), 'waiting for Apple', 'an order of today may be paid yet');
 SELECT is(test.status(NULL, 'order-4'), 'not paid', 'one of three days ago was not');
+SELECT is(test.status('', 'order-4'), 'not paid', 'and an empty text is none');
 SELECT test.submit('an old receipt', 'ann', '170');
 UPDATE iap.uploads SET first_uploaded_at = now() - interval '3 days', last_uploaded_at = now() - interval '3 days'
 WHERE transaction_id = '170';
@@ -139,7 +140,7 @@ SELECT is(test.status('170'), 'not paid', 'verified, and without it for days, it
 SELECT test.is_refused('iap_app', format('SELECT iap.status(%s)', arguments), '22023', '%a transaction or an order%', why)
 FROM (
     VALUES
-        ($$'com.example.a'$$, 'neither a transaction nor an order'),
+        ($$'com.example.a', '', ''$$, 'neither a transaction nor an order'),
         ($$'com.example.a', '1', 'order-1'$$, 'nor both')) AS call (arguments, why);
 SELECT test.is_refused(
     'iap_app', $$SELECT iap.owed('com.example.a', '')$$, '22023', '%user_id%', 'nobody is owed nothing');

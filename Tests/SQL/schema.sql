@@ -5239,6 +5239,8 @@ DECLARE
     t iap.transactions;
 BEGIN
     PERFORM iap.require_id('bundle_id', status.bundle_id, 255);
+    status.transaction_id := nullif(status.transaction_id, '');
+    status.order_id := nullif(status.order_id, '');
     IF num_nonnulls(status.transaction_id, status.order_id) <> 1 THEN
         RAISE EXCEPTION 'name a transaction or an order' USING
             ERRCODE = 'invalid_parameter_value',
