@@ -32,7 +32,7 @@ import Testing
     }
 
     /// The functions that the night calls write by the caller's search path.
-    @Test(arguments: ["04_places", "07_night", "14_notices", "15_questions"])
+    @Test(arguments: ["05_places", "06_moves", "13_batch", "26_notices", "27_questions"])
     func theNightsFunctionsWriteToNoTablePastItsShadow(file: String) throws {
         let sql = try String(
             contentsOf: PackageRoot.folder.appending(path: "sql/migrations/0001_ledger/\(file).sql"), encoding: .utf8)

@@ -10,13 +10,18 @@ public struct Migration: Sendable, Hashable {
             number: 1, name: "ledger",
             sql: [
                 PackageResources._1_inbox_sql, PackageResources._2_ledger_sql, PackageResources._3_seals_sql,
-                PackageResources._4_places_sql, PackageResources._5_app_server_sql,
-                PackageResources._6_support_desk_sql, PackageResources._7_night_sql, PackageResources._8_books_sql,
-                PackageResources._9_finance_sql, PackageResources._0_sales_sql, PackageResources._1_retention_sql,
-                PackageResources._2_entitlements_sql, PackageResources._3_sources_sql,
-                PackageResources._4_notices_sql, PackageResources._5_questions_sql,
-                PackageResources._6_redeliveries_sql, PackageResources._7_statement_sql,
-                PackageResources._8_unpaid_orders_sql, PackageResources._9_rights_sql,
+                PackageResources._4_purchases_sql, PackageResources._5_places_sql, PackageResources._6_moves_sql,
+                PackageResources._7_uploads_sql, PackageResources._8_admission_sql, PackageResources._9_claims_sql,
+                PackageResources._0_support_desk_sql, PackageResources._1_adoption_sql,
+                PackageResources._2_cases_sql, PackageResources._3_batch_sql, PackageResources._4_restored_sql,
+                PackageResources._5_imports_sql, PackageResources._6_statistics_sql,
+                PackageResources._7_journal_sql, PackageResources._8_closing_sql, PackageResources._9_finance_sql,
+                PackageResources._0_sales_sql, PackageResources._1_retention_sql, PackageResources._2_erasure_sql,
+                PackageResources._3_entitlements_sql, PackageResources._4_grants_sql,
+                PackageResources._5_sources_sql, PackageResources._6_notices_sql,
+                PackageResources._7_questions_sql, PackageResources._8_owed_sql, PackageResources._9_status_sql,
+                PackageResources._0_redeliveries_sql, PackageResources._1_statement_sql,
+                PackageResources._2_unpaid_orders_sql, PackageResources._3_rights_sql,
             ].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
     ]
 

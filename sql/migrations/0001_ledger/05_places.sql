@@ -1,0 +1,433 @@
+-- Where a purchase is, and how it gets from one place to another. Each transition is written once: the nightly batch,
+-- the app's server, the support desk, the import and the erasure call the same.
+--
+-- A transition is a function that gives the row as it shall be; `iap.move` writes such rows. A change is one UPDATE of one
+-- row that its caller has locked: nothing can be in two places, and who looked at an older row is refused with a
+-- serialization failure.
+--
+-- These functions name tables without their schema, so that a dry run can put shadows in front. Whoever calls them for
+-- other roles does so with a search path of its own.
+
+-- Entering -----------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.enter(purchases iap.verified[], run bigint, at timestamptz) RETURNS void
+-- One plan fits any number of purchases, and it is the longest to make of all.
+LANGUAGE plpgsql SET plan_cache_mode = auto AS $$
+BEGIN
+    INSERT INTO transactions (
+        transaction_id, bundle_id, environment, place, original_transaction_id, product_id, product_type, quantity,
+        purchased_at, original_purchased_at, expires_at, is_trial, web_order_line_item_id, app_account_token,
+        price_milliunits, currency, storefront, found_bundle_id, refunded_at, refund_reason, refund_run_id, source,
+        verified_at, booked_milliunits, booked_currency, booked_as, entry_id, first_seen_at, first_run_id,
+        admitted_user_id, admitted_receipt_id, nights_confirmed, last_confirmed_at, user_id, order_id, delivered_by,
+        delivered_at, reason, excluded_at, excluded_run_id, revocation_type, revocation_percentage, app_transaction_id,
+        seal)
+    SELECT
+        new.transaction_id, new.bundle_id, new.environment, new.place, new.original_transaction_id, new.product_id,
+        new.product_type, new.quantity, new.purchased_at, new.original_purchased_at, new.expires_at, new.is_trial,
+        new.web_order_line_item_id, new.app_account_token, new.price_milliunits, new.currency, new.storefront,
+        new.found_bundle_id, new.refunded_at, new.refund_reason, new.refund_run_id, new.source, new.verified_at,
+        new.booked_milliunits, new.booked_currency, new.booked_as, new.entry_id, new.first_seen_at, new.first_run_id,
+        new.admitted_user_id, new.admitted_receipt_id, new.nights_confirmed, new.last_confirmed_at, new.user_id,
+        new.order_id, new.delivered_by, new.delivered_at, new.reason, new.excluded_at, new.excluded_run_id,
+        new.revocation_type, new.revocation_percentage, new.app_transaction_id,
+        audit.seal(ROW(new.*)::iap.transactions)
+    FROM (
+        -- In the order of the table's columns, for its seal.
+        SELECT
+            v.transaction_id, v.bundle_id, v.environment,
+            CASE
+                WHEN v.delivered_at IS NOT NULL THEN 'black' WHEN v.exclusion IS NOT NULL THEN 'excluded'
+                ELSE 'white'
+            END AS place,
+            v.original_transaction_id, v.product_id, coalesce(v.product_type, listed.type) AS product_type, v.quantity,
+            v.purchased_at, v.original_purchased_at, v.expires_at, v.is_trial, v.web_order_line_item_id,
+            v.app_account_token, v.price_milliunits, v.currency, v.storefront, v.found_bundle_id, v.refunded_at,
+            CASE WHEN v.refunded_at IS NOT NULL THEN v.refund_reason END AS refund_reason,
+            CASE WHEN v.refunded_at IS NOT NULL THEN run END AS refund_run_id,
+            NULL::timestamptz AS refund_reversed_at, v.source, v.verified_at,
+            (booked.amount).milliunits AS booked_milliunits, (booked.amount).currency AS booked_currency,
+            (booked.amount).booked_as,
+            nextval('iap.trail') AS entry_id, at AS first_seen_at, run AS first_run_id,
+            CASE WHEN v.delivered_at IS NULL THEN v.user_id END AS admitted_user_id, v.receipt_id AS admitted_receipt_id,
+            CASE WHEN run IS NULL THEN 0 ELSE 1 END AS nights_confirmed,
+            CASE WHEN run IS NOT NULL THEN coalesce(v.confirmed_at, v.verified_at) END AS last_confirmed_at,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END AS user_id,
+            CASE WHEN v.delivered_at IS NOT NULL THEN v.order_id END AS order_id,
+            CASE WHEN v.delivered_at IS NOT NULL THEN 'import' END AS delivered_by, v.delivered_at,
+            CASE WHEN v.delivered_at IS NULL THEN v.exclusion END AS reason,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN at END AS excluded_at,
+            CASE WHEN v.delivered_at IS NULL AND v.exclusion IS NOT NULL THEN run END AS excluded_run_id,
+            NULL::bigint AS move_id, NULL::bigint AS seal,
+            CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_type END AS revocation_type,
+            CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_percentage END AS revocation_percentage,
+            v.app_transaction_id
+        FROM unnest(purchases) AS v
+        LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
+        CROSS JOIN LATERAL (
+            SELECT iap.amount_of(
+                v.price_milliunits, v.currency, v.is_trial, v.quantity, listed.list_price_milliunits,
+                listed.currency) AS amount
+        ) AS booked
+        ORDER BY v.transaction_id, v.bundle_id, v.environment
+    ) AS new;
+END
+$$;
+COMMENT ON FUNCTION iap.enter IS
+    'Takes purchases into the ledger that it does not hold: delivered before, not owed, or owed. One that is there, or '
+    'that another session has entered meanwhile, is a unique_violation.';
+
+CREATE FUNCTION iap.locked(bundle_id text, environment text, transaction_id text) RETURNS iap.transactions
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    t iap.transactions;
+BEGIN
+    SELECT * INTO t
+    FROM transactions
+    WHERE transaction_id = locked.transaction_id AND bundle_id = locked.bundle_id
+        AND environment = locked.environment
+    FOR UPDATE;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.locked IS
+    'A transaction, locked until the session''s transaction ends; all NULL if there is none.';
+
+CREATE FUNCTION iap.standing(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN CASE
+        WHEN t.transaction_id IS NULL THEN 'not_verified'
+        WHEN t.place = 'white' THEN 'white'
+        WHEN t.place = 'black' THEN 'already_delivered'
+        WHEN t.reason = 'restored' AND (
+            EXISTS (
+                SELECT FROM delivered_originals
+                WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
+                    AND environment = t.environment)
+            OR EXISTS (
+                SELECT FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment AND same.place = 'black'
+                    AND same.web_order_line_item_id = t.web_order_line_item_id)) THEN 'already_delivered'
+        ELSE 'excluded'
+    END;
+END
+$$;
+COMMENT ON FUNCTION iap.standing IS
+    'Where a transaction stands, for those who ask for it: a restored non-consumable, or period of a subscription, is '
+    'already delivered if its purchase was, under whatever id.';
+
+-- The transitions ----------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.delivered(t iap.transactions, user_id text, order_id text, delivered_by text, at timestamptz)
+RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.place := 'black';
+    t.reason := NULL;
+    t.excluded_at := NULL;
+    t.excluded_run_id := NULL;
+    t.user_id := delivered.user_id;
+    t.order_id := delivered.order_id;
+    t.delivered_by := delivered.delivered_by;
+    t.delivered_at := at;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.delivered IS 'A transaction whose goods were delivered: black.';
+
+CREATE FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamptz) RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.place := 'excluded';
+    t.reason := excluded.reason;
+    t.excluded_at := at;
+    t.excluded_run_id := run;
+    IF excluded.reason = 'refunded' THEN
+        t.refunded_at := coalesce(t.refunded_at, at);
+    END IF;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.excluded IS
+    'A transaction that is not owed. Refunded without a word of Apple''s, it counts as refunded at that moment.';
+
+CREATE FUNCTION iap.owed_again(t iap.transactions) RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.place := 'white';
+    t.user_id := NULL;
+    t.order_id := NULL;
+    t.delivered_by := NULL;
+    t.delivered_at := NULL;
+    t.reason := NULL;
+    t.excluded_at := NULL;
+    t.excluded_run_id := NULL;
+    t.refunded_at := NULL;
+    t.refund_reason := NULL;
+    t.refund_run_id := NULL;
+    t.revocation_type := NULL;
+    t.revocation_percentage := NULL;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.owed_again IS
+    'A transaction that is owed after all: its setting was mended, its refund reversed, or its resolve taken back.';
+
+CREATE FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.refunded_at := v.refunded_at;
+    t.refund_reason := v.refund_reason;
+    t.revocation_type := v.revocation_type;
+    t.revocation_percentage := v.revocation_percentage;
+    t.refund_run_id := run;
+    t.refund_reversed_at := NULL;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.refunded IS
+    'A transaction that Apple refunded, whole or in part; what was delivered stays delivered.';
+
+CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamptz) RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.refunded_at := NULL;
+    t.refund_reason := NULL;
+    t.revocation_type := NULL;
+    t.revocation_percentage := NULL;
+    t.refund_run_id := NULL;
+    t.refund_reversed_at := at;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.refund_reversed IS 'A transaction whose refund Apple took back.';
+
+CREATE FUNCTION iap.corrected(t iap.transactions, v iap.verified) RETURNS iap.transactions
+-- What it looks up is a row by its key: planned once, whatever holds of the batch around it.
+LANGUAGE plpgsql STABLE SET plan_cache_mode = auto AS $$
+DECLARE
+    was    iap.transactions := t;
+    listed record;
+    amount iap.amount;
+BEGIN
+    IF v.source > t.source THEN
+        t.original_transaction_id := v.original_transaction_id;
+        t.product_id := v.product_id;
+        t.purchased_at := v.purchased_at;
+        t.is_trial := v.is_trial;
+        IF v.quantity > 0 OR t.place = 'excluded' THEN
+            t.quantity := v.quantity;
+        END IF;
+        IF v.price_milliunits IS NOT NULL THEN
+            t.price_milliunits := v.price_milliunits;
+            t.currency := v.currency;
+        END IF;
+    END IF;
+    -- A notification may be older than what is known.
+    IF v.source > t.source OR (v.source = t.source AND v.verified_at >= t.verified_at) THEN
+        t.product_type := coalesce(
+            v.product_type, CASE WHEN t.product_id = was.product_id THEN t.product_type END);
+        t.expires_at := coalesce(v.expires_at, t.expires_at);
+        t.source := v.source;
+        t.verified_at := v.verified_at;
+    ELSE
+        t.product_type := coalesce(t.product_type, v.product_type);
+        t.expires_at := coalesce(t.expires_at, v.expires_at);
+    END IF;
+    t.original_purchased_at := coalesce(t.original_purchased_at, v.original_purchased_at);
+    t.web_order_line_item_id := coalesce(t.web_order_line_item_id, v.web_order_line_item_id);
+    t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
+    t.app_transaction_id := coalesce(t.app_transaction_id, v.app_transaction_id);
+    t.storefront := coalesce(t.storefront, v.storefront);
+    t.found_bundle_id := coalesce(t.found_bundle_id, v.found_bundle_id);
+    IF t.price_milliunits IS NULL THEN
+        t.price_milliunits := v.price_milliunits;
+        t.currency := v.currency;
+    END IF;
+    IF (t.price_milliunits, t.currency, t.is_trial, t.product_id, t.quantity)
+        IS DISTINCT FROM (was.price_milliunits, was.currency, was.is_trial, was.product_id, was.quantity)
+    THEN
+        SELECT list_price_milliunits AS price, currency, type INTO listed
+        FROM products
+        WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
+        amount := iap.amount_of(
+            t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
+        t.booked_milliunits := amount.milliunits;
+        t.booked_currency := amount.currency;
+        t.booked_as := amount.booked_as;
+        t.product_type := coalesce(t.product_type, listed.type);
+    END IF;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.corrected IS
+    'A transaction with what somebody else says of it: a better source corrects, one as good adds what is newer, a '
+    'poorer one only fills in what was not known. Booked anew where what was bought or paid is another.';
+
+CREATE FUNCTION iap.is_another_night(confirmed_at timestamptz, verified_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- Half a night: two runs of one night count once, however far cron drifts.
+    SELECT confirmed_at IS NULL OR verified_at - confirmed_at >= '12 hours'
+$$;
+COMMENT ON FUNCTION iap.is_another_night IS
+    'Whether a word of Apple''s confirms a white transaction for one night more than it was confirmed last.';
+
+CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN v.verified_at <= t.refund_reversed_at OR (
+        t.refunded_at IS NULL AND (
+            -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before it
+            -- was made. It has been seen to know one minutes late.
+            (t.source = 'server_api' AND v.verified_at < t.verified_at - interval '1 hour')
+            OR EXISTS (
+                SELECT FROM notices
+                WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                    AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
+                    AND signed_at >= v.verified_at)));
+END
+$$;
+COMMENT ON FUNCTION iap.is_outdated_refund IS
+    'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
+
+CREATE FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- Some of Apple's formats tell of it to the second.
+    SELECT v.refunded_at >= t.refunded_at + interval '1 second'
+$$;
+COMMENT ON FUNCTION iap.is_later_refund IS
+    'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, and '
+    'may tell of that later.';
+
+CREATE FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- What a person called refunded, Apple has never refunded. Most are not: for them no statement is run.
+    IF t.refund_run_id IS NULL THEN
+        RETURN false;
+    END IF;
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from before
+    -- the refund, of which a poorer source told.
+    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at))
+        OR EXISTS (
+            SELECT FROM notices
+            WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
+END
+$$;
+COMMENT ON FUNCTION iap.ends_refund IS
+    'Whether Apple''s refund of a transaction is no more, by a word of Apple''s that tells of none.';
+
+CREATE FUNCTION iap.has_access(t iap.transactions, at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM entitlements AS e
+        WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
+            AND iap.is_covered(t, ROW(e.*)::iap.entitlements, at));
+END
+$$;
+COMMENT ON FUNCTION iap.has_access IS 'Whether what the app''s server grants now reaches to the end of a period.';
+
+CREATE FUNCTION iap.stands_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id
+            AND (
+                same.place <> 'excluded'
+                -- Of several that are refunded the original will stand for all, or else the lowest id.
+                OR (
+                    same.reason = 'refunded'
+                    AND (same.transaction_id <> same.original_transaction_id, same.transaction_id)
+                        < (t.transaction_id <> t.original_transaction_id, t.transaction_id)))
+            AND (
+                iap.type_of(t) IS DISTINCT FROM 'auto_renewable'
+                OR iap.is_same_period(t, ROW(same.*)::iap.transactions)));
+END
+$$;
+COMMENT ON FUNCTION iap.stands_otherwise IS
+    'Whether what was bought once, or a period of a subscription, is owed or was delivered under another transaction id, or '
+    'will be where its refund is taken back.';
+
+CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz)
+RETURNS iap.transactions
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    was iap.transactions := t;
+BEGIN
+    IF v.refunded_at IS NOT NULL AND iap.is_outdated_refund(t, v) THEN
+        RETURN t;
+    END IF;
+    t := iap.corrected(t, v);
+    IF v.refunded_at IS NOT NULL THEN
+        IF t.place <> 'white' AND (
+            t.refunded_at IS NULL
+            -- Apple knows when and how much better than the support desk.
+            OR was.refund_run_id IS NULL
+            OR iap.is_later_refund(was, v)
+            -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
+            OR (v.revocation_type IS NOT NULL
+                AND (
+                    v.verified_at >= was.verified_at
+                    OR (t.revocation_type IS NULL AND v.refunded_at = t.refunded_at))
+                AND (t.revocation_type, t.revocation_percentage)
+                    IS DISTINCT FROM (v.revocation_type, v.revocation_percentage)))
+        THEN
+            t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
+        END IF;
+    ELSIF iap.ends_refund(was, v) THEN
+        t := iap.refund_reversed(t, v.verified_at);
+        -- Access was taken away with the money, and is owed with it.
+        IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
+            t := iap.owed_again(t);
+        END IF;
+    ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
+        AND t.refunded_at IS NULL AND v.exclusion IS NULL
+        AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
+    THEN
+        -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that does
+        -- not reach so far.
+        t := iap.owed_again(t);
+    END IF;
+
+    IF t.place = 'white' THEN
+        IF v.exclusion IS NOT NULL THEN
+            IF v.refunded_at IS NOT NULL THEN
+                t := iap.refunded(t, v, run);
+            END IF;
+            t := iap.excluded(t, v.exclusion, run, at);
+        ELSIF iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at)) THEN
+            t.nights_confirmed := t.nights_confirmed + 1;
+            t.last_confirmed_at := coalesce(v.confirmed_at, v.verified_at);
+        END IF;
+    ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
+        AND (
+            t.reason IN ('sandbox', 'before_start', 'refunded')
+            -- It restored another purchase than Apple knows.
+            OR (t.reason = 'restored' AND t.original_transaction_id <> was.original_transaction_id))
+        AND v.exclusion IS DISTINCT FROM t.reason
+    THEN
+        t := CASE
+            WHEN v.exclusion IS NULL
+                -- Restored as what was refunded with it, of which Apple tells next that it is no more. Until then the night
+                -- withdraws it: see iap.withdraw_all_restored.
+                OR (t.reason = 'refunded' AND v.exclusion = 'restored' AND NOT iap.stands_otherwise(t))
+            THEN iap.owed_again(t)
+            ELSE iap.excluded(t, v.exclusion, run, at)
+        END;
+    END IF;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.heard IS
+    'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any '
+    'more; or owed after all, where only a setting, a refund that is no more or a wrong original kept it from that, or a '
+    'grant that does not reach to the end which Apple tells.';

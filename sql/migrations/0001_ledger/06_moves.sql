@@ -1,0 +1,316 @@
+-- The one writer of changes: `iap.move` writes rows as they shall be, seals them, logs the moves, closes and opens the
+-- cases, and keeps what was bought once owed once. Tables are named without their schema, for a dry run's shadows.
+
+-- Moving -------------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN was.refunded_at IS NULL AND became.refunded_at IS NOT NULL THEN 'refunded'
+        WHEN was.refund_run_id IS NOT NULL AND became.refunded_at IS NULL THEN 'refund_reversed'
+        WHEN was.place = 'excluded' AND (became.place, became.reason) IS DISTINCT FROM (was.place, was.reason)
+            THEN 'released'
+        WHEN was.place = 'white' AND became.place <> 'white' THEN 'withdrawn'
+        ELSE 'corrected'
+    END
+$$;
+COMMENT ON FUNCTION iap.kind_of_move IS 'Why a transaction that Apple told of moved.';
+
+CREATE FUNCTION iap.refund_shares(was iap.transactions, became iap.transactions) RETURNS jsonb
+-- What makes JSON is no more than that: only so it is part of the statement, and no call for each move.
+LANGUAGE sql STABLE AS $$
+    SELECT jsonb_strip_nulls(jsonb_build_object(
+        'from_refund_percentage', (was).revocation_percentage,
+        'to_refund_percentage', (became).revocation_percentage))
+$$;
+COMMENT ON FUNCTION iap.refund_shares IS
+    'What a move says of the shares that went back, in thousandths of a percent; nothing where Apple told of none.';
+
+CREATE FUNCTION iap.release_originals(changes iap.change[]) RETURNS void
+-- Nobody else may take away what keeps a purchase from being delivered twice.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    still iap.transactions[];
+BEGIN
+    -- Also in a dry run nothing of what is delivered: there the ledger still has it so.
+    WITH released AS (
+        DELETE FROM delivered_originals AS taken
+        USING unnest(changes) AS c
+        WHERE taken.original_transaction_id IN ((c.was).original_transaction_id, (c.was).transaction_id)
+            AND taken.bundle_id = (c.was).bundle_id AND taken.environment = (c.was).environment
+            AND taken.transaction_id = (c.was).transaction_id
+            AND EXISTS (
+                SELECT FROM transactions AS t
+                WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
+                    AND t.environment = taken.environment AND t.place <> 'black')
+        RETURNING taken.original_transaction_id, taken.bundle_id, taken.environment
+    )
+    SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
+    FROM released
+    CROSS JOIN LATERAL (
+        SELECT * FROM transactions AS t
+        WHERE iap.is_of_original(
+                t.transaction_id, t.original_transaction_id, released.original_transaction_id)
+            AND t.bundle_id = released.bundle_id AND t.environment = released.environment AND t.place = 'black'
+        OFFSET 0
+    ) AS black;
+    -- What was imported beside it is delivered all the same.
+    IF still IS NOT NULL THEN
+        PERFORM iap.take_originals(still);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.release_originals IS
+    'Gives back the original purchases of what was delivered and is no more, so that it can be delivered once more; '
+    'but for those that were delivered under another id, too.';
+
+CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
+-- Nobody else may take away what keeps an order from being delivered twice.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+BEGIN
+    -- In a statement of its own: what another purchase of the subscription was delivered for it meanwhile is seen then.
+    PERFORM
+    FROM delivered_orders AS taken
+    JOIN unnest(changes) AS c ON taken.order_id = (c.was).order_id AND taken.bundle_id = (c.was).bundle_id
+    ORDER BY taken.order_id, taken.bundle_id
+    FOR UPDATE OF taken;
+    DELETE FROM delivered_orders AS taken
+    USING unnest(changes) AS c
+    WHERE taken.order_id = (c.was).order_id AND taken.bundle_id = (c.was).bundle_id
+        AND NOT EXISTS (
+            SELECT FROM transactions AS t
+            WHERE t.order_id = taken.order_id AND t.bundle_id = taken.bundle_id AND t.place = 'black');
+END
+$$;
+COMMENT ON FUNCTION iap.release_orders IS
+    'Gives back the orders for which nothing is delivered any more, so that another purchase can be delivered for them.';
+
+CREATE FUNCTION iap.move(
+    changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb DEFAULT '{}',
+    who text DEFAULT NULL
+) RETURNS void
+-- By the primary keys, even where the plan was made when the tables were small.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    change   iap.change;
+    moved    boolean := false;
+    placed   boolean := false;
+    returned boolean := false;
+    rows     bigint;
+BEGIN
+    FOR number IN 1 .. cardinality(changes) LOOP
+        change := changes[number];
+        IF iap.position_of(change.was) IS DISTINCT FROM iap.position_of(change.became)
+            OR (change.was).revocation_percentage IS DISTINCT FROM (change.became).revocation_percentage
+        THEN
+            change.became.move_id := nextval('iap.trail');
+            changes[number] := change;
+            moved := true;
+            placed := placed OR (change.was).place <> (change.became).place;
+            returned := returned OR ((change.was).place = 'black' AND (change.became).place <> 'black');
+        END IF;
+    END LOOP;
+
+    -- Only the row that its caller looked at: whoever holds an older one is told to try again.
+    UPDATE transactions AS t
+    SET place = n.place, original_transaction_id = n.original_transaction_id, product_id = n.product_id,
+        product_type = n.product_type, quantity = n.quantity, purchased_at = n.purchased_at,
+        original_purchased_at = n.original_purchased_at, expires_at = n.expires_at, is_trial = n.is_trial,
+        web_order_line_item_id = n.web_order_line_item_id, app_account_token = n.app_account_token,
+        price_milliunits = n.price_milliunits, currency = n.currency, storefront = n.storefront,
+        found_bundle_id = n.found_bundle_id, refunded_at = n.refunded_at, refund_reason = n.refund_reason,
+        refund_run_id = n.refund_run_id, refund_reversed_at = n.refund_reversed_at,
+        revocation_type = n.revocation_type, revocation_percentage = n.revocation_percentage,
+        app_transaction_id = n.app_transaction_id, source = n.source,
+        verified_at = n.verified_at, booked_milliunits = n.booked_milliunits, booked_currency = n.booked_currency,
+        booked_as = n.booked_as, admitted_user_id = n.admitted_user_id,
+        admitted_receipt_id = n.admitted_receipt_id, nights_confirmed = n.nights_confirmed,
+        last_confirmed_at = n.last_confirmed_at, user_id = n.user_id, order_id = n.order_id,
+        delivered_by = n.delivered_by, delivered_at = n.delivered_at, reason = n.reason,
+        excluded_at = n.excluded_at, excluded_run_id = n.excluded_run_id, move_id = n.move_id,
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN t.seal = audit.seal(c.was) THEN audit.seal(c.became) ELSE t.seal END
+    FROM unnest(changes) AS c
+    CROSS JOIN LATERAL (SELECT (c.became).*) AS n
+    WHERE t.transaction_id = n.transaction_id AND t.bundle_id = n.bundle_id AND t.environment = n.environment
+        AND t.place = (c.was).place AND t.seal IS NOT DISTINCT FROM (c.was).seal;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    IF rows <> cardinality(changes) THEN
+        RAISE EXCEPTION 'could not move a transaction that another session moved meanwhile'
+            USING ERRCODE = 'serialization_failure', HINT = 'Try the transaction again.';
+    END IF;
+    IF moved THEN
+        PERFORM iap.log_moves(changes, kind, actor, run, at, details);
+    END IF;
+    IF returned THEN
+        PERFORM iap.release_originals(changes);
+        PERFORM iap.release_orders(changes);
+    END IF;
+    -- What was delivered under another original than Apple knows keeps that one from being delivered again, too.
+    PERFORM iap.take_originals(array_agg(c.became))
+    FROM unnest(changes) AS c
+    WHERE (c.was).place = 'black' AND (c.became).place = 'black'
+        AND ((c.was).original_transaction_id, (c.was).product_type)
+            IS DISTINCT FROM ((c.became).original_transaction_id, (c.became).product_type)
+    HAVING count(*) > 0;
+    IF placed THEN
+        PERFORM iap.follow_cases(changes, kind, coalesce(who, 'run ' || run, actor), run, at, details ->> 'note');
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.move IS
+    'Writes rows that a transition gave, which the caller has locked: seals them, logs those whose place or amount is '
+    'another, and closes or opens their cases. kind says why; NULL where Apple''s word tells.';
+
+CREATE FUNCTION iap.log_moves(
+    changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO moves
+    SELECT move.*, audit.seal(ROW(move.*, NULL)::iap.moves)
+    FROM (
+        SELECT
+            (c.became).move_id, (c.became).transaction_id, (c.became).bundle_id, (c.became).environment,
+            coalesce(log_moves.kind, iap.kind_of_move(c.was, c.became)), log_moves.actor, run, at, was.place,
+            became.place, was.detail, became.detail, was.day, became.day, was.refund_day, became.refund_day,
+            was.product_id, became.product_id, was.units, became.units, was.milliunits, became.milliunits,
+            was.currency, became.currency, was.booked_as, became.booked_as,
+            log_moves.details || iap.refund_shares(c.was, c.became)
+        FROM unnest(changes) AS c
+        CROSS JOIN LATERAL (SELECT (iap.position_of(c.was)).*) AS was
+        CROSS JOIN LATERAL (SELECT (iap.position_of(c.became)).*) AS became
+        WHERE (c.became).move_id IS DISTINCT FROM (c.was).move_id
+    ) AS move;
+END
+$$;
+COMMENT ON FUNCTION iap.log_moves IS 'Writes the moves of those changes that have a new number.';
+
+CREATE FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
+        RETURN;
+    END IF;
+    INSERT INTO cases (
+        transaction_id, bundle_id, environment, state, likelihood, reasons, action, owner_user_ids, opened_at,
+        opened_run_id, assessed_at, assessed_run_id, closed_at, closed_as, closed_by)
+    SELECT
+        (c.was).transaction_id, (c.was).bundle_id, (c.was).environment, 'closed', 'low', '{unseen}', '', '{}', at, -1, at,
+        -1, at, 'withdrawn', ''
+    FROM unnest(changes) AS c
+    WHERE (c.became).place <> 'white'
+    ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
+    DELETE FROM cases
+    USING unnest(changes) AS c
+    WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
+        AND cases.environment = (c.was).environment AND cases.opened_run_id = -1;
+END
+$$;
+COMMENT ON FUNCTION iap.refuse_unseen_cases IS
+    'Ends with a serialization failure where a case was opened after the snapshot of its caller, who could not close it: '
+    'only a row that is written in its place meets it.';
+
+CREATE FUNCTION iap.follow_cases(
+    changes iap.change[], kind text, who text, run bigint, at timestamptz, note text
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM iap.refuse_unseen_cases(changes, at);
+    UPDATE cases
+    SET state = 'closed', closed_at = at,
+        closed_as = CASE
+            WHEN (c.became).place = 'black' THEN 'delivered'
+            WHEN (c.became).reason IN ('refunded', 'dismissed') THEN (c.became).reason
+            ELSE 'withdrawn'
+        END,
+        closed_by = who, note = follow_cases.note,
+        assessed_at = CASE WHEN run IS NULL THEN cases.assessed_at ELSE at END,
+        assessed_run_id = coalesce(run, cases.assessed_run_id)
+    FROM unnest(changes) AS c
+    WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
+        AND cases.environment = (c.was).environment AND cases.state = 'open' AND (c.became).place <> 'white';
+    IF kind = 'reopened' THEN
+        UPDATE cases
+        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, reopened_run_id = 0
+        FROM unnest(changes) AS c
+        WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
+            AND cases.environment = (c.was).environment AND cases.state = 'closed';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.follow_cases IS
+    'Closes the cases of what is owed no more, and opens those again whose resolve was taken back.';
+
+-- A purchase that is owed once ---------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT ($1 = $3 AND $2 = $3) OR ($2 = $3 AND $2 <> $1)
+$$;
+COMMENT ON FUNCTION iap.is_of_original IS
+    'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more '
+    'for each purchase that is its own original.';
+
+CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(
+        t.product_type, (SELECT type FROM products WHERE bundle_id = t.bundle_id AND product_id = t.product_id));
+END
+$$;
+COMMENT ON FUNCTION iap.type_of IS
+    'The type of the product that was bought: what Apple said, else what the list of products says; NULL where nobody '
+    'knows it.';
+
+CREATE FUNCTION iap.take_originals(delivered iap.transactions[]) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    taken bigint;
+BEGIN
+    INSERT INTO delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
+    SELECT t.original_transaction_id, t.bundle_id, t.environment, min(t.transaction_id)
+    FROM unnest(delivered) AS t
+    LEFT JOIN products USING (bundle_id, product_id)
+    WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
+    GROUP BY t.original_transaction_id, t.bundle_id, t.environment
+    ORDER BY t.original_transaction_id, t.bundle_id, t.environment
+    ON CONFLICT (original_transaction_id, bundle_id, environment) DO NOTHING;
+    GET DIAGNOSTICS taken = ROW_COUNT;
+    RETURN taken;
+END
+$$;
+COMMENT ON FUNCTION iap.take_originals IS
+    'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type '
+    'of; says how many were not before. Waits for another session that is about to note the same.';
+
+CREATE FUNCTION iap.withdraw_restored(
+    delivered iap.transactions, actor text, at timestamptz, who text
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    -- What another session holds is about to be claimed itself, and will find its original taken.
+    SELECT array_agg(ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM transactions
+        WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
+            AND bundle_id = delivered.bundle_id AND environment = delivered.environment
+            AND transaction_id <> delivered.transaction_id AND place = 'white'
+            AND (
+                product_id = delivered.product_id
+                OR iap.type_of(ROW(transactions.*)::iap.transactions) = 'non_consumable')
+        ORDER BY transaction_id
+        FOR UPDATE SKIP LOCKED
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'withdrawn', actor, NULL, at,
+            jsonb_build_object('delivered_as', delivered.transaction_id), who);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.withdraw_restored IS
+    'After the delivery of a non-consumable: takes the other transactions of the same purchase out of white.';

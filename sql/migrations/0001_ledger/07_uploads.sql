@@ -1,0 +1,304 @@
+-- The contract with an app's own server, the only way by which it touches the tables: what it hands in. Of purchases,
+-- `08_admission.sql` and `09_claims.sql`.
+--
+-- Every function of the contract runs with its owner's rights on a fixed search path. Parameters carry the names of the
+-- columns they fill; inside, a bare name is the column, and a name qualified with the function's is the parameter.
+
+-- What callers hand in -----------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.require_id(name text, value text, longest integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF value IS NULL OR octet_length(value) NOT BETWEEN 1 AND longest OR value COLLATE "C" ~ '[^!-~]' THEN
+        RAISE EXCEPTION '% is not an id of Apple''s', name USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = format('It has 1 to %s visible ASCII characters.', longest);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_id IS
+    'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
+
+CREATE FUNCTION iap.require_moment(name text, value timestamptz) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF value < '2008-07-10 00:00:00+00'
+        OR (value > greatest(iap.present(), now()) + interval '1 day' AND NOT EXISTS (SELECT FROM iap.rehearsal))
+    THEN
+        RAISE EXCEPTION '% can''t be %', name, value USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It lies after the App Store opened, on 2008-07-10, and not after tomorrow.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_moment IS
+    'Refuses a moment at which nothing can have been bought. Where nights are replayed, the future may be.';
+
+CREATE FUNCTION iap.require_text(name text, value text, longest integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF value IS NULL OR value = '' THEN
+        RAISE EXCEPTION '% is missing', name USING ERRCODE = 'invalid_parameter_value';
+    ELSIF octet_length(value) > longest THEN
+        RAISE EXCEPTION '% has % bytes', name, octet_length(value) USING
+            ERRCODE = 'invalid_parameter_value', HINT = format('It has at most %s.', longest);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_text IS
+    'Refuses a text that is missing, or longer in bytes than an index can hold.';
+
+CREATE FUNCTION iap.limit_idleness() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF current_setting('idle_in_transaction_session_timeout') = '0' THEN
+        PERFORM set_config('idle_in_transaction_session_timeout', '5min', true);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.limit_idleness IS
+    'Lets a transaction that is about to lock a purchase, and then hangs, end by itself, also where its login is a member '
+    'of a role and so without what roles.sql sets for the role.';
+
+CREATE FUNCTION iap.require_token(app_account_token text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF app_account_token !~* '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' THEN
+        RAISE EXCEPTION 'app_account_token is no UUID' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is the UUID that the client hands to StoreKit, such as 7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_token IS 'Refuses what can''t be an appAccountToken; NULL is none.';
+
+CREATE FUNCTION iap.bounded(device jsonb) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    bytes integer := octet_length(device::text);
+BEGIN
+    IF bytes IS NULL OR bytes <= 16384 THEN
+        RETURN device;
+    END IF;
+    RETURN coalesce((
+        SELECT jsonb_object_agg(key, value)
+        FROM (
+            SELECT key, value
+            FROM jsonb_each(CASE jsonb_typeof(device) WHEN 'object' THEN device END)
+            WHERE octet_length(key) <= 100 AND octet_length(value::text) <= 200
+            ORDER BY key
+            LIMIT 50
+        ) AS short
+    ), '{}') || jsonb_build_object('cut', true, 'bytes', bytes);
+END
+$$;
+COMMENT ON FUNCTION iap.bounded IS
+    'What a client said of its device, of at most 16 KiB: of more the short fields, and a mark.';
+
+-- Receipts and orders ------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.store_upload(
+    bucket smallint, receipt_id bigint, bundle_id text, user_id text, payload text, payload_sha256 bytea, bytes integer,
+    transaction_id text, order_id text, device jsonb, uploaded_at timestamptz
+) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    ends   boolean := store_upload.payload IS NULL;
+    number bigint;
+    is_new boolean := false;
+    upload iap.uploads;
+BEGIN
+    -- The usual second upload changes nothing, so it locks nothing that the nightly job waits for.
+    SELECT receipt_id INTO number
+    FROM iap.receipts
+    WHERE bucket = store_upload.bucket AND payload_sha256 = store_upload.payload_sha256
+        AND bundle_id = store_upload.bundle_id AND user_id IS NOT DISTINCT FROM store_upload.user_id
+        AND (transaction_id IS NOT NULL OR store_upload.transaction_id IS NULL)
+        AND (order_id IS NOT NULL OR store_upload.order_id IS NULL)
+        AND (device IS NOT NULL OR store_upload.device IS NULL OR device_purged_at IS NOT NULL);
+
+    IF number IS NULL THEN
+        INSERT INTO iap.receipts AS known (
+            bucket, receipt_id, bundle_id, user_id, payload, payload_sha256, order_id, transaction_id, device,
+            submitted_at, state, next_attempt_at, payload_purged_at, last_attempt_at, error_code, error_text, seal)
+        VALUES (
+            store_upload.bucket, store_upload.receipt_id, store_upload.bundle_id, store_upload.user_id,
+            store_upload.payload, store_upload.payload_sha256, store_upload.order_id, store_upload.transaction_id,
+            store_upload.device, store_upload.uploaded_at, CASE WHEN ends THEN 'unusable' ELSE 'waiting' END,
+            CASE WHEN NOT ends THEN store_upload.uploaded_at END, CASE WHEN ends THEN store_upload.uploaded_at END,
+            CASE WHEN ends THEN store_upload.uploaded_at END, CASE WHEN ends THEN 'too_large' END,
+            CASE WHEN ends THEN format('the client uploaded %s bytes', store_upload.bytes) END,
+            audit.receipt_seal(
+                store_upload.bucket, store_upload.receipt_id, store_upload.bundle_id, store_upload.user_id,
+                store_upload.payload_sha256, store_upload.order_id, store_upload.transaction_id,
+                store_upload.uploaded_at, CASE WHEN ends THEN 'unusable' ELSE 'waiting' END, false))
+        ON CONFLICT (bucket, payload_sha256, bundle_id, user_id) DO UPDATE
+        SET order_id = coalesce(known.order_id, EXCLUDED.order_id),
+            transaction_id = coalesce(known.transaction_id, EXCLUDED.transaction_id),
+            device = CASE WHEN known.device_purged_at IS NULL THEN coalesce(known.device, EXCLUDED.device) END,
+            -- A seal that does not fit stays, for its row was changed by hand.
+            seal = CASE
+                WHEN known.seal = audit.receipt_seal(
+                    known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                    known.order_id, known.transaction_id, known.submitted_at, known.state, known.is_erased)
+                THEN audit.receipt_seal(
+                    known.bucket, known.receipt_id, known.bundle_id, known.user_id, known.payload_sha256,
+                    coalesce(known.order_id, EXCLUDED.order_id),
+                    coalesce(known.transaction_id, EXCLUDED.transaction_id), known.submitted_at, known.state,
+                    known.is_erased)
+                ELSE known.seal
+            END
+        RETURNING receipt_id INTO number;
+        is_new := number = store_upload.receipt_id;
+    END IF;
+
+    upload.bucket := store_upload.bucket;
+    upload.receipt_id := number;
+    upload.transaction_id := store_upload.transaction_id;
+    upload.order_id := store_upload.order_id;
+    upload.first_uploaded_at := store_upload.uploaded_at;
+    -- Counted no further than a thousand; two uploads at once may bring one more.
+    IF NOT is_new
+        AND (SELECT count(*) FROM (
+            SELECT FROM iap.uploads
+            WHERE bucket = store_upload.bucket AND receipt_id = number
+            LIMIT 1000) AS purposes) = 1000
+        AND NOT EXISTS (
+            SELECT FROM iap.uploads
+            WHERE bucket = store_upload.bucket AND receipt_id = number
+                AND transaction_id IS NOT DISTINCT FROM store_upload.transaction_id
+                AND order_id IS NOT DISTINCT FROM store_upload.order_id)
+    THEN
+        UPDATE iap.receipts SET uploads_left_out = uploads_left_out + 1
+        WHERE bucket = store_upload.bucket AND receipt_id = number AND uploads_left_out < 1000000;
+        RETURN number;
+    END IF;
+    INSERT INTO iap.uploads AS known (bucket, receipt_id, transaction_id, order_id, first_uploaded_at, seal)
+    VALUES (
+        upload.bucket, number, upload.transaction_id, upload.order_id, upload.first_uploaded_at, audit.seal(upload))
+    ON CONFLICT (bucket, receipt_id, transaction_id, order_id) DO UPDATE
+    SET times = known.times + 1, last_uploaded_at = greatest(known.last_uploaded_at, EXCLUDED.last_uploaded_at);
+    RETURN number;
+END
+$$;
+COMMENT ON FUNCTION iap.store_upload IS
+    'What of an upload is written, for iap.submit_receipt: rows of one bucket alone, so that on a cluster it runs where '
+    'they lie. payload is NULL where it is too large to be kept. receipt_id is given to a receipt that is new.';
+
+CREATE FUNCTION iap.submit_receipt(
+    bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL,
+    device jsonb DEFAULT NULL
+) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    -- What comes out of a table of the caller's is compressed as that table has it, and would stay so.
+    body   text     := coalesce(submit_receipt.payload, '') || '';
+    bytes  integer  := octet_length(body);
+    whose  text     := nullif(submit_receipt.user_id, '');
+    bought text     := nullif(submit_receipt.transaction_id, '');
+    wanted text     := nullif(submit_receipt.order_id, '');
+    told   jsonb    := iap.bounded(submit_receipt.device);
+    digest bytea    := sha256(convert_to(body, 'UTF8'));
+    slice  smallint := get_byte(digest, 0) & 63;
+    fresh  bigint   := nextval('iap.receipt_number') * 64 + slice;
+    kept   text     := CASE WHEN bytes <= 16777216 THEN body END;
+    number bigint;
+BEGIN
+    PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
+    PERFORM iap.require_text(name, value, 1000)
+    FROM (
+        VALUES
+            ('user_id', whose), ('transaction_id', bought),
+            ('order_id', wanted)) AS given (name, value)
+    WHERE value IS NOT NULL;
+
+    -- FROM it, as a cluster would not send it to where the bucket lies otherwise.
+    SELECT stored INTO number
+    FROM iap.store_upload(
+        slice, fresh, submit_receipt.bundle_id, whose, kept, digest, bytes, bought, wanted, told, now()
+    ) AS stored;
+    RETURN number;
+END
+$$;
+COMMENT ON FUNCTION iap.submit_receipt IS
+    'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the '
+    'same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds '
+    'what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL '
+    'where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its size; '
+    'of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
+
+-- An app account token is a UUID, and means the same in capital letters: a client's uuidString has them, what Apple signs
+-- has not. So it is kept in small ones, on either side.
+CREATE FUNCTION iap.register_order(
+    bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1,
+    app_account_token text DEFAULT NULL, created_at timestamptz DEFAULT now()
+) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    word  iap.orders;
+    token text := lower(nullif(register_order.app_account_token, ''));
+BEGIN
+    PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
+    PERFORM iap.require_id('product_id', register_order.product_id, 255);
+    PERFORM iap.require_text('order_id', register_order.order_id, 1000);
+    PERFORM iap.require_text('user_id', register_order.user_id, 1000);
+    IF coalesce(register_order.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'an order''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    PERFORM iap.require_moment('created_at', register_order.created_at);
+    PERFORM iap.require_token(token);
+
+    word := ROW(
+        register_order.bundle_id, register_order.order_id, register_order.user_id, register_order.product_id,
+        register_order.quantity, token, coalesce(register_order.created_at, now()), NULL)::iap.orders;
+    word.seal := audit.seal(word);
+    INSERT INTO iap.orders AS known SELECT word.*
+    ON CONFLICT (bundle_id, order_id) DO UPDATE
+    SET app_account_token = coalesce(known.app_account_token, EXCLUDED.app_account_token),
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.orders) THEN audit.seal(ROW(
+            known.bundle_id, known.order_id, known.user_id, known.product_id, known.quantity,
+            coalesce(known.app_account_token, EXCLUDED.app_account_token), known.created_at, NULL)::iap.orders)
+            ELSE known.seal END
+    WHERE (known.user_id, known.product_id, known.quantity)
+        = (EXCLUDED.user_id, EXCLUDED.product_id, EXCLUDED.quantity);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'this order is registered already, with another user, product or quantity' USING
+            ERRCODE = 'unique_violation', HINT = 'Give every order an id of its own.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.register_order IS
+    'Tells of an order of the app''s own, so that a purchase without an order id can be matched with it. Registering '
+    'the same order again does nothing; the same id for another user, product or quantity is refused.';
+
+CREATE FUNCTION iap.register_user(bundle_id text, user_id text, app_account_token text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    word  iap.account_tokens;
+    known iap.account_tokens;
+BEGIN
+    PERFORM iap.require_id('bundle_id', register_user.bundle_id, 255);
+    PERFORM iap.require_text('user_id', register_user.user_id, 1000);
+    PERFORM iap.require_token(coalesce(app_account_token, ''));
+    word := ROW(
+        lower(app_account_token), register_user.bundle_id, register_user.user_id, now(), NULL)::iap.account_tokens;
+    word.seal := audit.seal(word);
+    INSERT INTO iap.account_tokens SELECT word.* ON CONFLICT (app_account_token, bundle_id) DO NOTHING;
+    SELECT * INTO known
+    FROM iap.account_tokens
+    WHERE app_account_token = word.app_account_token AND bundle_id = word.bundle_id;
+    IF known.user_id <> word.user_id THEN
+        RAISE EXCEPTION 'this token is registered already, for another user' USING
+            ERRCODE = 'unique_violation', HINT = 'Give every user a token of their own.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.register_user IS
+    'Tells whose an appAccountToken is, so that a purchase that bears it names its customer without an order. The same '
+    'again does nothing; the token of another user is refused.';

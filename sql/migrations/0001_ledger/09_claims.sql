@@ -1,0 +1,411 @@
+-- The claim: who may have the goods of a purchase, and that they go out once.
+
+CREATE FUNCTION iap.is_delivered_otherwise(
+    bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text
+) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN EXISTS (
+        SELECT
+        FROM delivered_originals AS taken
+        WHERE taken.original_transaction_id = is_delivered_otherwise.original_transaction_id
+            AND taken.bundle_id = is_delivered_otherwise.bundle_id
+            AND taken.environment = is_delivered_otherwise.environment
+            AND taken.transaction_id <> is_delivered_otherwise.transaction_id
+    ) AND EXISTS (
+        SELECT
+        FROM products
+        WHERE products.bundle_id = is_delivered_otherwise.bundle_id
+            AND products.product_id = is_delivered_otherwise.product_id AND type = 'non_consumable');
+END
+$$;
+COMMENT ON FUNCTION iap.is_delivered_otherwise IS
+    'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
+
+CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- Never by when they began: what is restored may bear another date, and a server may say a date of its own.
+    SELECT coalesce(($1).web_order_line_item_id = ($2).web_order_line_item_id, false)
+$$;
+COMMENT ON FUNCTION iap.is_same_period IS
+    'Whether two transactions of a subscription are one period, of which one restored the other: as far as Apple told of '
+    'both.';
+
+CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(iap.type_of(t) = 'auto_renewable', false) AND EXISTS (
+        SELECT
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+            AND iap.is_same_period(t, ROW(same.*)::iap.transactions));
+END
+$$;
+COMMENT ON FUNCTION iap.is_period_delivered IS
+    'Whether the period of a subscription was delivered under another transaction id: paid once, it is owed once.';
+
+CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    type text := iap.type_of(t);
+BEGIN
+    RETURN coalesce(type, 'non_consumable') IN ('non_consumable', 'auto_renewable') AND EXISTS (
+        SELECT
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
+            -- What a family shared was another purchase.
+            AND same.reason <> 'family_shared'
+            AND CASE
+                WHEN type = 'auto_renewable' THEN iap.is_same_period(t, ROW(same.*)::iap.transactions)
+                WHEN type IS NOT NULL THEN
+                    same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'
+                -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
+                ELSE same.product_id = t.product_id AND coalesce(
+                    iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable',
+                    same.expires_at IS NULL AND same.source <> 'app_server')
+            END);
+END
+$$;
+COMMENT ON FUNCTION iap.is_refunded_otherwise IS
+    'Whether a non-consumable, or period of a subscription, was refunded under another transaction id: then it is owed '
+    'under none. Of what nobody knows the type of, by what Apple said of the other.';
+
+CREATE FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) RETURNS text[]
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN ARRAY(
+        SELECT owners_by_history.user_id
+        UNION
+        (
+            SELECT user_id
+            FROM sightings
+            WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+                AND user_id IS NOT NULL AND in_receipt
+            ORDER BY uploaded_at, receipt_id
+            LIMIT 1
+        )
+        UNION
+        (
+            SELECT user_id
+            FROM transactions AS bought
+            WHERE app_transaction_id = t.app_transaction_id AND bundle_id = t.bundle_id
+                AND environment = t.environment AND place = 'black' AND user_id IS NOT NULL
+            LIMIT 10
+        )
+        UNION
+        (
+            SELECT delivered.user_id
+            FROM sightings AS beside
+            CROSS JOIN LATERAL (
+                SELECT user_id
+                FROM transactions AS found
+                WHERE found.transaction_id = beside.transaction_id AND found.bundle_id = beside.bundle_id
+                    AND found.environment = beside.environment AND found.place = 'black' AND user_id IS NOT NULL
+                OFFSET 0
+            ) AS delivered
+            WHERE beside.receipt_id = owners_by_history.receipt_id AND in_receipt
+            LIMIT 10
+        )
+    );
+END
+$$;
+COMMENT ON FUNCTION iap.owners_by_history IS
+    'Whose a purchase may be that nobody handed in, and that Apple told of when it was asked about a receipt of this '
+    'user: a genuine receipt may be somebody else''s. So also to whom other purchases of the customer, or of the '
+    'receipt, were delivered, and who handed it in later.';
+
+CREATE FUNCTION iap.owners_of(t iap.transactions) RETURNS text[]
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    owners  text[];
+    ordered record;
+BEGIN
+    SELECT array_agg(DISTINCT user_id) INTO owners
+    FROM (
+        -- The token that the client set when it was paid.
+        SELECT user_id
+        FROM orders
+        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        UNION ALL
+        SELECT user_id
+        FROM account_tokens
+        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        UNION ALL
+        -- For whom the app's own server admitted it.
+        SELECT t.admitted_user_id
+    ) AS evidence
+    WHERE user_id IS NOT NULL;
+    -- The order that came with the first upload that named one.
+    SELECT orders.user_id, named.uploaded_at INTO ordered
+    FROM (
+        SELECT order_id, uploaded_at
+        FROM sightings
+        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+            AND order_id IS NOT NULL
+        ORDER BY uploaded_at, receipt_id
+        LIMIT 1
+    ) AS named
+    JOIN orders ON orders.order_id = named.order_id AND orders.bundle_id = t.bundle_id;
+    IF FOUND THEN
+        owners := ARRAY(
+            SELECT unnest(owners)
+            UNION
+            SELECT ordered.user_id
+            UNION
+            (
+                -- Somebody else had handed it in for its own sake by then: on a phone whose users take turns, the order may
+                -- be of another purchase.
+                SELECT user_id
+                FROM sightings
+                WHERE owners IS NULL AND transaction_id = t.transaction_id AND bundle_id = t.bundle_id
+                    AND environment = t.environment AND user_id IS NOT NULL AND is_named
+                    AND uploaded_at < ordered.uploaded_at
+                ORDER BY uploaded_at, receipt_id
+                LIMIT 1
+            ));
+    END IF;
+    IF owners IS NULL THEN
+        -- Only what rode along, or was uploaded: then the first to hand it in.
+        SELECT CASE
+            WHEN in_receipt OR is_named THEN ARRAY[user_id] ELSE iap.owners_by_history(t, user_id, receipt_id)
+        END
+        INTO owners
+        FROM sightings
+        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+            AND user_id IS NOT NULL
+        ORDER BY uploaded_at, receipt_id
+        LIMIT 1;
+    END IF;
+    RETURN coalesce(owners, '{}');
+END
+$$;
+COMMENT ON FUNCTION iap.owners_of IS
+    'Who may claim a transaction. Token, order and admission decide before anything that rode along, and several where '
+    'these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else whoever '
+    'handed it in first; nobody where nobody is known.';
+
+CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    beside iap.transactions[];
+BEGIN
+    IF coalesce(type, 'non_consumable') <> 'non_consumable' THEN
+        RETURN NULL;
+    END IF;
+    -- An import may have told of another id while what was delivered under a third was being taken back.
+    SELECT array_agg(ROW(same.*)::iap.transactions) INTO beside
+    FROM transactions AS same
+    WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+        AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+        AND same.transaction_id <> t.transaction_id AND same.place = 'black';
+    IF beside IS NOT NULL THEN
+        PERFORM iap.take_originals(beside);
+    END IF;
+    IF iap.take_originals(ARRAY[t]) = 1 THEN
+        RETURN NULL;
+    END IF;
+    RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
+END
+$$;
+COMMENT ON FUNCTION iap.take_for_delivery IS
+    'Takes the original purchase of a non-consumable for its delivery, and gives NULL; or why it can''t be delivered: '
+    'already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
+
+CREATE FUNCTION iap.claim_outcome(
+    t iap.transactions, is_elsewhere boolean, user_id text, order_id text
+) RETURNS text
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    owners text[];
+BEGIN
+    IF iap.standing(t) <> 'white' THEN
+        RETURN iap.standing(t);
+    ELSIF iap.is_refunded_otherwise(t) THEN
+        RETURN 'excluded';
+    ELSIF iap.is_period_delivered(t) OR iap.is_granted_already(t) THEN
+        RETURN 'already_delivered';
+    END IF;
+    owners := iap.owners_of(t);
+    IF EXISTS (
+        SELECT FROM orders
+        WHERE orders.order_id = claim_outcome.order_id AND orders.bundle_id = t.bundle_id
+            AND orders.user_id <> claim_outcome.user_id)
+        OR (cardinality(owners) = 1 AND owners[1] <> claim_outcome.user_id)
+    THEN
+        RETURN 'wrong_user';
+    ELSIF EXISTS (
+        SELECT FROM transactions AS served
+        WHERE served.order_id = claim_outcome.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
+            AND served.original_transaction_id <> t.original_transaction_id)
+    THEN
+        RETURN 'order_used';
+    ELSIF cardinality(owners) > 1 OR is_elsewhere THEN
+        RETURN 'undecided';
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION iap.claim_outcome IS
+    'Why a claim gets nothing; NULL where it may be delivered. is_elsewhere says that its id decides in the other '
+    'environment, too.';
+
+CREATE FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    INSERT INTO delivered_orders (order_id, bundle_id, original_transaction_id)
+    VALUES (take_order.order_id, t.bundle_id, t.original_transaction_id)
+    ON CONFLICT DO NOTHING;
+    is_new := FOUND;
+    -- Written, and not only locked: who is about to give it back waits, and then sees what was delivered for it.
+    UPDATE delivered_orders AS taken SET original_transaction_id = taken.original_transaction_id
+    WHERE NOT is_new AND taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id;
+    is_ours := is_new OR EXISTS (
+        SELECT FROM delivered_orders AS taken
+        WHERE taken.order_id = take_order.order_id AND taken.bundle_id = t.bundle_id
+            AND taken.original_transaction_id = t.original_transaction_id)
+        -- Or it was taken for an original that Apple has corrected since.
+        OR EXISTS (
+            SELECT FROM transactions AS served
+            WHERE served.order_id = take_order.order_id AND served.bundle_id = t.bundle_id AND served.place = 'black'
+                AND served.original_transaction_id = t.original_transaction_id);
+END
+$$;
+COMMENT ON FUNCTION iap.take_order IS
+    'Takes an order for the delivery of a purchase: whether it is this purchase''s, and whether that is new.';
+
+CREATE FUNCTION iap.owed_as(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (
+        SELECT transaction_id
+        FROM transactions
+        WHERE t.reason = 'restored'
+            AND iap.is_of_original(transaction_id, original_transaction_id, t.original_transaction_id)
+            AND bundle_id = t.bundle_id AND environment = t.environment AND product_id = t.product_id
+            -- Of a subscription the same period; what is bought once has none.
+            AND web_order_line_item_id IS NOT DISTINCT FROM t.web_order_line_item_id AND place = 'white'
+        ORDER BY transaction_id
+        LIMIT 1);
+END
+$$;
+COMMENT ON FUNCTION iap.owed_as IS
+    'Under which id a restored purchase, or period of a subscription, is still owed; NULL where it is not.';
+
+CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text DEFAULT NULL)
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    held    iap.transactions;
+    t       iap.transactions;
+    black   boolean := false;
+    real    boolean := false;
+    outcome text;
+    at      timestamptz := iap.present();
+    who     text := 'claim:' || claim.user_id;
+    attempt iap.claims;
+    wanted  text := nullif(claim.order_id, '');
+    is_ours boolean := true;
+    is_new  boolean := false;
+    owed_as text;
+BEGIN
+    PERFORM iap.limit_idleness();
+    PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
+    PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
+    PERFORM iap.require_text('user_id', claim.user_id, 1000);
+    IF wanted IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', wanted, 1000);
+    END IF;
+
+    -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
+    FOR held IN
+        SELECT * FROM iap.transactions
+        WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
+        ORDER BY environment
+        FOR UPDATE
+    LOOP
+        black := black OR held.place = 'black';
+        real := real OR held.environment = 'Production';
+        IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place <> 'white') THEN
+            t := held;
+        END IF;
+    END LOOP;
+    -- Who restores a purchase may hold no other id of it than the one that it was restored under.
+    IF t.reason = 'restored' AND NOT black THEN
+        owed_as := iap.owed_as(t);
+        IF owed_as IS NOT NULL THEN
+            RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
+        END IF;
+    END IF;
+    IF t.place = 'white' AND iap.type_of(t) = 'auto_renewable' THEN
+        -- Another session may be delivering the same period under another id.
+        PERFORM
+        FROM iap.transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'white'
+            AND iap.is_same_period(t, ROW(same.*)::iap.transactions)
+        FOR UPDATE;
+    END IF;
+    -- What is not owed in production is not to be had by a test of the same id.
+    outcome := iap.claim_outcome(t, black OR (real AND t.environment = 'Sandbox'), claim.user_id, wanted);
+    IF outcome IS NULL AND wanted IS NOT NULL THEN
+        SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
+        IF NOT is_ours THEN
+            outcome := 'order_used';
+        END IF;
+    END IF;
+    IF outcome IS NULL THEN
+        outcome := iap.take_for_delivery(t, iap.type_of(t));
+        IF outcome = 'already_delivered' THEN
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
+                '{}', who);
+        END IF;
+    END IF;
+
+    attempt.transaction_id := claim.transaction_id;
+    attempt.bundle_id := claim.bundle_id;
+    attempt.user_id := claim.user_id;
+    attempt.order_id := wanted;
+    attempt.attempted_at := now();
+    attempt.outcome := coalesce(outcome, 'delivered');
+    LOOP
+        -- Of any number of claims of an id one gets this row, in whatever environment and at any isolation level.
+        INSERT INTO iap.claims (transaction_id, bundle_id, user_id, order_id, outcome, attempted_at, seal)
+        VALUES (
+            attempt.transaction_id, attempt.bundle_id, attempt.user_id, attempt.order_id, attempt.outcome,
+            attempt.attempted_at, audit.seal(attempt))
+        ON CONFLICT (transaction_id, bundle_id) WHERE outcome = 'delivered' DO NOTHING;
+        EXIT WHEN FOUND;
+        PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+        attempt.outcome := 'undecided';
+    END LOOP;
+    IF is_new AND attempt.outcome <> 'delivered' THEN
+        DELETE FROM iap.delivered_orders WHERE order_id = wanted AND bundle_id = t.bundle_id;
+    END IF;
+    IF attempt.outcome = 'delivered' THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.delivered(t, claim.user_id, wanted, 'claim', at))::iap.change], 'claimed',
+            session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', wanted), who);
+        IF iap.type_of(t) = 'non_consumable' THEN
+            PERFORM iap.withdraw_restored(t, session_user, at, who);
+        END IF;
+    END IF;
+    RETURN attempt.outcome;
+END
+$$;
+COMMENT ON FUNCTION iap.claim IS
+    'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or '
+    'why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which '
+    'is for the support desk. A restored non-consumable is claimed as the purchase, where that is still owed. '
+    'Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. '
+    'Credit the goods only on delivered.';

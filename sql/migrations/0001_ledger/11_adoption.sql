@@ -1,0 +1,94 @@
+-- What the support desk adopts by Apple's signature.
+
+CREATE FUNCTION iap.signed_claims(signed_transaction text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    body text := translate(split_part(signed_transaction, '.', 2), '-_', '+/');
+BEGIN
+    IF signed_transaction !~ '^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$' THEN
+        RETURN NULL;
+    END IF;
+    RETURN convert_from(decode(rpad(body, (length(body) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb;
+EXCEPTION
+    WHEN data_exception THEN
+        RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION iap.signed_claims IS
+    'What a signed transaction (JWS) says; NULL where it can''t be one. Whether Apple signed it is looked at by the night.';
+
+CREATE FUNCTION iap.log_desk(
+    kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO iap.events
+    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+    FROM (
+        SELECT
+            nextval('iap.trail'), iap.present(), log_desk.kind, log_desk.who, NULL::bigint, log_desk.transaction_id,
+            log_desk.bundle_id, log_desk.environment, log_desk.details || jsonb_build_object('login', session_user)
+    ) AS event;
+END
+$$;
+COMMENT ON FUNCTION iap.log_desk IS 'Writes a word of the support desk about a transaction into the audit trail.';
+
+CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    claims  jsonb := iap.signed_claims(adopt.signed_transaction);
+    id      text := claims ->> 'transactionId';
+    receipt bigint;
+    outcome text;
+BEGIN
+    PERFORM iap.require_id('bundle_id', adopt.bundle_id, 255);
+    PERFORM iap.require_text('user_id', adopt.user_id, 1000);
+    PERFORM iap.require_text('who', adopt.who, 1000);
+    PERFORM iap.require_text('note', adopt.note, 10000);
+    IF id IS NULL OR claims ->> 'bundleId' IS NULL OR claims ->> 'productId' IS NULL
+        OR jsonb_typeof(claims -> 'purchaseDate') IS DISTINCT FROM 'number'
+        -- What the night takes for a date and a quantity: years to 9999, and whole numbers.
+        OR trunc((claims ->> 'purchaseDate')::numeric) NOT BETWEEN 0 AND 253402300799999
+        OR coalesce(claims ->> 'quantity', '1') !~ '^[0-9]{1,9}$'
+    THEN
+        RAISE EXCEPTION 'signed_transaction is no signed transaction of Apple''s' USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'It is what Look Up Order ID and Get Transaction Info answer, as it was sent.';
+    ELSIF claims ->> 'bundleId' <> adopt.bundle_id THEN
+        RAISE EXCEPTION 'transaction % is of the app %', id, claims ->> 'bundleId' USING
+            ERRCODE = 'invalid_parameter_value';
+    ELSIF claims ->> 'revocationDate' IS NOT NULL THEN
+        RETURN 'refunded';
+    ELSIF claims ->> 'inAppOwnershipType' = 'FAMILY_SHARED' OR claims ->> 'isUpgraded' = 'true' THEN
+        -- Another customer paid, or what replaced it is owed: the night would exclude it.
+        RETURN 'excluded';
+    END IF;
+
+    -- The night verifies it, and learns the price.
+    receipt := iap.submit_receipt(adopt.bundle_id, adopt.user_id, adopt.signed_transaction, id);
+    BEGIN
+        outcome := iap.admit(
+            adopt.bundle_id, claims ->> 'environment', id, coalesce(claims ->> 'originalTransactionId', id),
+            claims ->> 'productId', coalesce((claims ->> 'quantity')::integer, 1),
+            to_timestamp((claims ->> 'purchaseDate')::numeric / 1000), adopt.user_id, receipt);
+    EXCEPTION
+        WHEN object_not_in_prerequisite_state THEN
+            RETURN 'excluded';
+    END;
+    IF outcome IN ('white', 'already_white') AND NOT EXISTS (
+        SELECT FROM iap.events AS known
+        WHERE known.transaction_id = id AND known.bundle_id = adopt.bundle_id AND known.kind = 'adopted'
+            AND known.details ->> 'user_id' = adopt.user_id)
+    THEN
+        PERFORM iap.log_desk(
+            'adopted', adopt.who, id, adopt.bundle_id, claims ->> 'environment',
+            jsonb_build_object('user_id', adopt.user_id, 'note', adopt.note));
+    END IF;
+    RETURN outcome;
+END
+$$;
+COMMENT ON FUNCTION iap.adopt IS
+    'Takes a purchase of which no receipt came into the ledger, by what Apple signed, for the user of whom the support '
+    'desk says that it is theirs. Gives white or already_white, where it can then be resolved and is never delivered '
+    'again, or already_delivered, excluded or refunded, where nothing is owed.';

@@ -1,0 +1,121 @@
+-- A purchase that is owed once, under whatever ids it is restored: withdrawn by the night, and released by it.
+
+CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamptz, most integer) RETURNS bigint
+-- By the primary keys, even where the plan was made when the tables were small.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    known record;
+    rows  bigint := 0;
+BEGIN
+    FOR known IN
+        WITH restorable AS MATERIALIZED (
+            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id
+            FROM transactions
+            WHERE place = 'white' AND product_type = 'non_consumable'
+                AND coalesce(product_type, 'non_consumable') = 'non_consumable'
+            UNION ALL
+            -- By what is listed: of other products no row of white is read.
+            SELECT white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id
+            FROM products
+            JOIN transactions AS white USING (bundle_id, product_id)
+            WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
+                AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
+        ), held AS MATERIALIZED (
+            SELECT found.how, found.known_as, locked.t
+            FROM restorable
+            CROSS JOIN LATERAL (
+                SELECT 'delivered_as' AS how, taken.transaction_id AS known_as
+                FROM delivered_originals AS taken
+                WHERE taken.original_transaction_id = restorable.original_transaction_id
+                    AND taken.bundle_id = restorable.bundle_id AND taken.environment = restorable.environment
+                    AND taken.transaction_id <> restorable.transaction_id
+                UNION ALL
+                SELECT 'refunded_as', same.transaction_id
+                FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                    AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
+                    AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
+                    AND (
+                        same.product_id = restorable.product_id
+                        OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                LIMIT 1
+            ) AS found
+            CROSS JOIN LATERAL (
+                SELECT ROW(white.*)::iap.transactions AS t
+                FROM transactions AS white
+                WHERE white.transaction_id = restorable.transaction_id AND white.bundle_id = restorable.bundle_id
+                    AND white.environment = restorable.environment AND white.place = 'white'
+                FOR UPDATE SKIP LOCKED
+            ) AS locked
+            LIMIT most
+        )
+        SELECT
+            held.how, held.known_as,
+            array_agg(ROW(held.t, iap.excluded(held.t, 'restored', run, at))::iap.change) AS changes
+        FROM held
+        GROUP BY held.how, held.known_as, (held.t).bundle_id, (held.t).environment
+    LOOP
+        PERFORM iap.move(
+            known.changes, 'withdrawn', 'iap-reconcile', run, at, jsonb_build_object(known.how, known.known_as));
+        rows := rows + cardinality(known.changes);
+    END LOOP;
+    RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION iap.withdraw_all_restored IS
+    'Takes so many non-consumables at most out of white whose purchase was delivered or refunded under another id, and '
+    'says how many: none, where none is left. What another session has locked is left for the next night.';
+
+CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
+-- By the primary keys, as iap.withdraw_all_restored.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    WITH released AS MATERIALIZED (
+        -- Once, however many ids of it were withdrawn.
+        SELECT DISTINCT ON (restored.original_transaction_id, restored.bundle_id, restored.environment)
+            restored.transaction_id, restored.bundle_id, restored.environment
+        FROM moves
+        JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
+        -- The move that took it out of white: it may have been corrected since.
+        WHERE moves.details ? 'refunded_as' AND moves.moved_at = restored.excluded_at AND restored.reason = 'restored'
+            AND restored.refunded_at IS NULL
+            AND NOT EXISTS (
+                SELECT FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, restored.original_transaction_id)
+                    AND same.bundle_id = restored.bundle_id AND same.environment = restored.environment
+                    AND same.transaction_id <> restored.transaction_id
+                    AND (
+                        same.place <> 'excluded'
+                        OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
+            AND NOT EXISTS (
+                SELECT FROM delivered_originals AS taken
+                WHERE taken.original_transaction_id = restored.original_transaction_id
+                    AND taken.bundle_id = restored.bundle_id AND taken.environment = restored.environment)
+        ORDER BY
+            restored.original_transaction_id, restored.bundle_id, restored.environment,
+            restored.transaction_id <> restored.original_transaction_id, restored.transaction_id
+    )
+    SELECT coalesce(array_agg(ROW(locked.t, iap.owed_again(locked.t))::iap.change), '{}') INTO changes
+    FROM released
+    CROSS JOIN LATERAL (
+        SELECT ROW(restored.*)::iap.transactions AS t
+        FROM transactions AS restored
+        WHERE restored.transaction_id = released.transaction_id AND restored.bundle_id = released.bundle_id
+            AND restored.environment = released.environment AND restored.reason = 'restored'
+        FOR UPDATE SKIP LOCKED
+    ) AS locked;
+    IF changes <> '{}' THEN
+        PERFORM iap.move(changes, 'released', 'iap-reconcile', run, at);
+        PERFORM iap.watch_again(changes);
+    END IF;
+    RETURN cardinality(changes);
+END
+$$;
+COMMENT ON FUNCTION iap.release_restored IS
+    'Has non-consumables owed again that were withdrawn for a refund under another id which was reversed, each purchase '
+    'under one id, and says how many.';

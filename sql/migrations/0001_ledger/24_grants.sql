@@ -1,0 +1,266 @@
+-- How an app's server says what it has granted: by its functions, or from a source; and how a person is erased from it.
+
+-- The app's server ----------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.entitle(
+    bundle_id text, original_transaction_id text, user_id text, until timestamptz
+) RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    known   iap.entitlements;
+    word    iap.entitlements;
+    at      timestamptz := iap.present();
+    changes iap.change[];
+BEGIN
+    PERFORM iap.limit_idleness();
+    PERFORM iap.require_id('bundle_id', entitle.bundle_id, 255);
+    PERFORM iap.require_id('original_transaction_id', entitle.original_transaction_id, 64);
+    PERFORM iap.require_text('user_id', entitle.user_id, 1000);
+    IF entitle.until IS NULL OR entitle.until = '-infinity' THEN
+        RAISE EXCEPTION 'until is missing' USING
+            ERRCODE = 'invalid_parameter_value', HINT = 'What was granted for ever has until “infinity”.';
+    END IF;
+
+    word := ROW(
+        entitle.original_transaction_id, entitle.bundle_id, entitle.user_id, entitle.until, at, at, NULL,
+        NULL)::iap.entitlements;
+    word.seal := audit.seal(word);
+    INSERT INTO iap.entitlements SELECT word.* ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
+    IF NOT FOUND THEN
+        SELECT * INTO known
+        FROM iap.entitlements
+        WHERE original_transaction_id = entitle.original_transaction_id AND bundle_id = entitle.bundle_id
+        FOR UPDATE;
+        IF entitle.until > at AND (
+            known.entitled_until > entitle.until
+            OR known.entitled_until = entitle.until AND (entitle.until = 'infinity' OR known.revoked_at IS NOT NULL))
+        THEN
+            -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of what
+            -- was taken back.
+            word := known;
+            word.granted_at := at;
+        ELSIF known.entitled_until >= entitle.until THEN
+            -- Nothing new; a period that is delivered late ends before what is granted already.
+            word := known;
+        END IF;
+        word.first_granted_at := known.first_granted_at;
+        IF word IS DISTINCT FROM known THEN
+            PERFORM iap.keep_entitlement(known, word);
+        END IF;
+    END IF;
+
+    -- What the job has seen already. What another session holds is taken by the night.
+    SELECT array_agg(ROW(t, iap.delivered(t, word.user_id, NULL, 'entitlement', at))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS white
+        WHERE iap.is_of_original(
+                white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
+            AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
+            AND iap.is_granted(ROW(white.*)::iap.transactions, word, at, at)
+        ORDER BY white.transaction_id, white.bundle_id, white.environment
+        FOR UPDATE SKIP LOCKED
+    ) AS t;
+    PERFORM iap.cover(changes, NULL, at, session_user);
+    RETURN word.entitled_until;
+END
+$$;
+COMMENT ON FUNCTION iap.entitle IS
+    'Says until when the app''s server has granted what an original transaction bought, in the caller''s transaction, '
+    'which grants it; gives until when it is granted now. A later word never shortens: see iap.revoke_entitlement. But '
+    'it must be said for an upgrade, too, also where that ends sooner than what it replaces. A purchase that is granted '
+    'for ever has until “infinity”.';
+
+CREATE FUNCTION iap.revoke_entitlement(
+    bundle_id text, original_transaction_id text, until timestamptz DEFAULT NULL
+) RETURNS timestamptz
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    known   iap.entitlements;
+    word    iap.entitlements;
+    at      timestamptz := iap.present();
+    ends    timestamptz := coalesce(until, at);
+    changes iap.change[];
+BEGIN
+    PERFORM iap.limit_idleness();
+    PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
+    PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
+    IF ends = '-infinity' THEN
+        RAISE EXCEPTION 'until can''t be %', ends USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'What was granted by mistake is taken back from its beginning on.';
+    END IF;
+    SELECT * INTO known
+    FROM iap.entitlements
+    WHERE original_transaction_id = revoke_entitlement.original_transaction_id
+        AND bundle_id = revoke_entitlement.bundle_id
+    FOR UPDATE;
+    IF NOT FOUND OR (known.entitled_until <= ends AND known.revoked_at IS NULL) THEN
+        RETURN known.entitled_until;
+    END IF;
+    word := known;
+    -- Said again, it finds what another session was about to write when it was said first.
+    IF known.entitled_until > ends THEN
+        word.entitled_until := ends;
+        word.revoked_at := at;
+        PERFORM iap.keep_entitlement(known, word);
+    END IF;
+
+    SELECT array_agg(ROW(t, iap.owed_again(t))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM iap.transactions AS black
+        WHERE iap.is_of_original(
+                black.transaction_id, black.original_transaction_id, revoke_entitlement.original_transaction_id)
+            AND black.bundle_id = revoke_entitlement.bundle_id AND black.delivered_by = 'entitlement'
+            AND black.refunded_at IS NULL AND NOT iap.is_covered(ROW(black.*)::iap.transactions, word, at)
+        ORDER BY black.transaction_id, black.bundle_id, black.environment
+        FOR UPDATE
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'revoked', session_user, NULL, at, jsonb_build_object('user_id', word.user_id), 'entitlement');
+    END IF;
+    RETURN word.entitled_until;
+END
+$$;
+COMMENT ON FUNCTION iap.revoke_entitlement IS
+    'Takes back what was granted, from now or from until on, and gives until when it is granted now; NULL where '
+    'nothing was. Periods that reach beyond are owed again, unless Apple has refunded them.';
+
+CREATE FUNCTION iap.import_entitlements(words iap.entitlements[]) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    latest iap.entitlements[];
+    taken  bigint;
+    word   record;
+BEGIN
+    -- What was revoked ended then. A company may keep a row a period: the one that reaches furthest holds.
+    SELECT array_agg(furthest::iap.entitlements) INTO latest
+    FROM (
+        SELECT DISTINCT ON (original_transaction_id, bundle_id)
+            original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at, revoked_at, seal
+        FROM unnest(words) WITH ORDINALITY AS said
+        ORDER BY original_transaction_id, bundle_id, least(entitled_until, revoked_at) DESC, ordinality DESC
+    ) AS furthest;
+    INSERT INTO entitlements AS known
+    SELECT granted.*, audit.seal(ROW(granted.*, NULL)::iap.entitlements)
+    FROM (
+        SELECT
+            original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at, granted_at,
+            revoked_at
+        FROM unnest(latest)
+    ) AS granted
+    ORDER BY granted.original_transaction_id, granted.bundle_id
+    ON CONFLICT (original_transaction_id, bundle_id) DO UPDATE
+    SET user_id = EXCLUDED.user_id, entitled_until = EXCLUDED.entitled_until, granted_at = EXCLUDED.granted_at,
+        revoked_at = EXCLUDED.revoked_at,
+        -- A seal that does not fit stays, for its row was changed by hand.
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
+            known.original_transaction_id, known.bundle_id, EXCLUDED.user_id, EXCLUDED.entitled_until,
+            known.first_granted_at, EXCLUDED.granted_at, EXCLUDED.revoked_at, NULL)::iap.entitlements)
+            ELSE known.seal END
+    WHERE known.entitled_until < EXCLUDED.entitled_until;
+    GET DIAGNOSTICS taken = ROW_COUNT;
+
+    -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month for
+    -- which a year was given up.
+    FOR word IN
+        SELECT original_transaction_id, bundle_id, remaining.entitled_until
+        FROM (
+            SELECT DISTINCT ON (original_transaction_id, bundle_id) *
+            FROM unnest(words)
+            WHERE revoked_at IS NOT NULL
+            ORDER BY original_transaction_id, bundle_id, entitled_until DESC, revoked_at DESC
+        ) AS revoked
+        JOIN (
+            SELECT original_transaction_id, bundle_id, least(entitled_until, revoked_at) AS entitled_until
+            FROM unnest(latest)
+        ) AS remaining USING (original_transaction_id, bundle_id)
+        JOIN entitlements AS known USING (original_transaction_id, bundle_id)
+        WHERE known.entitled_until > remaining.entitled_until
+            -- What was granted since, beyond what was revoked, is another grant.
+            AND (revoked.entitled_until >= known.entitled_until OR revoked.revoked_at >= known.granted_at)
+        ORDER BY original_transaction_id, bundle_id
+    LOOP
+        PERFORM iap.revoke_entitlement(word.bundle_id, word.original_transaction_id, word.entitled_until);
+        taken := taken + 1;
+    END LOOP;
+
+    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the grant
+    -- was just taken back to.
+    UPDATE entitlements AS known
+    SET granted_at = said.granted_at,
+        seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
+            known.original_transaction_id, known.bundle_id, known.user_id, known.entitled_until, known.first_granted_at,
+            said.granted_at, known.revoked_at, NULL)::iap.entitlements)
+            ELSE known.seal END
+    FROM (
+        SELECT original_transaction_id, bundle_id, min(entitled_until) AS entitled_until, granted_at
+        FROM unnest(words)
+        WHERE revoked_at IS NULL AND entitled_until > granted_at
+        GROUP BY original_transaction_id, bundle_id, granted_at
+    ) AS said
+    WHERE known.original_transaction_id = said.original_transaction_id AND known.bundle_id = said.bundle_id
+        AND (
+            known.entitled_until > said.entitled_until
+            OR (known.entitled_until = said.entitled_until AND known.revoked_at >= said.granted_at))
+        AND known.granted_at < said.granted_at;
+    RETURN taken;
+END
+$$;
+COMMENT ON FUNCTION iap.import_entitlements IS
+    'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it '
+    'says that the grant was revoked, and nothing was granted beyond it since. Of several for one original purchase the '
+    'one that reaches furthest counts. What is covered moves in the night.';
+
+-- Erasing a user ------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    known  iap.entitlements;
+    word   iap.entitlements;
+    rows   bigint;
+    orders bigint;
+BEGIN
+    -- Whose the token was nobody shall learn from it any more; and nothing can be delivered to nobody.
+    DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    WITH ended AS (
+        UPDATE iap.redeliveries AS ordered
+        SET user_id = pseudonym
+        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NOT NULL
+        RETURNING 1
+    ), open AS (
+        DELETE FROM iap.redeliveries AS ordered
+        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NULL
+        RETURNING 1
+    )
+    SELECT (SELECT count(*) FROM ended) + (SELECT count(*) FROM open) INTO orders;
+    rows := rows + orders;
+    UPDATE iap.redeliveries AS ordered
+    SET note = iap.without_user(ordered.note, erase_from_entitlements.user_id, pseudonym)
+    WHERE strpos(ordered.note, erase_from_entitlements.user_id) > 0;
+    FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
+        word := known;
+        word.user_id := pseudonym;
+        PERFORM iap.keep_entitlement(known, word);
+        rows := rows + 1;
+    END LOOP;
+    RETURN rows;
+END
+$$;
+COMMENT ON FUNCTION iap.erase_from_entitlements IS
+    'Replaces a user id in what was granted, takes away the user''s tokens and redeliveries, and says in how many rows.';
+
+-- What psql's \d+ says of it all.
+
+COMMENT ON TABLE iap.entitlements IS
+    'Until when the apps'' servers have granted subscriptions: a row for each original transaction.';
+COMMENT ON COLUMN iap.entitlements.seal IS 'Of the whole row: see audit.seal.';
+COMMENT ON TABLE iap.connections IS
+    'Since when an app delivers purchases of a type in a way that the job sees; filled each night. Before that nothing '
+    'of the type is called lost. Of entitlements their own table tells.';
