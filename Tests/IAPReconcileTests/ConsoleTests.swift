@@ -1,5 +1,6 @@
 import Foundation
 import Job
+import Reconciliation
 import Synchronization
 import Testing
 
@@ -55,13 +56,34 @@ import Testing
         #expect(!said(isTerminal: true, environment: ["TERM": "dumb"], log).joined().contains("\u{1B}"))
     }
 
+    @Test func stagesAreATableOrALineOfJSONEach() throws {
+        let show: (Console) -> Void = {
+            $0.show([
+                StageTime(name: "verify", seconds: 2, items: 10), StageTime(name: "books", seconds: 0.5, items: 0),
+            ])
+        }
+        #expect(said(isTerminal: false, show) == [])
+        #expect(
+            said(isTerminal: false, verbosity: .verbose, show) == [
+                "verify      2.00 s  10 items  5/s\nbooks       0.50 s\n"
+            ])
+        let lines = said(isTerminal: false, format: .json, verbosity: .verbose, show)
+        let entries = try lines.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+        #expect(
+            entries.map { $0?["fields"] as? [String: String] } == [
+                ["stage": "verify", "seconds": "2.0", "items": "10"],
+                ["stage": "books", "seconds": "0.5", "items": "0"],
+            ])
+    }
+
     private func said(
-        isTerminal: Bool, environment: [String: String] = [:], _ body: (Console) -> Void
+        isTerminal: Bool, environment: [String: String] = [:], format: LogFormat = .text,
+        verbosity: Verbosity = .normal, _ body: (Console) -> Void
     ) -> [String] {
         let written = Written()
         body(
             Console(
-                format: .text, verbosity: .normal, isTerminal: isTerminal, environment: environment,
+                format: format, verbosity: verbosity, isTerminal: isTerminal, environment: environment,
                 write: { text in written.lines.withLock { $0.append(text) } }))
         return written.lines.withLock { $0 }
     }

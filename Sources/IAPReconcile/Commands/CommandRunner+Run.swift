@@ -45,7 +45,7 @@ extension CommandRunner {
         telling?.note(report)
         console.clear()
         finish(writer)
-        if invocation.verbosity == .verbose { StandardError.write(StageTable.text(report.stages)) }
+        console.show(report.stages)
         switch report.outcome {
         case .complete: return (.done, nil)
         case .endedEarly(let reason): return (.tryLater, reason)

@@ -1,5 +1,6 @@
 import Foundation
 import Job
+import Reconciliation
 import Synchronization
 
 /// Standard error as the job uses it: log lines, and on a terminal a progress bar that they don't tear.
@@ -46,6 +47,19 @@ final class Console: Sendable {
         let line = LogLine(entry, at: Date()).text(as: format, isColoured: isColoured)
         state.withLock { state in
             write(state.bar.map { "\(ProgressBar.erase)\(line)\n\($0)" } ?? line + "\n")
+        }
+    }
+
+    /// How long each stage took, where everything is to be told: a table for people, a line a stage for machines.
+    func show(_ stages: [StageTime]) {
+        guard least == .debug else { return }
+        switch format {
+        case .text: write(StageTable.text(stages))
+        case .json:
+            for stage in stages {
+                let took = ["stage": stage.name, "seconds": String(stage.seconds), "items": String(stage.items)]
+                log(LogEntry(.debug, "stage ended", fields: took))
+            }
         }
     }
 
