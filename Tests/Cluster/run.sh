@@ -67,11 +67,14 @@ play() {
 # App Store Server API tells of a delivery: Apple is asked about those that no receipt has proved by then. A night that is
 # done again is one more night for that: it finds delivered what it had entered the first time, and watches that receipt no
 # longer; and it asks about the customers whom it had noted. So when Apple was asked of a receipt last, which later purchases
-# it named in answer, and what it answered to a question are the nights' and not the ledger's.
+# it named in answer, whether one in which nothing is owed is settled yet, and what Apple answered to a question are the
+# nights' and not the ledger's.
 ledger() {
     tables='receipts|uploads|white|black|excluded|cases|sightings|claims|orders|notices|entitlements|delivered_originals'
     sed -n '/^iap.notices .*"heard_by": "question"/s/.*\("receipt_id": [0-9]*,\).*/\1/p' "$kept/$1/rows" >"$kept/$1/answers"
-    grep -E "^iap\.($tables) " "$kept/$1/rows" | grep -v -F -f "$kept/$1/answers" |
+    rows=$kept/$1/rows
+    awk -f Tests/Cluster/settled.awk pass=1 "$rows" pass=2 "$rows" pass=3 "$rows" |
+        grep -E "^iap\.($tables) " | grep -v -F -f "$kept/$1/answers" |
         sed -E '/^iap.sightings .*"in_receipt": false/d
         s/"[a-z_]*run_id": [0-9a-z]+/RUN/g
         s/"([a-z_]*receipt_id)": [0-9]+/"\1": N/g
