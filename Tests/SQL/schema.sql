@@ -1233,7 +1233,7 @@ BEGIN
             RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
         END IF;
     END IF;
-    IF t.place = 'white' AND iap.type_of(t) = 'auto_renewable' THEN
+    IF t.place = 'white' AND t.web_order_line_item_id IS NOT NULL THEN
         -- Another session may be delivering the same period under another id.
         PERFORM
         FROM iap.transactions AS same
@@ -2926,7 +2926,8 @@ CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
-    RETURN coalesce(iap.type_of(t) = 'auto_renewable', false) AND EXISTS (
+    -- Of nothing else does Apple name one.
+    RETURN t.web_order_line_item_id IS NOT NULL AND EXISTS (
         SELECT
         FROM transactions AS same
         WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
