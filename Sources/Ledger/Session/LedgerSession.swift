@@ -87,7 +87,8 @@ public final class LedgerSession {
     /// saves, which was a seventh of a night. What is looked up for a row is that row's own and not asked for again: to
     /// keep it was an eighth of what reading the cases took.
     ///
-    /// A statement by itself is one of this level, too, as are all transactions that name none.
+    /// A statement that stands by itself is read committed, as is a transaction that names no level, whatever the database
+    /// has: a snapshot that is older than the statement would not see what others have just committed.
     private static func parameters(_ settings: LedgerSettings) -> [String: String] {
         var parameters = [
             "jit": "off", "enable_memoize": "off", "default_transaction_isolation": "read committed",
