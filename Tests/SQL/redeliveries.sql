@@ -42,10 +42,11 @@ SELECT results_eq(
 SELECT test.admit('106', user_id => 'ann'), test.admit('107', user_id => 'ann');
 SELECT test.open_case('106', '{ann}'), test.open_case('107', '{ann}');
 INSERT INTO iap.sources (source, kind, definition, tried_at) VALUES ('delivered', 'delivered', '', now());
-INSERT INTO iap.refused_rows (source, row_id, reason, what, refused_at)
+INSERT INTO iap.refused_rows (source, row_id, named_id, reason, what, refused_at)
 VALUES
-    ('delivered', '106', 'missing', 'purchased_at is missing', now()),
-    ('delivered', 'wallet.csv:2', 'bad_value', '107: delivered_at lies in the future', now());
+    ('delivered', '106', '106', 'missing', 'purchased_at is missing', now()),
+    ('delivered', 'wallet.csv:2', '107', 'bad_value', 'delivered_at lies in the future', now()),
+    ('delivered', 'wallet.csv:3', NULL, 'malformed', 'it has 3 fields, and the header has 7', now());
 SELECT is(test.order_all(), '0', 'what a refused row names is not sure');
 DELETE FROM iap.refused_rows WHERE row_id = '106';
 SELECT is(test.order_all(), '1', 'once the row is mended, it is');

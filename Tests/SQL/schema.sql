@@ -3685,10 +3685,10 @@ DECLARE
     ordered bigint;
 BEGIN
     WITH told AS MATERIALIZED (
-        SELECT unnest(ARRAY[row_id, split_part(what, ': ', 1)]) AS id
+        SELECT named_id AS id
         FROM refused_rows
         JOIN sources USING (source)
-        WHERE sources.kind IN ('delivered', 'entitlements')
+        WHERE sources.kind IN ('delivered', 'entitlements') AND named_id IS NOT NULL
     )
     INSERT INTO redeliveries AS known (
         transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, due_at)
@@ -8177,6 +8177,7 @@ CREATE SEQUENCE iap.receipt_number
 CREATE TABLE iap.refused_rows (
     source text NOT NULL COLLATE pg_catalog."C",
     row_id text NOT NULL COLLATE pg_catalog."C",
+    named_id text COLLATE pg_catalog."C",
     reason text NOT NULL,
     what text NOT NULL,
     refused_at timestamp with time zone NOT NULL

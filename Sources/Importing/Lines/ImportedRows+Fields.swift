@@ -15,17 +15,6 @@ extension ImportedRow {
             }
     }
 
-    /// By which the company knows the line.
-    package var id: String? {
-        switch self {
-        case .receipt(let receipt): receipt.transactionID ?? receipt.orderID
-        case .order(let order): order.orderID
-        case .delivery(let delivery): delivery.key.id.text
-        case .entitlement(let entitlement): entitlement.originalID.text
-        case .product(let product): product.product.id.text
-        }
-    }
-
     /// What it says happened last; a grant may end at any time.
     package var latestMoment: (field: ImportField, at: Date)? {
         switch self {

@@ -60,8 +60,7 @@ extension Pull {
 
     package static func refused(_ line: RefusedLine, in file: SourceFile) -> RefusedRow {
         RefusedRow(
-            id: "\(file.name):\(line.line)", reason: line.reason.rawValue,
-            text: line.id.map { "\($0): \(line.text)" } ?? line.text)
+            id: "\(file.name):\(line.line)", namedID: line.id, reason: line.reason.rawValue, text: line.text)
     }
 
     /// What a folder holds.

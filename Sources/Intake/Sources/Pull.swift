@@ -66,7 +66,7 @@ package final class Pull {
                 try await record([line], SourceMark(source: source.name))
             } catch {
                 guard case .unfit(let why) = error else { throw error }
-                refused.append(RefusedRow(LineProblem(.badValue, why), id: line.name))
+                refused.append(RefusedRow(LineProblem(.badValue, why), id: line.name, namedID: line.row.id))
             }
         }
         return refused

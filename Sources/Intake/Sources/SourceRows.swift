@@ -44,12 +44,13 @@ package struct SourceRows {
         for (index, values) in rows.enumerated() {
             var line = LineFields()
             for (field, value) in zip(fields, values) { line[field] = value }
-            let name = line.id(of: kind) ?? place(index)
+            let namedID = line.id(of: kind)
+            let name = namedID ?? place(index)
             do throws(LineProblem) {
                 let row = try ImportedRow(line, kind: kind)
                 add(ImportLine(number: number + index, row: row, name: name), to: &judged)
             } catch {
-                judged.refused.append(RefusedRow(error, id: name))
+                judged.refused.append(RefusedRow(error, id: name, namedID: namedID))
             }
         }
         return judged
@@ -60,19 +61,19 @@ package struct SourceRows {
         let bundleID = line.row.bundleID
         guard apps.contains(bundleID) else {
             let problem = LineProblem(unknownApp: bundleID)
-            return judged.refused.append(RefusedRow(problem, id: "\(bundleID)"))
+            // One for all of the app's.
+            return judged.refused.append(RefusedRow(problem, id: "\(bundleID)", namedID: nil))
         }
         if let (field, at) = line.row.latestMoment, at > present + Self.tolerance {
-            let id = line.row.id.flatMap { line.name == $0 ? nil : "\($0): " } ?? ""
-            let problem = LineProblem(.badValue, "\(id)\(field.column) lies in the future")
-            return judged.refused.append(RefusedRow(problem, id: line.name))
+            let problem = LineProblem(.badValue, "\(field.column) lies in the future")
+            return judged.refused.append(RefusedRow(problem, id: line.name, namedID: line.row.id))
         }
         judged.lines.append(line)
     }
 }
 
 extension RefusedRow {
-    init(_ problem: LineProblem, id: String) {
-        self.init(id: id, reason: problem.reason.rawValue, text: problem.text)
+    init(_ problem: LineProblem, id: String, namedID: String?) {
+        self.init(id: id, namedID: namedID, reason: problem.reason.rawValue, text: problem.text)
     }
 }

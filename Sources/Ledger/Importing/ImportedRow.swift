@@ -8,6 +8,17 @@ public enum ImportedRow: Sendable {
     case delivery(ImportedDelivery)
     case entitlement(ImportedEntitlement)
     case product(ImportedProduct)
+
+    /// By which the company knows it; `nil` for a receipt that was uploaded for nothing in particular.
+    package var id: String? {
+        switch self {
+        case .receipt(let receipt): receipt.transactionID ?? receipt.orderID
+        case .order(let order): order.orderID
+        case .delivery(let delivery): delivery.key.id.text
+        case .entitlement(let entitlement): entitlement.originalID.text
+        case .product(let product): product.product.id.text
+        }
+    }
 }
 
 /// What a client once uploaded, as `iap.submit_receipt` takes it.

@@ -102,13 +102,15 @@ extension LedgerSession {
             "DELETE FROM refused_rows WHERE source = \(mark.source) AND row_id = ANY (\(mended.sorted()))")
         _ = try await connection.execute(
             """
-            INSERT INTO refused_rows (source, row_id, reason, what, refused_at)
-            SELECT DISTINCT ON (row_id) \(mark.source), row_id, reason, what, \(now)
-            FROM unnest(\(refused.map(\.id)), \(refused.map(\.reason)), \(refused.map(\.text)))
-                AS refused (row_id, reason, what)
+            INSERT INTO refused_rows (source, row_id, named_id, reason, what, refused_at)
+            SELECT DISTINCT ON (row_id) \(mark.source), row_id, named_id, reason, what, \(now)
+            FROM unnest(
+                \(refused.map(\.id)), \(refused.map(\.namedID)), \(refused.map(\.reason)), \(refused.map(\.text)))
+                AS refused (row_id, named_id, reason, what)
             ORDER BY row_id
             ON CONFLICT (source, row_id) DO UPDATE
-            SET reason = EXCLUDED.reason, what = EXCLUDED.what, refused_at = EXCLUDED.refused_at
+            SET named_id = EXCLUDED.named_id, reason = EXCLUDED.reason, what = EXCLUDED.what,
+                refused_at = EXCLUDED.refused_at
             """)
         _ = try await connection.execute(
             """
@@ -152,9 +154,7 @@ extension LedgerSession {
                 DELETE FROM refused_rows
                 WHERE source = \(source.name) AND refused_at < \(now) - interval '30 days'
                     -- What holds a redelivery back.
-                    AND NOT EXISTS (
-                        SELECT FROM cases
-                        WHERE state = 'open' AND transaction_id IN (row_id, split_part(what, ': ', 1)))
+                    AND NOT EXISTS (SELECT FROM cases WHERE state = 'open' AND transaction_id = named_id)
                 """)
             _ = try await connection.execute(
                 """
@@ -197,14 +197,16 @@ extension LedgerSession {
     private func refusedRows(of source: String) async throws -> [RefusedRow] {
         try await connection.query(
             """
-            SELECT row_id, reason, what
+            SELECT row_id, named_id, reason, what
             FROM refused_rows
             WHERE source = \(source)
             ORDER BY refused_at DESC, row_id
             LIMIT \(Self.refusedRowsShown)
             """
         ).map {
-            RefusedRow(id: try $0.decode("row_id"), reason: try $0.decode("reason"), text: try $0.decode("what"))
+            RefusedRow(
+                id: try $0.decode("row_id"), namedID: try $0.decode("named_id"), reason: try $0.decode("reason"),
+                text: try $0.decode("what"))
         }
     }
 

@@ -28,16 +28,26 @@ public struct SourcePull: Hashable, Sendable {
 
 /// A row of a source that could not be taken.
 public struct RefusedRow: Hashable, Sendable {
-    /// By which the company knows it: its id, otherwise where it stands.
+    /// By which it is kept: the id that it names, or where it stands.
     public let id: String
+    /// By which the company knows it: the id of a transaction, an original transaction, an order or a product that it
+    /// names; `nil` where that could not be read.
+    public let namedID: String?
     /// In a word, such as `bad_value`.
     public let reason: String
     /// In a sentence.
     public let text: String
 
-    public init(id: String, reason: String, text: String) {
+    public init(id: String, namedID: String?, reason: String, text: String) {
         self.id = id
+        self.namedID = namedID
         self.reason = reason
         self.text = text
+    }
+
+    /// What is wrong, and with what, for whoever sees its `id` beside it.
+    public var what: String {
+        guard let namedID, namedID != id else { return text }
+        return "\(namedID): \(text)"
     }
 }

@@ -77,7 +77,7 @@ struct Summary {
             let figures = "\(pull.taken) taken, \(pull.alreadyThere) already there, \(pull.refused) refused"
             let problem = pull.problem.map { "; not to its end: \(Printable.text($0, longest: 300))" } ?? ""
             let refused = pull.refusedRows.prefix(Self.shownRefusedRows).map { refused in
-                row("", Printable.text("\(refused.id): \(refused.text)", longest: 120))
+                row("", Printable.text("\(refused.id): \(refused.what)", longest: 120))
             }
             let more = pull.refusedLately - refused.count
             return [row("source", "\(pull.name): \(figures)\(problem)")] + refused

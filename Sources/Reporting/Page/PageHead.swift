@@ -93,7 +93,7 @@ struct PageHead {
 
     private func refusedRows(of pull: SourcePull) -> HTML {
         let rows = pull.refusedRows.map { row -> HTML in
-            "<li><code>\(HTML.foreign(row.id))</code> \(HTML.foreign(row.text))</li>"
+            "<li><code>\(HTML.foreign(row.id))</code> \(HTML.foreign(row.what))</li>"
         }
         let values: [String: HTML] = ["source": "\(pull.name)", "n": number(pull.refusedLately)]
         return """

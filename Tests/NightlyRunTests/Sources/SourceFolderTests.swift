@@ -68,6 +68,7 @@ import Testing
             #expect(source.taken == 2 && source.refused == 1 && source.problem == nil)
             #expect(source.refusedRows.map(\.id) == ["a.csv:3"])
             #expect(source.refusedRows.first?.text.contains("23514") == true)
+            #expect(source.refusedRows.first?.what.hasPrefix("o-2: ") == true)
             #expect(try await play.count("iap.orders") == 2)
         }
     }

@@ -30,8 +30,11 @@ CREATE TABLE iap.source_files (
 
 CREATE TABLE iap.refused_rows (
     source     text COLLATE "C" NOT NULL,
-    -- By which the company knows the row: its id, else where it stands.
+    -- By which the row is kept: the id that it names, or where it stands.
     row_id     text COLLATE "C" NOT NULL,
+    -- The id of a transaction, an original transaction, an order or a product that it names; NULL where that could not be
+    -- read.
+    named_id   text COLLATE "C",
     reason     text NOT NULL,
     what       text NOT NULL,
     refused_at timestamptz NOT NULL,

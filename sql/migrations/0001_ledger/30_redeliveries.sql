@@ -133,10 +133,10 @@ DECLARE
     ordered bigint;
 BEGIN
     WITH told AS MATERIALIZED (
-        SELECT unnest(ARRAY[row_id, split_part(what, ': ', 1)]) AS id
+        SELECT named_id AS id
         FROM refused_rows
         JOIN sources USING (source)
-        WHERE sources.kind IN ('delivered', 'entitlements')
+        WHERE sources.kind IN ('delivered', 'entitlements') AND named_id IS NOT NULL
     )
     INSERT INTO redeliveries AS known (
         transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, due_at)
