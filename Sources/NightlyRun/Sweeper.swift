@@ -41,16 +41,9 @@ struct Sweeper {
         let left = try await storeAgain(locked)
         try await session.withdrawCases(expecting: deliveries, runID: night.runID, now: night.now)
         checkpoint(.casesClosed)
-        _ = try await orderRedeliveries(of: apps)
+        try await RedeliveryOrders(night: night, session: session).order()
         swept.locked = left.map(\.key.id)
         return swept
-    }
-
-    /// What the cases are sure of the apps' servers deliver without the customer, where they want that.
-    private func orderRedeliveries(of apps: [App]) async throws(LedgerError) -> Int {
-        try await retryingConflicts(for: night.settings.conflictPatience) { () async throws(LedgerError) in
-            try await session.orderRedeliveries(of: apps, runID: night.runID, now: night.now)
-        }
     }
 
     /// Up to when it is known what was delivered: now, or where sources tell of it when they were last pulled to their

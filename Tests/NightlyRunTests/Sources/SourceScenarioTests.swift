@@ -285,6 +285,36 @@ import Testing
         }
     }
 
+    /// A replica that stands still tells of no delivery, as an outage does: what it keeps back must not be delivered again.
+    @Test func nothingIsRedeliveredWhileASourceMayStandStill() async throws {
+        try await withShop { play, shop in
+            var play = play
+            play.settings.apps[0].app.redelivery = .high
+            var bought: [SimulatedTransaction] = []
+            for number in 10..<32 {
+                let member = "member-\(number)"
+                let one = play.buy("20000000000000\(number)", account: member, hoursAgo: 300 - Double(number))
+                try await shop.upload(play.receipt([one], account: member), by: member, for: one, at: play.began)
+                bought.append(one)
+            }
+            func credit(_ some: ArraySlice<SimulatedTransaction>, at moment: Date) async throws {
+                for one in some {
+                    try await shop.credit(one, to: "member-\(one.id.suffix(2))", at: moment)
+                }
+            }
+            try await credit(bought[..<12], at: play.began - 3600)
+            _ = try await play.night()
+            let second = try await play.night(2).findings.cases
+            #expect(second.filter { $0.assessment.likelihood == .high && $0.assessment.action == .deliver }.count == 10)
+            #expect(try await play.count("iap.redeliveries") == 0)
+            // It goes on, and tells of all but one.
+            try await credit(bought[13...], at: play.began + 100_000)
+            #expect(try await play.night(3).findings.caseIDs == [bought[12].id])
+            #expect(try await play.count("iap.redeliveries WHERE transaction_id = \(bought[12].id)") == 1)
+            #expect(try await play.count("iap.redeliveries") == 1)
+        }
+    }
+
     /// What a customer's client posted as an id: one character of thousands of bytes, which no index holds.
     @Test func anIdThatNoIndexHoldsIsRefusedAndStopsNothing() async throws {
         try await withShop { play, shop in

@@ -1,0 +1,35 @@
+import Foundation
+import Job
+import Ledger
+import Reconciliation
+import Verification
+
+/// What the cases are sure of, the apps' servers deliver without the customer, where they want that.
+struct RedeliveryOrders {
+    let night: Night
+    let session: LedgerSession
+
+    func order() async throws(LedgerError) {
+        let stalled = try await possiblyStalled()
+        for pattern in stalled { night.log(LogEntry(.warning, Self.text(pattern), runID: night.runID)) }
+        let held = Set(stalled.map(\.bundleID))
+        let apps = night.settings.apps.map(\.app).filter { !held.contains($0.bundleID) }
+        _ = try await retryingConflicts(for: night.settings.conflictPatience) { () async throws(LedgerError) in
+            try await session.orderRedeliveries(of: apps, runID: night.runID, now: night.now)
+        }
+    }
+
+    /// The outages of apps whose deliveries a source tells of. A replica that stands still, or a folder into which nothing
+    /// is dropped any more, looks alike, and what it keeps back was delivered.
+    private func possiblyStalled() async throws(LedgerError) -> [Pattern] {
+        let wanting = Set(night.settings.apps.map(\.app).filter { $0.redelivery == .high }.map(\.bundleID))
+        guard !wanting.isEmpty, night.settings.sources.contains(where: \.tellsOfDeliveries) else { return [] }
+        return Pattern.all(in: try await session.patternFacts(now: night.now))
+            .filter { $0.cause == .outage && wanting.contains($0.bundleID) }
+    }
+
+    private static func text(_ outage: Pattern) -> String {
+        "nothing of \(outage.bundleID) is redelivered: of what was bought since \(outage.from.formatted(.iso8601)) nothing is "
+            + "delivered by what its source tells; look whether that stands still, or order by resolve --deliver"
+    }
+}
