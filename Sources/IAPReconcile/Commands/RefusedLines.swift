@@ -31,16 +31,9 @@ struct RefusedLines {
         let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o640)
         guard descriptor >= 0 else { throw UnwritableFile(file, String(cString: strerror(errno))) }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        if let input = inputs.first(where: { Self.isFile(descriptor, $0) }) {
+        if let input = FileIdentity(descriptor: descriptor)?.first(of: inputs) {
             throw UnwritableFile(file, "it is what is read\(input == "-" ? " on standard input" : ""); name another")
         }
-    }
-
-    private static func isFile(_ descriptor: Int32, _ input: String) -> Bool {
-        var (ours, theirs) = (stat(), stat())
-        guard fstat(descriptor, &ours) == 0, ours.st_mode & S_IFMT == S_IFREG else { return false }
-        guard (input == "-" ? fstat(STDIN_FILENO, &theirs) : stat(input, &theirs)) == 0 else { return false }
-        return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino
     }
 
     mutating func take(_ lines: [RefusedLine]) throws(UnwritableFile) {

@@ -13,7 +13,7 @@ package struct DecisionResults {
     /// - Parameter inputs: what the decisions and the settings are read from, none of which it may be.
     /// - Throws: `DecisionResultError`.
     package init(_ path: String, of inputs: [String], _ form: DecisionForm) throws(DecisionResultError) {
-        guard !inputs.contains(where: { Self.isOneFile(path, $0) }) else {
+        guard FileIdentity(path: path)?.first(of: inputs) == nil else {
             throw DecisionResultError(path, "it is what is read; name another")
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0o640)
@@ -22,12 +22,6 @@ package struct DecisionResults {
         self.form = form
         self.path = path
         try write(["line", "transaction_id", "decision", "result", "reason", "what"])
-    }
-
-    private static func isOneFile(_ path: String, _ input: String) -> Bool {
-        var (ours, theirs) = (stat(), stat())
-        return stat(path, &ours) == 0 && stat(input, &theirs) == 0 && ours.st_dev == theirs.st_dev
-            && ours.st_ino == theirs.st_ino
     }
 
     func add(
