@@ -109,6 +109,9 @@ SELECT throws_ok(
 SELECT test.refused('claims', $$outcome = 'maybe'$$, 'claims_outcome_check');
 SELECT test.refused('products', $$currency = NULL$$, 'list_price_has_currency');
 SELECT test.refused('products', $$type = 'gift'$$, 'products_type_check');
+SELECT test.refused('products', $$product_id = product_id || ' '$$, 'ids_are_apples');
+SELECT test.refused('products', $$product_id = ''$$, 'ids_are_apples');
+SELECT test.refused('products', $$bundle_id = E'com.example.a\n'$$, 'ids_are_apples');
 
 -- Cases, runs --------------------------------------------------------------------------------------------------------
 

@@ -23,6 +23,10 @@ CREATE TABLE iap.products (
     list_price_milliunits bigint CHECK (list_price_milliunits >= 0),
     currency              text CHECK (currency ~ '^[A-Z]{3}$'),
     PRIMARY KEY (bundle_id, product_id),
+    -- The list is written by hand: a space that came along must not stop a night.
+    CONSTRAINT ids_are_apples CHECK (
+        octet_length(product_id) BETWEEN 1 AND 255 AND octet_length(bundle_id) BETWEEN 1 AND 255
+        AND (product_id || bundle_id) !~ '[^!-~]'),
     CONSTRAINT list_price_has_currency CHECK ((list_price_milliunits IS NULL) = (currency IS NULL))
 );
 
