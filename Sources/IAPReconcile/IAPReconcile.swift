@@ -60,7 +60,7 @@ enum IAPReconcile {
         case .setup(let options):
             return try await SettingUp(options, configuration: invocation.configuration).perform()
         case .inspect(let files, let trustRoot): return try Inspecting(files: files, trustRoot: trustRoot).perform()
-        default: return try await CommandRunner(invocation).perform()
+        default: return try await CommandRunner.perform(invocation)
         }
         return .done
     }

@@ -113,6 +113,32 @@ import Testing
         }
     }
 
+    /// As where a secret was renewed by root, and the job's user can't read it: cron's mail may go to nobody.
+    @Test(arguments: ["app", "webhook"])
+    func aSecretThatCannotBeReadIsToldOf(_ whose: String) async throws {
+        try await withProgramNight(customers: 30) { night in
+            try await TestServer.with({ _, connection in connection.respond() }) { server in
+                try await night.tellEverybody(server.url)
+                let path = night.folder.appending(path: "renewed.secret").path(percentEncoded: false)
+                try write("secret", to: path, mode: 0o644)
+                let told = try String(contentsOfFile: night.configuration, encoding: .utf8)
+                let broken =
+                    whose == "app"
+                    ? told + "[app com.example.renewed]\nshared_secret_file = \(path)\n"
+                    : told.replacing(/secret_file = .*webhook.secret/, with: "secret_file = \(path)")
+                try write(broken, to: night.configuration)
+
+                let ended = try await ChildProcess.run(ProgramNight.program, night.run)
+                #expect(ended.status == 78 && ended.errors.contains("may be read by others"), "\(ended.errors)")
+                let hooks = whose == "app" ? ["/hook"] : []
+                #expect(server.log.map(\.path).sorted() == ["/failure/78"] + hooks + ["/start"])
+                #expect(try night.text("mail").contains("(exit code 78)"))
+                #expect(try night.text("iap.prom").contains("iap_reconcile_last_exit_code 78\n"))
+                #expect(try await states(night).isEmpty)
+            }
+        }
+    }
+
     @Test func aRunBesideAnotherIsToldAsEndedEarly() async throws {
         try await withProgramNight(customers: 30) { night in
             try await TestServer.with({ _, connection in connection.respond() }) { server in

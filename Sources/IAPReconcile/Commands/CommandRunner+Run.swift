@@ -25,6 +25,19 @@ extension CommandRunner {
         }
     }
 
+    /// A secret that can't be read, such as one that root has put in the old one's place, keeps a run from beginning: who is
+    /// to be told of runs is told of that, too. Nobody is where the configuration itself can't be understood.
+    static func tell(ofRefused error: ConfigurationError, _ invocation: Invocation) async {
+        guard case .run(let options, _) = invocation.command, !options.isDryRun,
+            let configuration = try? Configuration.read(
+                invocation.configuration, secrets: .ofThisProcessWhereReadable)
+        else { return }
+        let telling = RunNotifications(configuration, Console(invocation))
+        await telling.begin()
+        let failure = Failure(error)
+        await telling.end(as: failure.code, because: failure.publicMessage)
+    }
+
     private func night(
         _ options: RunOptions, _ reportDirectory: String?, _ stop: StopSignal, _ telling: RunNotifications?
     ) async throws -> (code: ExitCode, reason: String?) {

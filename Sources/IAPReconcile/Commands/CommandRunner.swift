@@ -26,7 +26,18 @@ struct CommandRunner {
         }
     }
 
-    func perform() async throws -> ExitCode {
+    static func perform(_ invocation: Invocation) async throws -> ExitCode {
+        let runner: CommandRunner
+        do {
+            runner = try CommandRunner(invocation)
+        } catch {
+            await tell(ofRefused: error, invocation)
+            throw error
+        }
+        return try await runner.perform()
+    }
+
+    private func perform() async throws -> ExitCode {
         do {
             return try await carryOut()
         } catch JobError.noDatabase(let text) {

@@ -4,7 +4,7 @@ import Notifications
 /// A secret that a section names, and by which key.
 struct GivenSecret<Value: Sendable>: Sendable {
     let key: String
-    /// `nil` where secrets are left alone.
+    /// `nil` where secrets are left alone, or are read where they can be and this one can't.
     let value: Value?
 }
 
@@ -21,6 +21,7 @@ extension Setting {
     func signingKey(in secret: GivenSecret<Secret>) throws(ConfigurationError) -> GivenSecret<SigningKey> {
         guard let value = secret.value else { return GivenSecret(key: key, value: nil) }
         guard let signingKey = SigningKey(value.plainText) else {
+            if secrets.isLenient { return GivenSecret(key: key, value: nil) }
             throw error("the secret “\(text)” is no base64 of 24 to 64 bytes; make one by: openssl rand -base64 32")
         }
         return GivenSecret(key: key, value: signingKey)
