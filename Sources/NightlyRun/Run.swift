@@ -8,6 +8,7 @@ import Verification
 struct Run {
     let job: NightlyJob
     let night: Night
+    let row: RunRow
     let session: LedgerSession
     let startedAt: Date
     let present: Present
@@ -23,7 +24,7 @@ struct Run {
     static func begin(
         _ job: NightlyJob, _ start: NightStart, at present: Present, _ stopwatch: Stopwatch
     ) async throws -> Run {
-        let (options, session, services, stop) = (start.options, start.session, start.services, start.stop)
+        let (options, session) = (start.options, start.session)
         let startedAt = present.clock
         let now = present.moment
         if !options.isDryRun { try await reconsider(job, session, at: now) }
@@ -33,26 +34,36 @@ struct Run {
                 processID: ProcessInfo.processInfo.processIdentifier, programVersion: job.programVersion))
         start.isUnderWay = true
         checkpoint(.runBegun)
-        let screener = Screener(apps: job.settings.apps.map(\.app), catalogue: try await session.catalogue())
+        let row = RunRow(job: job, session: session, runID: runID, present: present, isDryRun: options.isDryRun)
+        return try await row.carryOut { try await hear(row, start, startedAt: startedAt, stopwatch) }
+    }
+
+    /// What comes before the inbox: hears what Apple told, and asks about what was sold before.
+    private static func hear(
+        _ row: RunRow, _ start: NightStart, startedAt: Date, _ stopwatch: Stopwatch
+    ) async throws -> Run {
+        let (options, session, services, stop) = (start.options, start.session, start.services, start.stop)
+        let (job, runID, present) = (row.job, row.runID, row.present)
+        let now = present.moment
+        let screener = Screener(
+            apps: job.settings.apps.map(\.app), catalogue: try await row.step { try await session.catalogue() })
         let hearing = Hearing(
             runID: runID, now: now, settings: job.settings, services: services, screener: screener, session: session,
             stop: stop, log: job.log)
-        let heard = try await stopwatch.time(.hear, items: \.fresh) { () async throws(LedgerError) in
-            try await hearing.hear()
+        let heard = try await row.step { try await stopwatch.time(.hear, items: \.fresh) { try await hearing.hear() } }
+        let asked = try await row.step {
+            try await stopwatch.time(.ask, items: \.asked) { try await Asking(hearing: hearing).ask() }
         }
-        let asked = try await stopwatch.time(.ask, items: \.asked) { () async throws(LedgerError) in
-            try await Asking(hearing: hearing).ask()
-        }
-        let due = try await session.dueReceipts(at: now)
+        let due = try await row.step { try await session.dueReceipts(at: now) }
         let count = min(due.values.reduce(0, +), options.limit ?? .max)
-        try await session.noteDue(count, of: runID)
+        try await row.step { try await session.noteDue(count, of: runID) }
         let night = Night(
             runID: runID, now: now, options: options, settings: job.settings,
             verifier: Verifier(settings: job.settings, services: services, stop: stop, now: now), screener: screener,
             stop: stop, stopwatch: stopwatch, due: count, log: job.log, progress: job.progress)
         job.log(LogEntry(.info, "run begins", fields: ["receipts_due": String(count)], runID: runID))
         return Run(
-            job: job, night: night, session: session, startedAt: startedAt, present: present, due: due,
+            job: job, night: night, row: row, session: session, startedAt: startedAt, present: present, due: due,
             heard: services.canHear(job.settings.apps) || heard.fresh > 0 || !heard.locked.isEmpty ? heard : nil,
             asked: asked,
             ledger: job.ledger(options))
@@ -77,14 +88,10 @@ struct Run {
 
     /// Does everything, and ends the run's row as it deserves.
     func carryOut(to findings: inout some FindingsReceiver) async throws -> RunReport {
-        do {
+        try await row.carryOut {
             let report = try await work(to: &findings)
             try await end(report)
             return report
-        } catch {
-            let error = (error as? LedgerError).flatMap(JobError.init(interruptedBy:)) ?? error
-            await fail(error)
-            throw error
         }
     }
 
@@ -212,19 +219,8 @@ struct Run {
         try await step { try await stage.hand(head, to: &findings) }
     }
 
-    /// A step of the night on the run's own session, which stood idle while the workers worked: where it was lost, it
-    /// comes back and takes the night again.
     private func step<Value>(_ body: () async throws -> Value) async throws -> Value {
-        try await retrying(patience: night.isDryRun ? 0 : job.settings.patience, regain: regain, body)
-    }
-
-    private func regain(_ why: String) async throws {
-        job.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why], runID: night.runID))
-        try await session.reconnect(within: job.settings.patience)
-        let isOurs = try await session.tryLock(.night(isShared: job.settings.workers == .shared))
-        guard isOurs, try await session.tryLock(.run(night.runID)) else {
-            throw JobError.anotherRun("The database was lost for a while, and another run took the night.")
-        }
+        try await row.step(body)
     }
 
     /// Apple was down from the start: not one receipt was judged.
@@ -251,13 +247,5 @@ struct Run {
             throw JobError.appleUnavailable(
                 "Apple could not be reached: \(report.receipts.left) receipts wait for the next night.")
         }
-    }
-
-    /// Says in the run's row why it failed, if the database can still be told.
-    private func fail(_ error: any Error) async {
-        if case .appleUnavailable = error as? JobError { return }
-        let ending = Ending((error as? LedgerError).map { JobError($0) } ?? error)
-        try? await session.end(
-            night.runID, as: .failed(exitCode: ending.exitCode, ending.publicText), at: present.clock)
     }
 }

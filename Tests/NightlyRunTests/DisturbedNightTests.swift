@@ -119,6 +119,30 @@ import Testing
         }
     }
 
+    /// From the row on the night is one run, whose row says how it ended: nobody killed it.
+    @Test func aLockInTheWayOfHearingIsWaitedForInTheSameRun() async throws {
+        try await withStage(customers: 20) { stage in
+            let holder = try await stage.database.connect()
+            defer { holder.close() }
+            try await holder.execute("BEGIN")
+            try await holder.execute("LOCK TABLE iap.handed_notices IN ACCESS EXCLUSIVE MODE")
+            var hurried = stage
+            hurried.settings.patience = 3
+            do {
+                _ = try await hurried.run()
+                Issue.record("the run went on although a table was locked")
+            } catch {
+                #expect((error as? JobError)?.exitCode == .tryLater && "\(error)".contains("lock"), "\(error)")
+            }
+            try await holder.execute("ROLLBACK")
+            let rows = try await stage.rows(of: "iap.runs")
+            #expect(rows.count == 1)
+            #expect(rows.allSatisfy { $0.contains(#""exit_code": 75"#) && $0.contains("stays in the way") }, "\(rows)")
+            #expect(try await stage.run().report.outcome == .complete)
+            #expect(try await stage.rows(of: "iap.runs").allSatisfy { !$0.contains("abandoned") })
+        }
+    }
+
     private static func refuse(_ admin: Connection, _ database: ScratchDatabase) async throws {
         try await admin.execute("ALTER DATABASE \(identifier: database.name) CONNECTION LIMIT 0")
         try await endSessions(admin)

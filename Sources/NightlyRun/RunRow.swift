@@ -1,0 +1,49 @@
+import Foundation
+import Job
+import Ledger
+import Reconciliation
+
+/// The row of a run that is under way, and the session whose lock is its sign of life.
+struct RunRow {
+    let job: NightlyJob
+    let session: LedgerSession
+    let runID: Int64
+    let present: Present
+    let isDryRun: Bool
+
+    /// A step of the night on the run's own session, again where another session is in the way. Where the session was lost,
+    /// while the workers worked or earlier, it comes back and takes the night again.
+    func step<Value>(_ body: () async throws -> Value) async throws -> Value {
+        // A dry run's shadows are there once.
+        try await retrying(patience: isDryRun ? 0 : job.settings.patience, regain: regain, body)
+    }
+
+    private func regain(_ why: String) async throws {
+        job.log(LogEntry(.warning, "lost the database, waiting for it", fields: ["error": why], runID: runID))
+        try await session.reconnect(within: job.settings.patience)
+        let isOurs = try await session.tryLock(.night(isShared: job.settings.workers == .shared))
+        guard isOurs, try await session.tryLock(.run(runID)) else {
+            throw JobError.anotherRun("The database was lost for a while, and another run took the night.")
+        }
+    }
+
+    /// What is done from the row on. Where it fails the row says why, if the database can still be told.
+    ///
+    /// - Throws: what the body throws; `JobError.interrupted` for a database that went away or a lock that stayed, since
+    ///   something may be booked.
+    func carryOut<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            let error = (error as? LedgerError).flatMap(JobError.init(interruptedBy:)) ?? error
+            await fail(error)
+            throw error
+        }
+    }
+
+    private func fail(_ error: any Error) async {
+        if case .appleUnavailable = error as? JobError { return }
+        let ending = Ending((error as? LedgerError).map { JobError($0) } ?? error)
+        try? await session.end(runID, as: .failed(exitCode: ending.exitCode, ending.publicText), at: present.clock)
+    }
+}
