@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(45);
+SELECT plan(50);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -272,6 +272,33 @@ SELECT iap.hear_patiently('{0}', (SELECT max(run_id) FROM iap.runs), '2026-03-03
 SELECT results_eq(
     $$SELECT why, refunded_at > delivered_at FROM finance.delivered_unproved WHERE transaction_id = 'd6'$$,
     $$VALUES ('other_product', true)$$, 'Apple says so with the refund');
+SELECT is(test.delivered('d7'), 'delivered', 'one of it, says the server');
+UPDATE heard
+SET transaction_id = 'd7', original_transaction_id = 'd7', product_id = 'gems.100', quantity = 3, exclusion = NULL,
+    refunded_at = NULL;
+SELECT iap.hear_patiently('{0}', (SELECT max(run_id) FROM iap.runs), '2026-03-03Z');
+SELECT results_eq(
+    $$SELECT why, units FROM finance.delivered_unproved WHERE transaction_id = 'd7'$$,
+    $$VALUES ('other_quantity', 3)$$, 'Apple sold three');
+SELECT iap.import_deliveries(ARRAY[jsonb_populate_record(
+    (SELECT ROW(heard.*)::iap.verified FROM heard),
+    '{"transaction_id": "d9", "original_transaction_id": "d9", "quantity": 1, "source": "app_server",
+    "user_id": "anna", "delivered_at": "2026-03-02Z"}')]);
+UPDATE heard SET transaction_id = 'd9', original_transaction_id = 'd9';
+SELECT iap.hear_patiently('{0}', (SELECT max(run_id) FROM iap.runs), '2026-03-03Z');
+SELECT results_eq(
+    $$SELECT quantity, why FROM iap.black LEFT JOIN finance.delivered_unproved USING (transaction_id)
+    WHERE transaction_id = 'd9'$$,
+    $$VALUES (3, NULL)$$, 'what was imported may not have said how many');
+SELECT is(test.delivered('d8'), 'delivered', 'what the customer bought in an app of their own');
+UPDATE heard
+SET transaction_id = 'd8', original_transaction_id = 'd8', quantity = 1, exclusion = 'foreign_bundle',
+    found_bundle_id = 'com.example.z';
+SELECT iap.hear_patiently('{0}', (SELECT max(run_id) FROM iap.runs), '2026-03-03Z');
+SELECT results_eq(
+    $$SELECT why, user_id FROM finance.delivered_unproved WHERE transaction_id = 'd8'$$,
+    $$VALUES ('foreign_bundle', 'anna')$$, 'Apple vouches for the receipt, and not for the delivery');
+UPDATE heard SET exclusion = NULL, found_bundle_id = NULL;
 
 -- Taking answers ------------------------------------------------------------------------------------------------------
 

@@ -54,6 +54,8 @@ extension UnprovedFinding {
         case .sandbox: "it was a tester's purchase, in sandbox"
         case .anotherUser: "it bears the appAccountToken of another user"
         case .otherProduct: "Apple sold another product than was delivered"
+        case .otherQuantity: "Apple sold another quantity than was delivered"
+        case .foreignBundle: "it was bought in another app"
         case .refundedBefore: "it was refunded before it was delivered"
         }
     }

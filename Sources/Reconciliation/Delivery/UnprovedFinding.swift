@@ -1,4 +1,4 @@
-/// Why Apple's word does not bear out a delivery for which only the app's server vouched.
+/// Why Apple's word does not bear out a delivery.
 public enum UnprovedFinding: String, Hashable, Sendable {
     /// Apple knows no such purchase.
     case unknownToApple = "unknown_to_apple"
@@ -8,6 +8,10 @@ public enum UnprovedFinding: String, Hashable, Sendable {
     case anotherUser = "another_user"
     /// Apple sold another product than was delivered.
     case otherProduct = "other_product"
+    /// Apple sold more or fewer than were delivered.
+    case otherQuantity = "other_quantity"
+    /// It was bought in another app.
+    case foreignBundle = "foreign_bundle"
     /// It was refunded before it was delivered.
     case refundedBefore = "refunded_before"
 }

@@ -238,6 +238,20 @@ import Verification
         }
     }
 
+    /// More than was paid, or less than is owed.
+    @Test func anotherQuantityThanWasDeliveredIsNamed() async throws {
+        try await withReasking { play in
+            _ = play.buy("2000000000000115", "gems.60", hoursAgo: 30) { $0.quantity = 3 }
+            let claimed = SimulatedTransaction(
+                id: "2000000000000115", productID: "gems.60", purchasedAt: play.began - 30 * 3600)
+            try await deliverUnseen(claimed, play)
+            let findings = try await play.night(3).findings
+            #expect(findings.suspicions.map(\.detail) == ["Apple sold another quantity than was delivered"])
+            #expect(try await play.count("finance.delivered_unproved WHERE units = 3") == 1)
+            #expect(try await play.count("finance.unexplained") == 0)
+        }
+    }
+
     @Test func whatWasRefundedBeforeTheDeliveryIsNamed() async throws {
         try await withReasking { play in
             let bought = play.buy("2000000000000113", hoursAgo: 30)

@@ -73,6 +73,20 @@ import Verification
         }
     }
 
+    /// The receipt proves it to be genuine, so that Apple is not asked about the delivery.
+    @Test func s15AnotherAppsPurchaseThatWasDeliveredIsNamed() async throws {
+        try await withPlay { play in
+            let foreign = SimulatedTransaction(
+                id: "1000000000001502", productID: "gems.60", purchasedAt: play.began - 90_000)
+            try await play.upload(play.receipt([foreign], bundleID: Play.foreignBundleID), for: foreign)
+            #expect(try await play.admit(foreign) == "white")
+            #expect(try await play.claim(foreign) == "delivered")
+            let findings = try await play.night().findings
+            #expect(findings.suspicions.map(\.kind) == [.deliveredUnproved])
+            #expect(findings.suspicions.map(\.detail) == ["it was bought in another app"])
+        }
+    }
+
     @Test func s15AnUnknownProductIsACaseOfLowLikelihood() async throws {
         try await withPlay { play in
             try await play.administer(

@@ -123,6 +123,8 @@ CREATE INDEX transactions_by_account ON iap.transactions (app_transaction_id) WH
 -- Delivered, and Apple never said that it was paid: next to nothing, where receipts are uploaded.
 CREATE INDEX transactions_unproved ON iap.transactions (bundle_id, environment, delivered_at)
     WHERE place = 'black' AND source = 'app_server' AND delivered_by = 'claim';
+CREATE INDEX transactions_of_other_apps ON iap.transactions (delivered_at)
+    WHERE place = 'black' AND found_bundle_id IS NOT NULL;
 CREATE INDEX transactions_refunded_first ON iap.transactions (delivered_at)
     WHERE place = 'black' AND refunded_at < delivered_at;
 CREATE INDEX transactions_by_first_seen ON iap.transactions USING brin (first_seen_at);
@@ -169,6 +171,8 @@ CREATE INDEX moves_by_number ON iap.moves (move_id);
 CREATE INDEX moves_for_refunds ON iap.moves (transaction_id) WHERE details ? 'refunded_as';
 CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
     WHERE from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id;
+CREATE INDEX moves_to_other_quantities ON iap.moves (moved_at)
+    WHERE from_place = 'black' AND to_place = 'black' AND from_units <> to_units AND from_detail <> 'import';
 
 -- A non-consumable that was bought once is delivered once, under whatever id it is restored: the first to deliver takes
 -- this row, whatever the isolation level.

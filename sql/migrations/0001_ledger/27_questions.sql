@@ -244,6 +244,16 @@ FROM (
     -- Of whatever kind: the word that tells of the product may tell of a refund, too.
     WHERE from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id
     UNION ALL
+    -- More, and nobody paid for the rest; or less, and the customer lacks it. An import need not say how many.
+    SELECT 'other_quantity', moved_at, transaction_id, bundle_id, environment
+    FROM iap.moves
+    WHERE from_place = 'black' AND to_place = 'black' AND from_units <> to_units AND from_detail <> 'import'
+    UNION ALL
+    -- A genuine receipt, of an app that may be the customer's own.
+    SELECT 'foreign_bundle', delivered_at, transaction_id, bundle_id, environment
+    FROM iap.transactions
+    WHERE place = 'black' AND found_bundle_id IS NOT NULL
+    UNION ALL
     SELECT 'refunded_before', delivered_at, transaction_id, bundle_id, environment
     FROM iap.transactions
     WHERE place = 'black' AND refunded_at < delivered_at AND revocation_percentage IS DISTINCT FROM 0
@@ -254,7 +264,7 @@ WHERE t.place = 'black'
     AND (found.finding NOT IN ('unknown_to_apple', 'sandbox') OR t.source = 'app_server');
 COMMENT ON VIEW iap.unproved IS
     'Deliveries that Apple''s word does not bear out, and why: unknown_to_apple, sandbox, another_user, other_product '
-    '(than was delivered), refunded_before (the delivery).';
+    'and other_quantity (than was delivered), foreign_bundle, refunded_before (the delivery).';
 
 CREATE VIEW finance.delivered_unproved AS
 SELECT
@@ -274,7 +284,8 @@ COMMENT ON VIEW finance.delivered_unproved IS
     'Delivered, and never paid as delivered, as far as Apple says: one row a purchase.';
 COMMENT ON COLUMN finance.delivered_unproved.why IS
     'unknown_to_apple: Apple knows no such purchase; sandbox: a tester''s; another_user: paid by somebody else; '
-    'other_product: Apple sold another product; refunded_before: the money had gone back when it was delivered.';
+    'other_product, other_quantity: Apple sold another product, or more or fewer of it; foreign_bundle: the receipt is of '
+    'another app; refunded_before: the money had gone back when it was delivered.';
 COMMENT ON COLUMN finance.delivered_unproved.amount IS 'What was delivered is worth, as the books have it.';
 COMMENT ON COLUMN finance.delivered_unproved.found_at IS 'When that was found first.';
 COMMENT ON COLUMN finance.delivered_unproved.transaction_id IS 'Apple''s id of the purchase.';
