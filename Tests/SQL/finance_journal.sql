@@ -238,7 +238,7 @@ SELECT set_eq(
         ('delivered gems -1 -2 -1.980'), ('excluded gems 0 0 -0.989'), ('owed gold 0 1 0.000')$$,
     'what was changed by hand shows too');
 
--- Misdeliveries: by the order, or by who uploaded it first.
+-- Misdeliveries: by the order, by the token, or by who uploaded it first.
 SELECT test.bought('11', now()), test.claim('11', 'ann', 'order-of-bob');
 SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-of-bob', 'bob', 'gems')$$);
 SELECT test.bought('12', now()), test.claim('12', 'ann', 'order-of-ann');
@@ -246,10 +246,23 @@ SELECT test.admit('13', user_id => NULL), test.claim('13');
 INSERT INTO iap.sightings (
     transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
 VALUES ('13', 'com.example.a', 'Production', 1, 129, 'bob', true, now());
+-- Admitted and claimed before Apple told whose token it bears; and uploaded first by bob, on ann's phone.
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.register_user(%L, %L, %L)', 'com.example.a', name, token))
+FROM (
+    VALUES ('ann', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b'), ('bob', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5c')
+) AS known (name, token);
+SELECT test.admit(id), test.claim(id), test.record(
+    ARRAY[test.heard(id, price_milliunits => 5000, app_account_token => token)], ARRAY[test.seen(65, uploader)])
+FROM (
+    VALUES
+        ('14', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5c', 'ann'), ('15', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b', 'bob')
+) AS told (id, token, uploader);
 SELECT set_eq(
     $$SELECT test.finance('SELECT transaction_id || '' '' || delivered_to || '' '' || likely_bought_by || '' ''
     || evidence || '' '' || amount FROM finance.misdeliveries')$$,
-    $$VALUES ('11 ann bob order 5.000'), ('13 ann bob upload 5.000')$$, 'what went to the wrong user');
+    $$VALUES ('11 ann bob order 5.000'), ('13 ann bob upload 5.000'), ('14 ann bob token 5.000')$$,
+    'what went to the wrong user');
 
 -- An app's server can't choose its present.
 CREATE ROLE test_app LOGIN IN ROLE iap_app;

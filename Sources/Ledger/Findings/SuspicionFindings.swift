@@ -25,8 +25,8 @@ extension LedgerSession {
         }
     }
 
-    /// Deliveries for which another's order was named, or which another uploaded first. Those that nobody else ever
-    /// named or uploaded are nearly all, and are left out before the rest is looked up one by one.
+    /// Deliveries for which another's order was named, that bear another's token, or that another uploaded first. Those of
+    /// which nothing ever named anybody else are nearly all, and are left out before the rest is looked up one by one.
     private func forEachMisdelivery(since: Date, _ body: (Suspicion) throws -> Void) async throws {
         try await connection.forEachRow(
             """
@@ -40,17 +40,33 @@ extension LedgerSession {
                 FROM \(stored: .black)
                 JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
                 WHERE delivered_at >= \(since) AND delivered_by = 'claim' AND sightings.user_id <> black.user_id
+                UNION
+                SELECT t.transaction_id, bundle_id, t.environment
+                FROM \(stored: .transactions) AS t
+                JOIN iap.account_tokens USING (app_account_token, bundle_id)
+                WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by = 'claim'
+                    AND account_tokens.user_id <> t.user_id
+                UNION
+                SELECT t.transaction_id, bundle_id, t.environment
+                FROM \(stored: .transactions) AS t
+                JOIN iap.orders USING (app_account_token, bundle_id)
+                WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by = 'claim'
+                    AND orders.user_id <> t.user_id
             )
             SELECT
                 black.transaction_id, black.bundle_id, black.environment, black.product_id,
                 black.delivered_at AS first_seen_at, black.user_id AS served_user_id,
-                coalesce(orders.user_id, first_upload.user_id) AS likely_user_id,
-                ARRAY[coalesce(orders.user_id, first_upload.user_id), black.user_id] AS user_ids
+                coalesce(orders.user_id, token.user_id, first_upload.user_id) AS likely_user_id,
+                ARRAY[coalesce(orders.user_id, token.user_id, first_upload.user_id), black.user_id] AS user_ids
             FROM disputed
-            JOIN \(stored: .black) USING (transaction_id, bundle_id, environment)
+            JOIN \(stored: .transactions) AS black USING (transaction_id, bundle_id, environment)
             LEFT JOIN iap.orders
                 ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id
                 AND orders.user_id <> black.user_id
+            LEFT JOIN LATERAL (
+                SELECT CASE WHEN bool_or(owner = black.user_id) THEN black.user_id ELSE min(owner) END AS user_id
+                FROM iap.owners_by_token(black.bundle_id, black.app_account_token) AS owner
+            ) AS token ON true
             LEFT JOIN LATERAL (
                 SELECT user_id
                 FROM \(stored: .sightings)
@@ -59,7 +75,7 @@ extension LedgerSession {
                 ORDER BY is_named DESC, uploaded_at, receipt_id
                 LIMIT 1
             ) AS first_upload ON true
-            WHERE coalesce(orders.user_id, first_upload.user_id) <> black.user_id
+            WHERE coalesce(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id
             ORDER BY black.delivered_at, black.transaction_id, black.bundle_id
             """
         ) { row in

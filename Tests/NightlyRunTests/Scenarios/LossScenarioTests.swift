@@ -190,6 +190,22 @@ import Testing
         }
     }
 
+    /// The app's server admits and credits before any night has read whose token the purchase bears.
+    @Test func s11BWasCreditedForWhatBearsTheTokenOfA() async throws {
+        try await withPlay { play in
+            let token = "7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5c"
+            _ = try await play.server("SELECT iap.register_user(\(Play.bundleID), 'a', \(token)) AS answer")
+            let bought = play.buy("1000000000001103") { $0.appAccountToken = token }
+            try await play.upload(play.receipt([bought], style: .signedTransaction), by: "b", for: bought)
+            #expect(try await play.admit(bought, for: "b") == "white")
+            #expect(try await play.claim(bought, for: "b") == "delivered")
+            let findings = try await play.night(1).findings
+            #expect(findings.suspicions.map(\.kind) == [.misdelivery])
+            #expect(findings.suspicions.first?.userIDs == ["a", "b"])
+            #expect(try await play.count("finance.misdeliveries WHERE evidence = 'token'") == 1)
+        }
+    }
+
     @Test func s12TwoOfThreeInOneReceiptWereNeverClaimed() async throws {
         try await withPlay { play in
             let bought = (1...3).map { play.buy("100000000000120\($0)", hoursAgo: 200 + Double($0)) }

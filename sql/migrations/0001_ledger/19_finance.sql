@@ -15,7 +15,8 @@ SELECT
     (booked_milliunits / 1000.0)::numeric(20, 3) AS amount, user_id, order_id, delivered_by, delivered_at, reason,
     excluded_run_id, refunded_at, refund_reason, revocation_type,
     (coalesce(revocation_percentage, 100000) / 1000.0)::numeric(6, 3) AS refund_percent,
-    (iap.share_of(booked_milliunits, revocation_percentage) / 1000.0)::numeric(20, 3) AS refunded_amount
+    (iap.share_of(booked_milliunits, revocation_percentage) / 1000.0)::numeric(20, 3) AS refunded_amount,
+    app_account_token
 FROM iap.transactions
 LEFT JOIN iap.products USING (bundle_id, product_id)
 WHERE environment = 'Production';
@@ -124,13 +125,29 @@ CREATE VIEW finance.misdeliveries AS
 SELECT
     (black.delivered_at AT TIME ZONE 'UTC')::date AS delivery_day, black.bundle_id, black.product_id,
     black.product_name, black.transaction_id, black.order_id, black.user_id AS delivered_to,
-    coalesce(orders.user_id, first_upload.user_id) AS likely_bought_by,
-    CASE WHEN orders.user_id IS NULL THEN 'upload' ELSE 'order' END AS evidence,
+    coalesce(orders.user_id, token.user_id, first_upload.user_id) AS likely_bought_by,
+    CASE
+        WHEN orders.user_id IS NOT NULL THEN 'order' WHEN token.user_id IS NOT NULL THEN 'token' ELSE 'upload'
+    END AS evidence,
     black.units, black.currency, black.price_source, black.amount, black.purchased_at, black.delivered_at,
     black.refunded_at
 FROM iap.counted AS black
 LEFT JOIN iap.orders
     ON orders.bundle_id = black.bundle_id AND orders.order_id = black.order_id AND orders.user_id <> black.user_id
+-- Whose the token is that the client set when it was paid. Where that is who got the goods, no upload says otherwise.
+LEFT JOIN LATERAL (
+    SELECT CASE WHEN bool_or(user_id = black.user_id) THEN black.user_id ELSE min(user_id) END AS user_id
+    FROM (
+        SELECT user_id
+        FROM iap.account_tokens
+        WHERE account_tokens.app_account_token = black.app_account_token
+            AND account_tokens.bundle_id = black.bundle_id
+        UNION ALL
+        SELECT user_id
+        FROM iap.orders AS opened
+        WHERE opened.app_account_token = black.app_account_token AND opened.bundle_id = black.bundle_id
+    ) AS named
+) AS token ON true
 LEFT JOIN LATERAL (
     SELECT user_id
     FROM iap.sightings
@@ -140,14 +157,14 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS first_upload ON true
 WHERE black.place = 'black' AND black.delivered_by = 'claim'
-    AND coalesce(orders.user_id, first_upload.user_id) <> black.user_id;
+    AND coalesce(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id;
 COMMENT ON VIEW finance.misdeliveries IS
-    'What was delivered to one user although another''s order was named, or another uploaded it first: the one who '
-    'paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
+    'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it '
+    'first: the one who paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
 COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
 COMMENT ON COLUMN finance.misdeliveries.evidence IS
-    'order: the order that was named is theirs; upload: they uploaded it first.';
+    'order: the order that was named is theirs; token: its appAccountToken is; upload: they uploaded it first.';
 
 -- Control totals -----------------------------------------------------------------------------------------------------
 
