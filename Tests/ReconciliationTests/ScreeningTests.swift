@@ -36,6 +36,14 @@ import Testing
         #expect(Screening.exclusion(of: try Sample.subject(transaction)) == exclusion)
     }
 
+    /// Nobody gets money back for it, and whoever buys it later is owed it.
+    @Test func whatAFamilySharedNoMoreIsNoRefund() throws {
+        var transaction = try Sample.transaction()
+        transaction.ownership = "FAMILY_SHARED"
+        transaction.refundedAt = Sample.noon + 60
+        #expect(Screening.exclusion(of: try Sample.subject(transaction)) == .familyShared)
+    }
+
     @Test func excludesWhatAnUpgradeReplaced() throws {
         var transaction = try Sample.transaction()
         transaction.isUpgraded = true

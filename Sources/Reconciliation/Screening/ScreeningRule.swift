@@ -48,7 +48,7 @@ public struct ScreeningRule: Sendable {
 
     /// Every rule, in the order in which they are asked: the first that applies names the reason.
     static let all: [ScreeningRule] = [
-        .foreignBundle, .sandbox, .refunded, .familyShared, .upgraded, .invalidQuantity, .beforeStart, .restored,
+        .foreignBundle, .sandbox, .familyShared, .refunded, .upgraded, .invalidQuantity, .beforeStart, .restored,
     ]
 }
 

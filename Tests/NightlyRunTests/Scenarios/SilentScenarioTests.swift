@@ -324,6 +324,21 @@ import Verification
         }
     }
 
+    /// The family's organizer stops to share it before any night has seen it.
+    @Test func s26WhatAFamilySharedNoMoreIsNoRefund() async throws {
+        try await withPlay { play in
+            let shared = play.buy("1000000000002602", "noads") {
+                $0.productType = .nonConsumable
+                $0.isFamilyShared = true
+            }
+            play.store.update { $0.refund(shared.id, Refund(at: play.began - 600)) }
+            try await play.upload(play.receipt([shared]), for: shared)
+            #expect(try await play.night().findings.cases.isEmpty)
+            #expect(try await play.count("iap.excluded WHERE reason = 'family_shared'") == 1)
+            #expect(try await play.count("finance.refunds") == 0)
+        }
+    }
+
     @Test func s27AClaimAfterSupportDeliveredIsRefused() async throws {
         try await withPlay { play in
             let lost = play.buy("1000000000002701")

@@ -1,5 +1,6 @@
 extension ScreeningRule {
-    /// Access by Family Sharing: somebody else paid, and the purchase is owed to that account.
+    /// Access by Family Sharing: somebody else paid, and the purchase is owed to that account. Asked before `refunded`: when
+    /// the sharing ends Apple revokes it, and no money goes back.
     static let familyShared = ScreeningRule(.familyShared) { subject in
         subject.transaction.ownership == "FAMILY_SHARED"
     }
