@@ -13,6 +13,8 @@ extension LedgerSession {
                 array_agg(DISTINCT finding ORDER BY finding) AS findings
             FROM iap.unproved
             WHERE found_at >= \(since)
+                -- What was delivered lately to another user is told of as misdelivered, and whose it likely is.
+                AND (finding <> 'another_user' OR delivered_at < \(since))
             GROUP BY transaction_id, bundle_id, environment
             ORDER BY first_seen_at, transaction_id, bundle_id
             """

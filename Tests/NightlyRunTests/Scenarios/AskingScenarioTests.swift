@@ -269,7 +269,8 @@ import Verification
             try await deliverUnseen(
                 play.buy("2000000000000114", account: "berta", hoursAgo: 30) { $0.appAccountToken = token }, play)
             let findings = try await play.night(3).findings
-            #expect(findings.suspicions.map(\.detail) == ["it bears the appAccountToken of another user"])
+            #expect(findings.suspicions.map(\.detail) == ["delivered to anna, likely bought by berta"])
+            #expect(try await play.count("finance.delivered_unproved WHERE why = 'another_user'") == 1)
         }
     }
 
