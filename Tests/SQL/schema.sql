@@ -6602,6 +6602,7 @@ CREATE TABLE iap.products (
     name text NOT NULL,
     list_price_milliunits bigint,
     currency text,
+    CONSTRAINT ids_are_apples CHECK ((((octet_length(product_id) >= 1) AND (octet_length(product_id) <= 255)) AND ((octet_length(bundle_id) >= 1) AND (octet_length(bundle_id) <= 255)) AND ((product_id || bundle_id) !~ '[^!-~]'::text))),
     CONSTRAINT list_price_has_currency CHECK (((list_price_milliunits IS NULL) = (currency IS NULL))),
     CONSTRAINT products_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
     CONSTRAINT products_list_price_milliunits_check CHECK ((list_price_milliunits >= 0)),
@@ -6633,7 +6634,8 @@ CREATE VIEW iap.counted AS
     transactions.refund_reason,
     transactions.revocation_type,
     (((COALESCE(transactions.revocation_percentage, 100000))::numeric / 1000.0))::numeric(6,3) AS refund_percent,
-    (((iap.share_of(transactions.booked_milliunits, transactions.revocation_percentage))::numeric / 1000.0))::numeric(20,3) AS refunded_amount
+    (((iap.share_of(transactions.booked_milliunits, transactions.revocation_percentage))::numeric / 1000.0))::numeric(20,3) AS refunded_amount,
+    transactions.app_account_token
    FROM (iap.transactions
      LEFT JOIN iap.products USING (bundle_id, product_id))
   WHERE (transactions.environment = 'Production'::text);
@@ -6722,6 +6724,22 @@ CREATE VIEW iap.unproved AS
            FROM iap.moves
           WHERE ((moves.from_place = 'black'::text) AND (moves.to_place = 'black'::text) AND (moves.from_product_id <> moves.to_product_id))
         UNION ALL
+         SELECT 'other_quantity'::text,
+            moves.moved_at,
+            moves.transaction_id,
+            moves.bundle_id,
+            moves.environment
+           FROM iap.moves
+          WHERE ((moves.from_place = 'black'::text) AND (moves.to_place = 'black'::text) AND (moves.from_units <> moves.to_units) AND (moves.from_detail <> 'import'::text))
+        UNION ALL
+         SELECT 'foreign_bundle'::text,
+            transactions.delivered_at,
+            transactions.transaction_id,
+            transactions.bundle_id,
+            transactions.environment
+           FROM iap.transactions
+          WHERE ((transactions.place = 'black'::text) AND (transactions.found_bundle_id IS NOT NULL))
+        UNION ALL
          SELECT 'refunded_before'::text,
             transactions.delivered_at,
             transactions.transaction_id,
@@ -6732,7 +6750,7 @@ CREATE VIEW iap.unproved AS
      JOIN iap.transactions t USING (transaction_id, bundle_id, environment))
   WHERE ((t.place = 'black'::text) AND ((found.finding <> ALL (ARRAY['unknown_to_apple'::text, 'sandbox'::text])) OR (t.source = 'app_server'::iap.source)));
 
-COMMENT ON VIEW iap.unproved IS 'Deliveries that Apple''s word does not bear out, and why: unknown_to_apple, sandbox, another_user, other_product (than was delivered), refunded_before (the delivery).';
+COMMENT ON VIEW iap.unproved IS 'Deliveries that Apple''s word does not bear out, and why: unknown_to_apple, sandbox, another_user, other_product and other_quantity (than was delivered), foreign_bundle, refunded_before (the delivery).';
 
 CREATE VIEW finance.delivered_unproved AS
  SELECT found.why,
@@ -6761,7 +6779,7 @@ CREATE VIEW finance.delivered_unproved AS
 
 COMMENT ON VIEW finance.delivered_unproved IS 'Delivered, and never paid as delivered, as far as Apple says: one row a purchase.';
 
-COMMENT ON COLUMN finance.delivered_unproved.why IS 'unknown_to_apple: Apple knows no such purchase; sandbox: a tester''s; another_user: paid by somebody else; other_product: Apple sold another product; refunded_before: the money had gone back when it was delivered.';
+COMMENT ON COLUMN finance.delivered_unproved.why IS 'unknown_to_apple: Apple knows no such purchase; sandbox: a tester''s; another_user: paid by somebody else; other_product, other_quantity: Apple sold another product, or more or fewer of it; foreign_bundle: the receipt is of another app; refunded_before: the money had gone back when it was delivered.';
 
 COMMENT ON COLUMN finance.delivered_unproved.found_at IS 'When that was found first.';
 
@@ -6928,10 +6946,11 @@ CREATE VIEW finance.misdeliveries AS
     black.transaction_id,
     black.order_id,
     black.user_id AS delivered_to,
-    COALESCE(orders.user_id, first_upload.user_id) AS likely_bought_by,
+    COALESCE(orders.user_id, token.user_id, first_upload.user_id) AS likely_bought_by,
         CASE
-            WHEN (orders.user_id IS NULL) THEN 'upload'::text
-            ELSE 'order'::text
+            WHEN (orders.user_id IS NOT NULL) THEN 'order'::text
+            WHEN (token.user_id IS NOT NULL) THEN 'token'::text
+            ELSE 'upload'::text
         END AS evidence,
     black.units,
     black.currency,
@@ -6940,16 +6959,28 @@ CREATE VIEW finance.misdeliveries AS
     black.purchased_at,
     black.delivered_at,
     black.refunded_at
-   FROM ((iap.counted black
+   FROM (((iap.counted black
      LEFT JOIN iap.orders ON (((orders.bundle_id = black.bundle_id) AND (orders.order_id = black.order_id) AND (orders.user_id <> black.user_id))))
+     LEFT JOIN LATERAL ( SELECT
+                CASE
+                    WHEN bool_or((named.user_id = black.user_id)) THEN black.user_id
+                    ELSE min(named.user_id)
+                END AS user_id
+           FROM ( SELECT account_tokens.user_id
+                   FROM iap.account_tokens
+                  WHERE ((account_tokens.app_account_token = black.app_account_token) AND (account_tokens.bundle_id = black.bundle_id))
+                UNION ALL
+                 SELECT opened.user_id
+                   FROM iap.orders opened
+                  WHERE ((opened.app_account_token = black.app_account_token) AND (opened.bundle_id = black.bundle_id))) named) token ON (true))
      LEFT JOIN LATERAL ( SELECT sightings.user_id
            FROM iap.sightings
           WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND (sightings.user_id IS NOT NULL))
           ORDER BY sightings.is_named DESC, sightings.uploaded_at, sightings.receipt_id
          LIMIT 1) first_upload ON (true))
-  WHERE ((black.place = 'black'::text) AND (black.delivered_by = 'claim'::text) AND (COALESCE(orders.user_id, first_upload.user_id) <> black.user_id));
+  WHERE ((black.place = 'black'::text) AND (black.delivered_by = 'claim'::text) AND (COALESCE(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id));
 
-COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, or another uploaded it first: the one who paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
+COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it first: the one who paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
 
 COMMENT ON COLUMN finance.misdeliveries.delivery_day IS 'The day on which the goods were credited.';
 
@@ -6967,7 +6998,7 @@ COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the go
 
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
 
-COMMENT ON COLUMN finance.misdeliveries.evidence IS 'order: the order that was named is theirs; upload: they uploaded it first.';
+COMMENT ON COLUMN finance.misdeliveries.evidence IS 'order: the order that was named is theirs; token: its appAccountToken is; upload: they uploaded it first.';
 
 COMMENT ON COLUMN finance.misdeliveries.units IS 'The quantity, or the sum of quantities.';
 
@@ -7200,6 +7231,7 @@ CREATE VIEW finance.refunds AS
             counted.revocation_type,
             counted.refund_percent,
             counted.refunded_amount,
+            counted.app_account_token,
             ((counted.refunded_at AT TIME ZONE 'UTC'::text))::date AS refund_day,
                 CASE counted.place
                     WHEN 'black'::text THEN 'after delivery'::text
@@ -8430,6 +8462,8 @@ CREATE INDEX moves_for_refunds ON iap.moves USING btree (transaction_id) WHERE (
 
 CREATE INDEX moves_to_other_products ON iap.moves USING btree (moved_at) WHERE ((from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_product_id <> to_product_id));
 
+CREATE INDEX moves_to_other_quantities ON iap.moves USING btree (moved_at) WHERE ((from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_units <> to_units) AND (from_detail <> 'import'::text));
+
 CREATE INDEX notices_by_moment ON iap.notices USING brin (signed_at);
 
 CREATE INDEX orders_by_age ON iap.orders USING brin (created_at);
@@ -8485,6 +8519,8 @@ CREATE INDEX transactions_by_refund ON iap.transactions USING btree ((((refunded
 CREATE INDEX transactions_by_user ON iap.transactions USING btree (user_id, bundle_id) WHERE (user_id IS NOT NULL);
 
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions USING btree (bundle_id, environment, purchased_at) WHERE ((reason = ANY (ARRAY['sandbox'::text, 'before_start'::text])) AND (refunded_at IS NULL));
+
+CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (found_bundle_id IS NOT NULL));
 
 CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
 
