@@ -19,13 +19,17 @@ package final class FileSource: ByteSource {
 
     /// - Parameters:
     ///   - name: `-` is standard input.
+    ///   - followsLinks: whether it may be a link to a file elsewhere.
     ///   - isStopped: whether the import was asked to stop.
     /// - Throws: `ImportError.unreadable`.
-    package init(_ name: String, isStopped: @escaping @Sendable () -> Bool) throws(ImportError) {
+    package init(
+        _ name: String, followsLinks: Bool = true, isStopped: @escaping @Sendable () -> Bool
+    ) throws(ImportError) {
         self.name = name
         self.isStopped = isStopped
         // Without waiting: a pipe that nobody writes into would keep a signal waiting.
-        descriptor = name == "-" ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (followsLinks ? 0 : O_NOFOLLOW)
+        descriptor = name == "-" ? dup(STDIN_FILENO) : open(name, flags)
         guard descriptor >= 0 else { throw Self.unreadable(name) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(name) }

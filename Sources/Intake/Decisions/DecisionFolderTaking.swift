@@ -49,7 +49,10 @@ package struct DecisionFolderTaking {
     private func take(_ name: String, _ session: LedgerSession) async {
         let path = "\(folder.path)/\(name)"
         do {
-            guard let before = FileStanding(path), before.age > Self.quiet, !Self.isOpen(name, in: folder.path) else {
+            guard let before = FileStanding(path) else {
+                return warn("it is no file, or a link to one, and stays", of: name)
+            }
+            guard before.age > Self.quiet, !Self.isOpen(name, in: folder.path) else {
                 return warn("it is still being written; the next night takes it", of: name)
             }
             let sheet = try await DecisionSheet.read(path, folder.form.vocabulary) { stop.isRequested }
@@ -107,7 +110,7 @@ package struct DecisionFolderTaking {
     }
 }
 
-/// By what a change of a file is noticed, and whose it is.
+/// By what a change of a file is noticed, and whose it is. A link has none: who made it need not be who owns the file.
 private struct FileStanding: Equatable {
     let owner: String
     private let size: Int64
@@ -116,7 +119,7 @@ private struct FileStanding: Equatable {
 
     init?(_ path: String) {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         size = Int64(status.st_size)
         modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
         number = UInt64(status.st_ino)

@@ -54,7 +54,7 @@ extension Pull {
     ) throws(ImportError) -> ImportReader {
         let path = URL(filePath: folder).appending(path: file.name).path(percentEncoded: false)
         return ImportReader(
-            GunzipSource(try FileSource(path) { stop.isRequested }), kind: kind,
+            GunzipSource(try FileSource(path, followsLinks: false) { stop.isRequested }), kind: kind,
             file: file.name, format: nil)
     }
 
@@ -74,8 +74,8 @@ extension Pull {
         package var warning: String? {
             guard !passedOver.isEmpty else { return nil }
             let named = passedOver.prefix(5).joined(separator: ", ") + (passedOver.count > 5 ? ", …" : "")
-            return "files passed over: \(passedOver.count), such as \(named); it takes readable ones that end with "
-                + ".csv, .jsonl or .ndjson, or these with .gz"
+            return "files passed over: \(passedOver.count), such as \(named); it takes readable ones, and no "
+                + "links, that end with .csv, .jsonl or .ndjson, or these with .gz"
         }
     }
 
@@ -89,8 +89,10 @@ extension Pull {
         }
         var listing = Listing()
         for name in names.sorted() where !isOnItsWay(name) {
+            // A link is passed over: whoever may drop files would name by it what only the job may read, and hear of it by
+            // what is wrong with it.
             var status = stat()
-            let isThere = stat(url.appending(path: name).path(percentEncoded: false), &status) == 0
+            let isThere = lstat(url.appending(path: name).path(percentEncoded: false), &status) == 0
             let kind = isThere ? status.st_mode & S_IFMT : 0
             // What was taken may be kept in a folder within.
             if kind == S_IFDIR { continue }

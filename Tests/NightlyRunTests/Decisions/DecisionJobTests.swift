@@ -127,10 +127,15 @@ import Testing
             try write([(cases[2], "delivered")], to: files[1])
             try Data("PK\u{3}\u{4}".utf8).write(to: files[2])
             try Data("case,decision\n".utf8).write(to: files[3])
+            let manager = FileManager.default
+            // Who made a link to it need not be who wrote it.
+            let others = folder.appending(path: "others/list.csv")
+            try manager.createDirectory(at: folder.appending(path: "others"), withIntermediateDirectories: true)
+            try write([(cases[2], "delivered")], to: others)
+            try manager.createSymbolicLink(at: folder.appending(path: "link.csv"), withDestinationURL: others)
             let earlier = Date().addingTimeInterval(-3600)
-            for file in [files[0], files[2], files[3]] {
-                try FileManager.default.setAttributes(
-                    [.modificationDate: earlier], ofItemAtPath: file.path(percentEncoded: false))
+            for file in [files[0], files[2], files[3], others] {
+                try manager.setAttributes([.modificationDate: earlier], ofItemAtPath: file.path(percentEncoded: false))
             }
             var play = play
             play.settings.decisions = DecisionFolder(
@@ -138,9 +143,8 @@ import Testing
                 form: DecisionFiles.form)
             #expect(try await play.night(2).report.cases.total == 2)
 
-            let manager = FileManager.default
             let left = try manager.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).sorted()
-            #expect(left == [".hidden.csv", "broken.xlsx", "done", "new.csv"])
+            #expect(left == [".hidden.csv", "broken.xlsx", "done", "link.csv", "new.csv", "others"])
             let done = try manager.contentsOfDirectory(
                 atPath: folder.appending(path: "done").path(percentEncoded: false)
             ).sorted()

@@ -1,6 +1,7 @@
 import Job
 import AppStoreSimulator
 import Foundation
+import Importing
 import Intake
 import PostgreSQL
 import Reconciliation
@@ -86,9 +87,15 @@ import Testing
             #expect(mkfifo(folder.appending(path: "h.csv").path(percentEncoded: false), 0o600) == 0)
             try FileManager.default.createSymbolicLink(
                 atPath: folder.appending(path: "i.csv").path(percentEncoded: false), withDestinationPath: "nowhere")
+            // By which one who may not read it would have the job tell what it holds.
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.appending(path: "j.csv").path(percentEncoded: false),
+                withDestinationPath: folder.appending(path: "A.CSV").path(percentEncoded: false))
             let listing = try Pull.listing(of: folder.path(percentEncoded: false))
-            #expect(listing.passedOver == ["D.TXT", "h.csv", "i.csv"])
-            #expect(listing.warning?.hasPrefix("files passed over: 3, such as D.TXT, h.csv, i.csv; ") == true)
+            #expect(listing.passedOver == ["D.TXT", "h.csv", "i.csv", "j.csv"])
+            #expect(listing.warning?.hasPrefix("files passed over: 4, such as D.TXT, h.csv, i.csv, j.csv; ") == true)
+            let link = folder.appending(path: "j.csv").path(percentEncoded: false)
+            #expect(throws: ImportError.self) { try FileSource(link, followsLinks: false, isStopped: { false }) }
             #expect(try await play.night().report.sources[0].taken == 3)
         }
     }
