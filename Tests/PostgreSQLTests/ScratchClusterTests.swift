@@ -37,7 +37,7 @@ import Testing
     }
 
     private func expectGone(_ directory: String) async throws {
-        #expect(directory.hasPrefix("/tmp/"))
+        #expect(directory.contains("/iap-scratch-"))
         try await waitUntil("\(directory) is gone") { !FileManager.default.fileExists(atPath: directory) }
         let processes = try await ChildProcess.run("/usr/bin/pgrep", ["-f", "postgres -D \(directory)"])
         #expect(processes.output == "")

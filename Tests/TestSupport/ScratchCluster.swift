@@ -37,17 +37,25 @@ public final class ScratchCluster: Sendable {
         watchdog = try Watchdog(cluster: directory, stop: stop)
     }
 
-    /// Under /tmp, which the server's user can reach too, whatever TMPDIR root may have.
+    /// Where the server's user can reach it, too, whatever TMPDIR root may have.
     private static func makeDirectory(owner: String?) throws -> String {
-        var template = Array("/tmp/iap-scratch-XXXXXX".utf8CString)
+        var template = Array("\(parentDirectory())/iap-scratch-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw ChildProcess.Failure(description: "/tmp can't be written: errno \(errno)")
+            throw ChildProcess.Failure(description: "\(parentDirectory()) can't be written: errno \(errno)")
         }
         let directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         if let owner {
             try FileManager.default.setAttributes([.ownerAccountName: owner], ofItemAtPath: directory)
         }
         return directory
+    }
+
+    /// In memory, where there is plenty: each test makes and removes a database of some five hundred files, and on a disk the
+    /// kernel looks for a free inode longer than the tests take.
+    private static func parentDirectory() -> String {
+        var memory = statvfs()
+        let isThere = statvfs("/dev/shm", &memory) == 0
+        return isThere && UInt(memory.f_bavail) * UInt(memory.f_frsize) >= 4 << 30 ? "/dev/shm" : "/tmp"
     }
 
     private static func stopArguments(_ directory: String, _ mode: String) -> [String] {
