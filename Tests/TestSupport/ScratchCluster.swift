@@ -39,9 +39,10 @@ public final class ScratchCluster: Sendable {
 
     /// Where the server's user can reach it, too, whatever TMPDIR root may have.
     private static func makeDirectory(owner: String?) throws -> String {
-        var template = Array("\(parentDirectory())/iap-scratch-XXXXXX".utf8CString)
+        let parent = parentDirectory()
+        var template = Array("\(parent)/iap-scratch-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw ChildProcess.Failure(description: "\(parentDirectory()) can't be written: errno \(errno)")
+            throw ChildProcess.Failure(description: "\(parent) can't be written: errno \(errno)")
         }
         let directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         if let owner {
