@@ -40,6 +40,12 @@ SELECT throws_ok($$SELECT test.admit('301')$$, '55000', NULL, 'dismissed');
 SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id IN ('300', '301')$$, 'neither is white');
 
 -- What can't be true is refused.
+-- The order that a receipt came with is of what it was uploaded for; where nobody said for what, of what was found in it.
+SELECT test.admit('350', receipt_id => test.submit('for its order', 'ann', NULL, 'order-350'));
+SELECT test.admit('351', receipt_id => test.submit('for another', 'ann', '352', 'order-352'));
+SELECT results_eq(
+    $$SELECT transaction_id, order_id FROM iap.sightings WHERE transaction_id IN ('350', '351') ORDER BY 1$$,
+    $$VALUES ('350' COLLATE "C", 'order-350'), ('351', NULL::text)$$, 'seen with its order, and not with another''s');
 SELECT throws_ok($$SELECT test.admit('400', receipt_id => 99)$$, '23503', 'receipt 99 of com.example.a is unknown',
     'a receipt that nobody handed in');
 SELECT throws_ok(

@@ -195,6 +195,8 @@ SELECT is(test.claim('284'), 'delivered', 'is owed');
 SELECT is(test.hear_period('286', '285', '30', refunded_at => now()), 'refunded', 'what Apple refunded');
 SELECT is(test.hear_period('287', '285', '30'), 'white', 'and comes under another id');
 SELECT is(test.claim('287'), 'excluded', 'is not');
+SELECT is(test.hear_period('288', '285', '31', 30), 'white', 'the period after the refunded one');
+SELECT is(test.claim('288'), 'delivered', 'was paid, and is owed');
 
 -- A transaction is in one place: whoever looked at it before it moved is told to try again.
 CREATE FUNCTION test.move_twice(transaction_id text) RETURNS void

@@ -78,6 +78,10 @@ SELECT test.is_refused(
 SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = '4B'$$, 'and does not enter');
 SELECT is(test.admit('4C', '4A', 'gems'), 'white', 'a consumable of the same original is owed');
 SELECT test.claim('4C');
+SELECT is(test.hear_again('4E', '4D', 1), 'white', 'what shares its original');
+SELECT test.hear(test.heard('4F', original_transaction_id => '4D', exclusion => 'refunded', refunded_at => now()));
+SELECT is(test.keep_owed_once(), '0 0', 'with a consumable that is refunded');
+SELECT is(test.claim('4E'), 'delivered', 'is owed, too');
 
 -- Also where only Apple knows what the product is, or nobody does.
 SELECT test.hear(test.heard(

@@ -40,6 +40,14 @@ SELECT results_eq(
         NULL::bigint[], ARRAY[1, 2, hashtextextended('n1', 0)], ARRAY[1, 1, hashtextextended('n2', 0)],
         ARRAY[1, 1, hashtextextended('n3', 0)], '{64}'::bigint[]$$, 'what is known is counted where it is');
 SELECT is((SELECT count(*) FROM iap.sightings), 4::bigint, 'and the receipts that show it too');
+SELECT test.record(
+    ARRAY[test.heard('n1', quantity => 2), test.heard('n3', exclusion => 'family_shared')],
+    ARRAY[test.seen(64, order_id => 'order-1', is_named => false), test.seen(64, number => 2)]);
+SELECT results_eq(
+    $$SELECT transaction_id, receipt_id, is_named, order_id FROM iap.sightings ORDER BY 1, 2$$,
+    $$VALUES
+        ('n1' COLLATE "C", 64::bigint, true, 'order-1'), ('n2', 128, true, NULL), ('n3', 64, true, NULL),
+        ('n3', 192, true, NULL)$$, 'what an upload tells later of the same receipt is added');
 SELECT is((SELECT count(*) FROM iap.moves), 1::bigint, 'nothing of that is a move');
 
 -- What nobody can have paid.

@@ -39,6 +39,16 @@ SELECT results_eq('SELECT test.granted()', ARRAY['s1 eve 40', 's2 bo 20'], 'with
 SELECT is(iap.import_entitlements(ARRAY[test.word(9, 2, 'cy', 's3')]), 1::bigint, 'what was revoked before it was known');
 SELECT results_eq(
     'SELECT test.granted()', ARRAY['s1 eve 40', 's2 bo 20', 's3 cy 2 revoked'], 'is known as such');
+-- A row that is known says when it was granted of its own subscription, and of no other.
+CREATE TABLE test.granted_before AS SELECT * FROM iap.entitlements;
+UPDATE iap.entitlements SET granted_at = granted_at - interval '1 day';
+UPDATE iap.entitlements AS e SET seal = audit.seal(e);
+SELECT iap.import_entitlements(ARRAY[test.word(15, NULL, 'bo', 's2')]);
+SELECT results_eq(
+    'SELECT original_transaction_id FROM iap.entitlements WHERE granted_at = now()', $$VALUES ('s2' COLLATE "C")$$,
+    'a word of one subscription is none of another');
+TRUNCATE iap.entitlements;
+INSERT INTO iap.entitlements SELECT * FROM test.granted_before;
 -- A row of an older period, which was revoked before what goes on was granted.
 SELECT is(iap.import_entitlements(ARRAY[test.word(-20, -20, 'di', 's4')]), 1::bigint, 'a period that was revoked');
 SELECT is(iap.import_entitlements(ARRAY[test.word(20, NULL, 'di', 's4')]), 1::bigint, 'and one that was granted since');
