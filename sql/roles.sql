@@ -99,8 +99,9 @@ GRANT EXECUTE ON FUNCTION
     iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,
     iap.note_customers, iap.asked_after_expiry, iap.note_prices,
     iap.case_mark, iap.purge_orders, iap.count_unpaid_orders, iap.settle_redeliveries, iap.order_redeliveries,
-    iap.redeliverable_to, iap.end_of_redelivery, iap.certain_owner, iap.owners_of, iap.owners_by_history, iap.is_delivered_otherwise,
-    iap.is_refunded_otherwise, iap.is_same_period, iap.is_period_delivered, iap.withdraw_all_restored,
+    iap.redeliverable_to, iap.end_of_redelivery, iap.certain_owner, iap.owners_of, iap.owners_by_history,
+    iap.outcome_otherwise, iap.is_original_delivered, iap.is_delivered_otherwise, iap.is_refunded_otherwise,
+    iap.is_same_period, iap.is_period_delivered, iap.is_granted_already, iap.present, iap.withdraw_all_restored,
     iap.release_restored,
     iap.watch_again, iap.analyze_grown
     TO iap_job;

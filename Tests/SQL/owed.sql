@@ -91,6 +91,16 @@ UPDATE iap.cases SET order_ids = '{order-1,order-9,order-2}' WHERE transaction_i
 SELECT results_eq(
     $$SELECT test.owed('gina')$$, $$VALUES ('141 {order-9} f')$$, 'no order of another user''s, nor one that is served');
 
+-- What was granted and taken back is certain once Apple has said it again; whatever else the user bought is.
+SELECT test.admit(id, user_id => 'quin') FROM unnest(ARRAY['195', '196', '197']) AS id;
+SELECT test.hear(test.heard(id, verified_at => now() - interval '1 hour')) FROM unnest(ARRAY['195', '196', '197']) AS id;
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', '195', 'quin', 'infinity')$$);
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '195')$$);
+SELECT test.resolve('196', 'dismissed'), test.reopen('196');
+SELECT results_eq(
+    $$SELECT test.owed('quin')$$, $$VALUES ('195 {} f'), ('196 {} t'), ('197 {} t')$$,
+    'what is taken back was mostly refunded; what the desk opened again was not');
+
 -- An order that the desk delivered another purchase for is used, and one is offered for one purchase.
 SELECT test.ordered('order-5', 'lena'), test.ordered('order-6', 'lena');
 SELECT test.submit('first of lena', 'lena', '180', 'order-5') AS first, test.submit('second of lena', 'lena', '181', 'order-5')
@@ -124,6 +134,13 @@ SELECT test.hear(test.heard('161', product_id => 'full', original_transaction_id
 SELECT test.admit('161', user_id => 'ida');
 SELECT is_empty($$SELECT test.owed('ida')$$, 'is owed once');
 SELECT is(test.status('161'), 'white | delivered', 'is delivered under whatever id it is restored');
+
+-- What nobody knows the type of, and whose original was delivered, may be the same purchase: a claim leaves it to support.
+SELECT test.admit('155', product_id => 'unheard.of', user_id => 'uma');
+SELECT test.admit('156', '155', 'unheard.of', user_id => 'uma');
+SELECT is(test.claim('155', 'uma'), 'delivered', 'one of two that share an original is delivered');
+SELECT results_eq($$SELECT test.owed('uma')$$, $$VALUES ('156 {} f')$$, 'the other is owed, and not for certain');
+SELECT is(test.status('156'), 'white | paid, being delivered', 'as the customer may hear');
 
 -- What nobody paid, and what nobody knows.
 SELECT is(test.status('999'), 'unknown', 'nobody ever heard of it');

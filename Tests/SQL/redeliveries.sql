@@ -196,6 +196,21 @@ SELECT test.entitle('132', now() + interval '30 days');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'what was given up no grant delivers');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '132'), 'white', 'it stays a case');
 
+-- What its customer claims before it is taken was not redelivered.
+SELECT test.admit('150'), test.open_case('150', '{ann}');
+SELECT is(test.redeliver('150'), 'redelivery', 'what a person orders');
+SELECT is(test.claim('150'), 'delivered', 'and its customer claims at once');
+SELECT test.settle(9);
+SELECT is(
+    (SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '150'), 'delivered', 'was delivered without the server');
+
+-- What a claim would leave to the support desk is not ordered.
+SELECT test.admit('140', product_id => 'unheard.of');
+SELECT test.admit('141', '140', 'unheard.of');
+SELECT is(test.claim('140'), 'delivered', 'of two that share an original, and that nobody knows the type of');
+SELECT test.open_case('141', '{ann}');
+SELECT is(test.order_all(), '0', 'the other may be the same purchase');
+
 SELECT test.is_refused('iap_app', format('SELECT iap.take_redeliveries(%s)', arguments), '22023', '%', why)
 FROM (
     VALUES

@@ -884,10 +884,7 @@ BEGIN
         wanted.environment := admit.environment;
         wanted.original_transaction_id := admit.original_transaction_id;
         wanted.product_id := admit.product_id;
-        IF iap.is_delivered_otherwise(
-            admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
-            admit.product_id)
-        THEN
+        IF iap.is_delivered_otherwise(wanted) THEN
             RETURN 'already_delivered';
         ELSIF iap.is_refunded_otherwise(wanted) THEN
             RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
@@ -1253,11 +1250,11 @@ BEGIN
     END IF;
     IF outcome IS NULL THEN
         outcome := iap.take_for_delivery(t, iap.type_of(t));
-        IF outcome = 'already_delivered' THEN
-            PERFORM iap.move(
-                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
-                '{}', who);
-        END IF;
+    END IF;
+    IF outcome = 'already_delivered' AND t.place = 'white' AND iap.is_delivered_otherwise(t) THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
+            '{}', who);
     END IF;
 
     attempt.transaction_id := claim.transaction_id;
@@ -1299,14 +1296,15 @@ CREATE FUNCTION iap.claim_outcome(t iap.transactions, is_elsewhere boolean, user
     AS $$
 #variable_conflict use_column
 DECLARE
-    owners text[];
+    owners    text[];
+    otherwise text;
 BEGIN
     IF iap.standing(t) <> 'white' THEN
         RETURN iap.standing(t);
-    ELSIF iap.is_refunded_otherwise(t) THEN
-        RETURN 'excluded';
-    ELSIF iap.is_period_delivered(t) OR iap.is_granted_already(t) THEN
-        RETURN 'already_delivered';
+    END IF;
+    otherwise := iap.outcome_otherwise(t);
+    IF otherwise IN ('excluded', 'already_delivered') THEN
+        RETURN otherwise;
     END IF;
     owners := iap.owners_of(t);
     IF EXISTS (
@@ -1325,7 +1323,7 @@ BEGIN
     ELSIF cardinality(owners) > 1 OR is_elsewhere THEN
         RETURN 'undecided';
     END IF;
-    RETURN NULL;
+    RETURN otherwise;
 END
 $$;
 
@@ -2778,27 +2776,15 @@ $_$;
 
 COMMENT ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamp with time zone) IS 'Whether what an entitlement grants reaches to the end of a period; where that is not known yet, whether it was said for this period.';
 
-CREATE FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) RETURNS boolean
+CREATE FUNCTION iap.is_delivered_otherwise(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
-#variable_conflict use_column
 BEGIN
-    RETURN EXISTS (
-        SELECT
-        FROM delivered_originals AS taken
-        WHERE taken.original_transaction_id = is_delivered_otherwise.original_transaction_id
-            AND taken.bundle_id = is_delivered_otherwise.bundle_id
-            AND taken.environment = is_delivered_otherwise.environment
-            AND taken.transaction_id <> is_delivered_otherwise.transaction_id
-    ) AND EXISTS (
-        SELECT
-        FROM products
-        WHERE products.bundle_id = is_delivered_otherwise.bundle_id
-            AND products.product_id = is_delivered_otherwise.product_id AND type = 'non_consumable');
+    RETURN iap.is_original_delivered(t) AND coalesce(iap.type_of(t) = 'non_consumable', false);
 END
 $$;
 
-COMMENT ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
+COMMENT ON FUNCTION iap.is_delivered_otherwise(t iap.transactions) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
 CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
@@ -2902,6 +2888,20 @@ CREATE FUNCTION iap.is_of_original(transaction_id text, original_transaction_id 
 $_$;
 
 COMMENT ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) IS 'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more for each purchase that is its own original.';
+
+CREATE FUNCTION iap.is_original_delivered(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT
+        FROM delivered_originals AS taken
+        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
+            AND taken.environment = t.environment AND taken.transaction_id <> t.transaction_id);
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_original_delivered(t iap.transactions) IS 'Whether the original purchase was delivered under another transaction id: of a non-consumable, or of what nobody knew the type of.';
 
 CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -3780,6 +3780,21 @@ $$;
 
 COMMENT ON FUNCTION iap.orders_for(t iap.transactions, user_id text, offered iap.delivered_orders[]) IS 'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched by the night. None of another user''s, none that another purchase was delivered for, and none of those that are offered for another one: an order is used once.';
 
+CREATE FUNCTION iap.outcome_otherwise(t iap.transactions) RETURNS text
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN CASE
+        WHEN iap.is_refunded_otherwise(t) THEN 'excluded'
+        WHEN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t)
+            THEN 'already_delivered'
+        WHEN iap.type_of(t) IS NULL AND iap.is_original_delivered(t) THEN 'undecided'
+    END;
+END
+$$;
+
+COMMENT ON FUNCTION iap.outcome_otherwise(t iap.transactions) IS 'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded where it was refunded, already_delivered, undecided where nobody knows whether it is the same; NULL where there is neither. So also what is owed, redelivered, and told of it.';
+
 CREATE FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT order_ids text[], OUT is_certain boolean) RETURNS SETOF record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
@@ -3788,9 +3803,10 @@ CREATE FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, 
     AS $$
 #variable_conflict use_column
 DECLARE
-    t       iap.transactions;
-    owners  text[];
-    offered iap.delivered_orders[] := '{}';
+    t         iap.transactions;
+    owners    text[];
+    otherwise text;
+    offered   iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.require_id('bundle_id', owed.bundle_id, 255);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
@@ -3800,15 +3816,14 @@ BEGIN
         owners := iap.owners_of(t);
         -- Where nobody but the night knows of anybody, its case says whose it is.
         CONTINUE WHEN cardinality(owners) > 0 AND owed.user_id <> ALL (owners);
-        CONTINUE WHEN iap.is_delivered_otherwise(
-            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-            OR iap.is_refunded_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t);
+        otherwise := iap.outcome_otherwise(t);
+        CONTINUE WHEN otherwise IN ('excluded', 'already_delivered');
         transaction_id := t.transaction_id;
         product_id := t.product_id;
         quantity := t.quantity;
         purchased_at := t.purchased_at;
         order_ids := iap.orders_for(t, owed.user_id, offered);
-        is_certain := coalesce(iap.certain_owner(t) = owed.user_id, false);
+        is_certain := otherwise IS NULL AND coalesce(iap.certain_owner(t) = owed.user_id, false);
         -- The likeliest is the one that the caller claims it for.
         IF is_certain AND order_ids <> '{}' THEN
             offered := offered || ROW(order_ids[1], t.bundle_id, t.original_transaction_id)::iap.delivered_orders;
@@ -4375,11 +4390,7 @@ CREATE FUNCTION iap.redeliverable_to(t iap.transactions) RETURNS text
 DECLARE
     owner text;
 BEGIN
-    IF t.place IS DISTINCT FROM 'white'
-        OR iap.is_delivered_otherwise(
-            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-        OR iap.is_refunded_otherwise(t) OR iap.is_period_delivered(t)
-    THEN
+    IF t.place IS DISTINCT FROM 'white' OR iap.outcome_otherwise(t) IS NOT NULL THEN
         RETURN NULL;
     END IF;
     owner := iap.certain_owner(t);
@@ -6133,12 +6144,9 @@ CREATE FUNCTION iap.word_of(t iap.transactions) RETURNS text
     AS $$
 BEGIN
     RETURN CASE iap.standing(t)
-        WHEN 'white' THEN CASE
-            WHEN iap.is_delivered_otherwise(
-                t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-            THEN 'delivered'
-            WHEN iap.is_refunded_otherwise(t) THEN 'not paid'
-            WHEN iap.is_period_delivered(t) OR iap.is_granted_already(t) THEN 'delivered'
+        WHEN 'white' THEN CASE iap.outcome_otherwise(t)
+            WHEN 'excluded' THEN 'not paid'
+            WHEN 'already_delivered' THEN 'delivered'
             ELSE 'paid, being delivered'
         END
         WHEN 'already_delivered' THEN 'delivered'
@@ -8680,7 +8688,7 @@ REVOKE ALL ON FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) F
 
 REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
@@ -8695,6 +8703,8 @@ REVOKE ALL ON FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) F
 REVOKE ALL ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_original_delivered(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) FROM PUBLIC;
 
@@ -8749,6 +8759,8 @@ REVOKE ALL ON FUNCTION iap.open_transactions_of(user_id text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.orders_for(t iap.transactions, user_id text, offered iap.delivered_orders[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.outcome_otherwise(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT order_ids text[], OUT is_certain boolean) FROM PUBLIC;
 

@@ -108,10 +108,7 @@ BEGIN
         wanted.environment := admit.environment;
         wanted.original_transaction_id := admit.original_transaction_id;
         wanted.product_id := admit.product_id;
-        IF iap.is_delivered_otherwise(
-            admit.bundle_id, admit.environment, admit.transaction_id, admit.original_transaction_id,
-            admit.product_id)
-        THEN
+        IF iap.is_delivered_otherwise(wanted) THEN
             RETURN 'already_delivered';
         ELSIF iap.is_refunded_otherwise(wanted) THEN
             RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',

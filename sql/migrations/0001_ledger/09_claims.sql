@@ -1,23 +1,23 @@
 -- The claim: who may have the goods of a purchase, and that they go out once.
 
-CREATE FUNCTION iap.is_delivered_otherwise(
-    bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text
-) RETURNS boolean
+CREATE FUNCTION iap.is_original_delivered(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
-#variable_conflict use_column
 BEGIN
     RETURN EXISTS (
         SELECT
         FROM delivered_originals AS taken
-        WHERE taken.original_transaction_id = is_delivered_otherwise.original_transaction_id
-            AND taken.bundle_id = is_delivered_otherwise.bundle_id
-            AND taken.environment = is_delivered_otherwise.environment
-            AND taken.transaction_id <> is_delivered_otherwise.transaction_id
-    ) AND EXISTS (
-        SELECT
-        FROM products
-        WHERE products.bundle_id = is_delivered_otherwise.bundle_id
-            AND products.product_id = is_delivered_otherwise.product_id AND type = 'non_consumable');
+        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
+            AND taken.environment = t.environment AND taken.transaction_id <> t.transaction_id);
+END
+$$;
+COMMENT ON FUNCTION iap.is_original_delivered IS
+    'Whether the original purchase was delivered under another transaction id: of a non-consumable, or of what nobody '
+    'knew the type of.';
+
+CREATE FUNCTION iap.is_delivered_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN iap.is_original_delivered(t) AND coalesce(iap.type_of(t) = 'non_consumable', false);
 END
 $$;
 COMMENT ON FUNCTION iap.is_delivered_otherwise IS
@@ -218,20 +218,37 @@ COMMENT ON FUNCTION iap.take_for_delivery IS
     'Takes the original purchase of a non-consumable for its delivery, and gives NULL; or why it can''t be delivered: '
     'already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
 
+CREATE FUNCTION iap.outcome_otherwise(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN CASE
+        WHEN iap.is_refunded_otherwise(t) THEN 'excluded'
+        WHEN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t)
+            THEN 'already_delivered'
+        WHEN iap.type_of(t) IS NULL AND iap.is_original_delivered(t) THEN 'undecided'
+    END;
+END
+$$;
+COMMENT ON FUNCTION iap.outcome_otherwise IS
+    'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded '
+    'where it was refunded, already_delivered, undecided where nobody knows whether it is the same; NULL where there is '
+    'neither. So also what is owed, redelivered, and told of it.';
+
 CREATE FUNCTION iap.claim_outcome(
     t iap.transactions, is_elsewhere boolean, user_id text, order_id text
 ) RETURNS text
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-    owners text[];
+    owners    text[];
+    otherwise text;
 BEGIN
     IF iap.standing(t) <> 'white' THEN
         RETURN iap.standing(t);
-    ELSIF iap.is_refunded_otherwise(t) THEN
-        RETURN 'excluded';
-    ELSIF iap.is_period_delivered(t) OR iap.is_granted_already(t) THEN
-        RETURN 'already_delivered';
+    END IF;
+    otherwise := iap.outcome_otherwise(t);
+    IF otherwise IN ('excluded', 'already_delivered') THEN
+        RETURN otherwise;
     END IF;
     owners := iap.owners_of(t);
     IF EXISTS (
@@ -250,7 +267,7 @@ BEGIN
     ELSIF cardinality(owners) > 1 OR is_elsewhere THEN
         RETURN 'undecided';
     END IF;
-    RETURN NULL;
+    RETURN otherwise;
 END
 $$;
 COMMENT ON FUNCTION iap.claim_outcome IS
@@ -366,11 +383,11 @@ BEGIN
     END IF;
     IF outcome IS NULL THEN
         outcome := iap.take_for_delivery(t, iap.type_of(t));
-        IF outcome = 'already_delivered' THEN
-            PERFORM iap.move(
-                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
-                '{}', who);
-        END IF;
+    END IF;
+    IF outcome = 'already_delivered' AND t.place = 'white' AND iap.is_delivered_otherwise(t) THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
+            '{}', who);
     END IF;
 
     attempt.transaction_id := claim.transaction_id;

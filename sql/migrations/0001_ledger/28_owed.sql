@@ -191,9 +191,10 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_t
 SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-    t       iap.transactions;
-    owners  text[];
-    offered iap.delivered_orders[] := '{}';
+    t         iap.transactions;
+    owners    text[];
+    otherwise text;
+    offered   iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.require_id('bundle_id', owed.bundle_id, 255);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
@@ -203,15 +204,14 @@ BEGIN
         owners := iap.owners_of(t);
         -- Where nobody but the night knows of anybody, its case says whose it is.
         CONTINUE WHEN cardinality(owners) > 0 AND owed.user_id <> ALL (owners);
-        CONTINUE WHEN iap.is_delivered_otherwise(
-            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-            OR iap.is_refunded_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t);
+        otherwise := iap.outcome_otherwise(t);
+        CONTINUE WHEN otherwise IN ('excluded', 'already_delivered');
         transaction_id := t.transaction_id;
         product_id := t.product_id;
         quantity := t.quantity;
         purchased_at := t.purchased_at;
         order_ids := iap.orders_for(t, owed.user_id, offered);
-        is_certain := coalesce(iap.certain_owner(t) = owed.user_id, false);
+        is_certain := otherwise IS NULL AND coalesce(iap.certain_owner(t) = owed.user_id, false);
         -- The likeliest is the one that the caller claims it for.
         IF is_certain AND order_ids <> '{}' THEN
             offered := offered || ROW(order_ids[1], t.bundle_id, t.original_transaction_id)::iap.delivered_orders;

@@ -36,12 +36,9 @@ CREATE FUNCTION iap.word_of(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN CASE iap.standing(t)
-        WHEN 'white' THEN CASE
-            WHEN iap.is_delivered_otherwise(
-                t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-            THEN 'delivered'
-            WHEN iap.is_refunded_otherwise(t) THEN 'not paid'
-            WHEN iap.is_period_delivered(t) OR iap.is_granted_already(t) THEN 'delivered'
+        WHEN 'white' THEN CASE iap.outcome_otherwise(t)
+            WHEN 'excluded' THEN 'not paid'
+            WHEN 'already_delivered' THEN 'delivered'
             ELSE 'paid, being delivered'
         END
         WHEN 'already_delivered' THEN 'delivered'

@@ -42,11 +42,7 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
     owner text;
 BEGIN
-    IF t.place IS DISTINCT FROM 'white'
-        OR iap.is_delivered_otherwise(
-            t.bundle_id, t.environment, t.transaction_id, t.original_transaction_id, t.product_id)
-        OR iap.is_refunded_otherwise(t) OR iap.is_period_delivered(t)
-    THEN
+    IF t.place IS DISTINCT FROM 'white' OR iap.outcome_otherwise(t) IS NOT NULL THEN
         RETURN NULL;
     END IF;
     owner := iap.certain_owner(t);
