@@ -154,7 +154,9 @@ BEGIN
     PERFORM test.settle(here, 'g6', 'delivered', here.ann, '2'), test.settle(here, 'k2', 'delivered', here.ann);
     PERFORM test.record(array_agg(
         test.bought(here, id, product_id, exclusion => 'refunded', at => now() + interval '1 hour')))
-    FROM (VALUES ('g1', 'gems'), ('g4', 'gems'), ('g5', 'gems'), ('h1', 'full'), ('v1', 'full')) AS refunded (id, product_id);
+    FROM (
+        VALUES ('g1', 'gems'), ('g4', 'gems'), ('g5', 'gems'), ('h1', 'full'), ('v1', 'full')
+    ) AS refunded (id, product_id);
     PERFORM test.night();
     PERFORM test.record(ARRAY[
         test.bought(here, 'g4', 'gems', at => now() + interval '2 hours'),
@@ -276,8 +278,10 @@ SELECT is_empty(
     'what another app has does not change what an app''s own purchases become');
 SELECT is_empty(format('SELECT test.difference(%L, %L)', :'before', :'after'), 'nor is it changed by that');
 SELECT is(
-    (SELECT count(*) FROM string_to_table(:'alone', E'\n') AS line WHERE line ~ '^[0-9]+ (deliver|resolve|reopen) '), 21::bigint,
-    'where things happen');
+    (
+        SELECT count(*) FROM string_to_table(:'alone', E'\n') AS line
+        WHERE line ~ '^[0-9]+ (deliver|resolve|reopen) '),
+    21::bigint, 'where things happen');
 
 -- Between environments. A claim names none, and looks at both; what the desk does is of one.
 CREATE FUNCTION test.beside(played text, other text, scenes integer) RETURNS SETOF text
