@@ -14,6 +14,13 @@ enum Sample {
         try #require(BundleID(text))
     }
 
+    static func key(
+        _ id: String = "2000000847061981", of bundleID: String = "com.example.game",
+        environment: Environment = .production
+    ) throws -> TransactionKey {
+        TransactionKey(id: try transactionID(id), bundleID: try Self.bundleID(bundleID), environment: environment)
+    }
+
     static func transaction(_ id: String = "2000000847061981", originalID: String? = nil) throws -> Transaction {
         Transaction(
             id: try transactionID(id), originalID: try originalID.map { try transactionID($0) },
@@ -47,9 +54,9 @@ enum Sample {
         age: TimeInterval = 30 * 86_400
     ) throws -> CaseFacts {
         CaseFacts(
-            key: TransactionKey(id: try transactionID(), bundleID: try bundleID(), environment: .production),
-            productID: try #require(ProductID("gems.100")), productType: .consumable, isProductKnown: true, quantity: 1,
-            purchasedAt: noon, nightsConfirmed: 1, admittedFor: nil, sightings: sightings,
+            key: try key(), productID: try #require(ProductID("gems.100")), productType: .consumable,
+            isProductKnown: true, quantity: 1, purchasedAt: noon, nightsConfirmed: 1, admittedFor: nil,
+            sightings: sightings,
             mentions: mentions, claims: claims, age: age)
     }
 
@@ -67,5 +74,16 @@ enum Sample {
         _ id: String, of user: String = "anna", before seconds: TimeInterval = 60, bearsToken: Bool = false
     ) -> CaseFacts.Order {
         CaseFacts.Order(id: id, userID: user, createdAt: noon - seconds, bearsToken: bearsToken)
+    }
+
+    static func known(_ place: KnownTransaction.Place) throws -> KnownTransaction {
+        KnownTransaction(
+            key: try key(), originalID: try transactionID(), productID: try #require(ProductID("gems.100")),
+            productName: nil, productType: .consumable, quantity: 1, purchasedAt: noon, price: nil, isListPrice: false,
+            source: .verifyReceipt, place: place)
+    }
+
+    static func excluded(_ cause: NotOwed.Cause, refundedAt: Date? = nil) -> KnownTransaction.Place {
+        .excluded(NotOwed(cause: cause, excludedAt: noon, refundedAt: refundedAt, foundBundleID: nil))
     }
 }

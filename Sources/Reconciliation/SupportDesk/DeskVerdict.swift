@@ -92,7 +92,15 @@ extension DeskVerdict {
 }
 
 extension NotOwed {
-    fileprivate var isRefund: Bool { cause == .rule(.refunded) || refundedAt != nil }
+    /// Whether the customer has the money back. What Apple takes back of Family Sharing, or of the sandbox, nobody paid
+    /// for here.
+    fileprivate var isRefund: Bool {
+        switch cause {
+        case .rule(.refunded): true
+        case .rule(.familyShared), .rule(.sandbox): false
+        case .rule, .dismissed: refundedAt != nil
+        }
+    }
 }
 
 extension Enquiry {

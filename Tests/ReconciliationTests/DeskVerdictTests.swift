@@ -1,0 +1,151 @@
+import Foundation
+import Reconciliation
+import Testing
+
+/// What the support desk is told of one transaction.
+@Suite struct VerdictOfATransactionTests {
+    private func verdict(_ place: KnownTransaction.Place, _ lostOrder: KnownCase? = nil) throws -> DeskVerdict {
+        var known = try Sample.known(place)
+        known.lostOrder = lostOrder
+        return DeskVerdict(of: known)
+    }
+
+    private func owed(until end: Date? = nil) -> KnownTransaction.Place {
+        .white(
+            Owed(
+                firstSeenAt: Sample.noon, verifiedAt: Sample.noon, nightsConfirmed: 1, admittedFor: nil,
+                graceEndsAt: end))
+    }
+
+    private func lostOrder(closing: KnownCase.Closing? = nil) throws -> KnownCase {
+        KnownCase(
+            assessment: Assessment(of: try Sample.facts(sightings: [Sample.sighting("anna")])),
+            openedAt: Sample.noon, closing: closing)
+    }
+
+    @Test func itIsOwedAsItsOpenCaseSays() throws {
+        let open = try lostOrder()
+        #expect(try verdict(owed(), open) == .owed(open.assessment, orderIDs: []))
+        #expect(try verdict(owed(until: Sample.noon + 60), open) == .owed(open.assessment, orderIDs: []))
+    }
+
+    /// It was dismissed, say, and is owed again.
+    @Test func aClosedCaseSaysNothingOfIt() throws {
+        let closed = try lostOrder(
+            closing: KnownCase.Closing(how: "dismissed", who: "sam", at: Sample.noon, note: nil))
+        #expect(try verdict(owed(), closed) == .owed(nil, orderIDs: []))
+        #expect(try verdict(owed(until: Sample.noon + 60), closed) == .pending(until: Sample.noon + 60))
+    }
+
+    @Test(arguments: [NotOwed.Cause.dismissed, .rule(.upgraded), .rule(.beforeStart)])
+    func whatAppleRefundedLaterIsRefunded(cause: NotOwed.Cause) throws {
+        #expect(try verdict(Sample.excluded(cause)) == .notOwed(cause))
+        #expect(try verdict(Sample.excluded(cause, refundedAt: Sample.noon)) == .refunded(at: Sample.noon))
+    }
+
+    @Test func aRefundWithoutItsMomentIsOne() throws {
+        #expect(try verdict(Sample.excluded(.rule(.refunded))) == .refunded(at: nil))
+    }
+
+    /// Apple ends Family Sharing as it ends a purchase; the one who asks paid nothing and gets nothing back.
+    @Test(arguments: [Exclusion.familyShared, .sandbox])
+    func whatNobodyPaidForHereIsNoRefund(exclusion: Exclusion) throws {
+        #expect(
+            try verdict(Sample.excluded(.rule(exclusion), refundedAt: Sample.noon)) == .notOwed(.rule(exclusion)))
+    }
+}
+
+/// What the support desk is told of an id.
+@Suite struct VerdictOnAnEnquiryTests {
+    private func verdict(_ change: (inout Enquiry) throws -> Void) throws -> DeskVerdict {
+        var enquiry = Enquiry(id: "7")
+        try change(&enquiry)
+        return DeskVerdict(of: enquiry)
+    }
+
+    private func told(_ id: String = "7", _ change: (inout Transaction) -> Void = { _ in }) throws -> ApplesTransaction
+    {
+        var transaction = try Sample.transaction(id)
+        change(&transaction)
+        return ApplesTransaction(key: try Sample.key(id), transaction: transaction)
+    }
+
+    private func answer(_ findings: AppleAnswer.Finding...) throws -> AppleAnswer {
+        let bundleID = try Sample.bundleID()
+        return .asked(findings.map { AppleAnswer.Answer(bundleID: bundleID, finding: $0) })
+    }
+
+    private func receipt(_ state: KnownReceipt.State, _ problem: ReceiptProblem? = nil) -> KnownReceipt {
+        KnownReceipt(
+            receiptID: 1, bundleID: "com.example.game", userID: "anna", orderID: nil, transactionID: nil, device: nil,
+            submittedAt: Sample.noon, state: state, attempts: 0, problem: problem, detail: nil)
+    }
+
+    private let user = KnownUser(deliveries: [], waitingReceipts: 2, watchedReceipts: 0, receipts: 2)
+    private let order = KnownOrder(
+        bundleID: "com.example.game", orderID: "7", userID: "anna", productID: "gems.100", quantity: 1,
+        createdAt: Sample.noon)
+
+    @Test func oneTransactionsVerdictIsTheWhole() throws {
+        #expect(
+            try verdict { $0.transactions = [try Sample.known(Sample.excluded(.dismissed))] } == .notOwed(.dismissed))
+    }
+
+    @Test func severalAreCounted() throws {
+        let found = try verdict {
+            $0.transactions = [
+                try Sample.known(Sample.excluded(.dismissed)), try Sample.known(Sample.excluded(.rule(.refunded))),
+            ]
+            $0.apple = try answer(.found([try told("8"), try told("9")]))
+        }
+        #expect(found == .several(owed: 2, delivered: 0, refunded: 1, others: 1))
+    }
+
+    @Test func whatAppleToldOfAndTheLedgerKnowsCountsOnce() throws {
+        let found = try verdict {
+            $0.transactions = [try Sample.known(Sample.excluded(.dismissed))]
+            $0.apple = try answer(.found([try told(Sample.transactionID().text)]))
+        }
+        #expect(found == .notOwed(.dismissed))
+    }
+
+    @Test func whatAppleToldOfAndRefundedIsRefunded() throws {
+        let refunded = try told { $0.refundedAt = Sample.noon }
+        #expect(try verdict { $0.apple = try answer(.found([refunded])) } == .refunded(at: Sample.noon))
+        let plain = try told()
+        #expect(try verdict { $0.apple = try answer(.found([plain])) } == .unseen(plain.transaction))
+    }
+
+    @Test func aUserWithoutAnOpenPurchaseIsToldWhatWaits() throws {
+        #expect(
+            try verdict {
+                $0.user = user
+                $0.troubledReceipts = [receipt(.waiting)]
+            } == .nothingOpen(deliveries: 0, waitingReceipts: 2))
+    }
+
+    /// The id may be a user's and an order's at once.
+    @Test func whatIsOnItsWayComesBeforeWhatCannotBeUsedAndAnOrderAfterBoth() throws {
+        let unusable = receipt(.unusable, .empty)
+        #expect(
+            try verdict {
+                ($0.user, $0.orders) = (user, [order])
+                $0.troubledReceipts = [unusable, receipt(.waiting)]
+            } == .waiting)
+        #expect(try verdict { ($0.orders, $0.troubledReceipts) = ([order], [unusable]) } == .unusable(.empty))
+        #expect(try verdict { ($0.user, $0.orders) = (user, [order]) } == .unpaidOrder)
+    }
+
+    @Test func itIsNotPaidWhereEachOfApplesAnswersIsNo() throws {
+        let no = AppleAnswer.Finding.notFound("no such id")
+        #expect(try verdict { $0.apple = try answer(no, no) } == .notPaid)
+        #expect(try verdict { $0.apple = try answer(no, .failed("Apple is down")) } == .unknown)
+        #expect(try verdict { $0.apple = .asked([]) } == .unknown)
+        #expect(try verdict { _ in } == .unknown)
+    }
+
+    @Test func nobodyKnowsOfWhatIsUnknownOrNotPaid() {
+        #expect(DeskVerdict.unknown.isOfNothing && DeskVerdict.notPaid.isOfNothing)
+        #expect(!DeskVerdict.waiting.isOfNothing && !DeskVerdict.unpaidOrder.isOfNothing)
+    }
+}
