@@ -109,9 +109,17 @@ import Testing
         #expect(found == .notOwed(.dismissed))
     }
 
-    @Test func whatAppleToldOfAndRefundedIsRefunded() throws {
-        let refunded = try told { $0.refundedAt = Sample.noon }
-        #expect(try verdict { $0.apple = try answer(.found([refunded])) } == .refunded(at: Sample.noon))
+    /// Else the desk is sent to adopt what is refused then.
+    @Test func whatNoNightWouldOweIsNotToBeAdopted() throws {
+        let revoke: (inout Transaction) -> Void = { $0.refundedAt = Sample.noon }
+        let cases: [(DeskVerdict, (inout Transaction) -> Void)] = [
+            (.refunded(at: Sample.noon), revoke), (.notOwed(.rule(.familyShared)), { $0.ownership = "FAMILY_SHARED" }),
+            (.notOwed(.rule(.familyShared)), { ($0.ownership, $0.refundedAt) = ("FAMILY_SHARED", Sample.noon) }),
+            (.notOwed(.rule(.upgraded)), { $0.isUpgraded = true }),
+        ]
+        for (expected, change) in cases {
+            #expect(try verdict { $0.apple = try answer(.found([try told("7", change)])) } == expected)
+        }
         let plain = try told()
         #expect(try verdict { $0.apple = try answer(.found([plain])) } == .unseen(plain.transaction))
     }

@@ -63,8 +63,20 @@ extension DeskVerdict {
         }
     }
 
+    /// What the night would not owe of any app's is not to be adopted.
     private init(unseen purchase: ApplesTransaction) {
-        self = purchase.transaction.refundedAt.map { .refunded(at: $0) } ?? .unseen(purchase.transaction)
+        let transaction = purchase.transaction
+        let app = App(
+            bundleID: purchase.key.bundleID, environment: purchase.key.environment, grace: Grace(0), since: nil)
+        let subject = ScreeningSubject(
+            transaction: transaction, environment: purchase.key.environment, foundBundleID: nil, app: app,
+            productType: transaction.productType, isOriginalKnown: false)
+        self =
+            switch Screening.exclusion(of: subject) {
+            case nil: .unseen(transaction)
+            case .refunded: .refunded(at: transaction.refundedAt)
+            case .some(let exclusion): .notOwed(.rule(exclusion))
+            }
     }
 
     private static func sum(_ verdicts: [DeskVerdict]) -> DeskVerdict {
