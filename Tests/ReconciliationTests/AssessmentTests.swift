@@ -86,4 +86,38 @@ import Testing
         let twenty = (1...20).map { Sample.sighting("anna", after: TimeInterval($0), receiptID: Int64($0)) }
         #expect(try owner(twenty) == .user("anna"))
     }
+
+    /// To adopt a purchase is to admit it, for whom the support desk names; the server may have admitted it for another.
+    @Test(arguments: [("anna", [Evidence.toldSupport]), ("ben", [.admitted])])
+    func whomTheServerAdmittedItForCountsBesideWhomTheDeskNames(admittedFor: String, evidence: [Evidence]) throws {
+        var facts = try Sample.facts()
+        (facts.admittedFor, facts.adoptedFor) = (admittedFor, "anna")
+        let candidates = Assessment(of: facts).candidates
+        #expect(candidates.first == OwnerCandidate(userID: admittedFor, evidence: evidence))
+        #expect(candidates.last == OwnerCandidate(userID: "anna", evidence: [.toldSupport]))
+    }
+
+    /// One history has been seen with two accounts.
+    @Test func theAccountSpeaksForNobodyBesideWhoHandedItIn() throws {
+        for (isInReceipt, users) in [(true, ["ben"]), (false, ["ben", "anna"])] {
+            var facts = try Sample.facts(sightings: [
+                Sample.sighting("ben", isNamed: false, isInReceipt: isInReceipt)
+            ])
+            facts.accountUsers = ["anna"]
+            #expect(Assessment(of: facts).candidates.map(\.userID) == users)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (nil, true, true, true), ("anna", false, false, true), ("anna", false, true, false),
+            ("anna", true, false, false),
+        ] as [(String?, Bool, Bool, Bool)])
+    func whatAUsersReceiptHeldOrWasUploadedForWasHandedIn(
+        user: String?, isNamed: Bool, isInReceipt: Bool, isByNobody: Bool
+    ) throws {
+        let sighting = Sample.sighting(user, isNamed: isNamed, isInReceipt: isInReceipt)
+        #expect(try Sample.facts(sightings: [sighting]).wasHandedInByNobody == isByNobody)
+        #expect(try Sample.facts(sightings: [Sample.sighting(nil), sighting]).wasHandedInByNobody == isByNobody)
+    }
 }

@@ -83,7 +83,7 @@ import Testing
             id: try #require(TransactionID("1")), isRunning: isRunning, isTrial: isTrial, isGrantedLate: isGrantedLate)
     }
 
-    private func assess(_ periods: [Subscription.Period]) throws -> Assessment {
+    private func assess(_ periods: [Subscription.Period], age: TimeInterval = 1_000_000) throws -> Assessment {
         Assessment(
             of: CaseFacts(
                 key: TransactionKey(
@@ -91,13 +91,19 @@ import Testing
                     environment: .production),
                 productID: try #require(ProductID("vip")), productType: .autoRenewable, isProductKnown: true,
                 quantity: 1, purchasedAt: .distantPast, nightsConfirmed: 3, admittedFor: "ann", sightings: [],
-                claims: [], age: 1_000_000, subscription: Subscription(periods: periods)))
+                claims: [], age: age, subscription: Subscription(periods: periods)))
     }
 
     @Test func paidNowAndWithoutAccessIsHigh() throws {
         let found = try assess([period(isTrial: true), period(isGrantedLate: true), period(isRunning: true)])
         #expect(found.likelihood == .high && found.reasons == [.withoutAccess])
         #expect(found.owner == .user("ann") && found.action == .deliver)
+    }
+
+    /// The customer pays meanwhile.
+    @Test func paidNowAndWithoutAccessIsHighWhateverMayStillArrive() throws {
+        let found = try assess([period(isRunning: true)], age: 3600)
+        #expect(found.likelihood == .high && found.reasons == [.withoutAccess, .mayStillArrive])
     }
 
     @Test func aGapInThePastIsMedium() throws {

@@ -107,36 +107,6 @@ import Testing
         #expect(!Assessment(of: facts).reasons.contains(.finishedUndelivered))
     }
 
-    /// Apple's notification was taken at once, or there is none, so that nothing more comes; but the other user of a
-    /// shared phone may.
-    @Test(arguments: [NoticeFacts(sending: .sent), NoticeFacts(isMissing: true)])
-    func whatWasUploadedLateMayBeAnothersOnThePhone(notices: NoticeFacts) throws {
-        var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 30 * 3600)
-        facts.notices = notices
-        for (minutes, isUncertain) in [(1.0, false), (14, false), (16, true), (120, true)] {
-            facts.purchasedAt = facts.sightings[0].uploadedAt - minutes * 60
-            let assessment = Assessment(of: facts)
-            #expect(assessment.reasons.contains(.ownerUncertain) == isUncertain, "\(minutes) minutes")
-            #expect(assessment.likelihood == (isUncertain ? .medium : .high))
-        }
-        facts.age = 200 * 3600
-        #expect(!Assessment(of: facts).reasons.contains(.ownerUncertain))
-    }
-
-    @Test func whatOnlyRodeAlongAndWasFinishedMayBeAnothersOnThePhone() throws {
-        let along = Sample.sighting("anna", isNamed: false)
-        var facts = try Sample.facts(sightings: [along], age: 400 * 3600)
-        facts.isMissingLater = true
-        #expect(Assessment(of: facts).likelihood == .high)
-        facts.onlyCameWithOthers = true
-        let assessment = Assessment(of: facts)
-        #expect(assessment.reasons == [.neverClaimed, .finishedUndelivered, .rodeAlong, .ownerUncertain])
-        #expect(assessment.likelihood == .medium)
-        #expect(assessment.action == .contact)
-        facts.admittedFor = "anna"
-        #expect(Assessment(of: facts).likelihood == .high)
-    }
-
     @Test(arguments: [(156.9, true), (157.0, false), (1000, false)])
     func whatApplesNotificationsMayStillBringHomeIsNotHigh(hours: Double, mayArrive: Bool) throws {
         var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: hours * 3600)
@@ -148,6 +118,16 @@ import Testing
         #expect(Assessment(of: facts).action == .deliver)
         facts.awaitsNotifications = false
         #expect(Assessment(of: facts).likelihood == .high)
+    }
+
+    /// Apple decides within hours of its question.
+    @Test func whatACustomerAskedAppleForIsNotWaitedFor() throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 3600)
+        #expect(Assessment(of: facts).action == .wait)
+        facts.notices.askedAt = facts.purchasedAt + 60
+        let assessment = Assessment(of: facts)
+        #expect(assessment.reasons == [.neverClaimed, .askedApple, .mayStillArrive])
+        #expect(assessment.likelihood == .high && assessment.action == .deliver)
     }
 
     @Test func threeUsersAreAMatterOfFraud() throws {

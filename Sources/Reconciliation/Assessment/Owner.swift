@@ -4,7 +4,8 @@ extension OwnerCandidate {
         var found = Gathering()
         found.add(facts.tokenOwner, .accountToken)
         for order in facts.orders where order.bearsToken { found.add(order.userID, .accountToken) }
-        if facts.adoptedFor == nil || facts.adoptedFor != facts.admittedFor { found.add(facts.admittedFor, .admitted) }
+        // To adopt a purchase is to admit it: that is the support desk's word, not the server's.
+        if facts.admittedFor != facts.adoptedFor { found.add(facts.admittedFor, .admitted) }
         found.add(facts.adoptedFor, .toldSupport)
         let named = Set(facts.namedOrderIDs)
         for order in facts.orders where named.contains(order.id) { found.add(order.userID, .order) }

@@ -7,8 +7,7 @@ extension ReasonRule {
         guard matter.owner.user != nil, facts.admittedFor == nil, facts.tokenOwner == nil, facts.claims.isEmpty,
             !facts.orders.contains(where: \.bearsToken)
         else { return false }
-        return wasFinishedElsewhere(facts) || mayBeClaimedByAnother(facts, than: matter.owner.user)
-            || isOfTheAccountAlone(matter)
+        return wasFinishedElsewhere(facts) || mayBeClaimedByAnother(facts) || isOfTheAccountAlone(matter)
     }
 
     /// All that speaks for them is that others of the account's purchases were theirs. A phone's users share its account,
@@ -25,14 +24,15 @@ extension ReasonRule {
 
     /// Nothing more comes from Apple, and nobody uploaded it for its own sake when it was paid: for some days another of
     /// the phone's users may come for it.
-    private static func mayBeClaimedByAnother(_ facts: CaseFacts, than owner: String?) -> Bool {
+    private static func mayBeClaimedByAnother(_ facts: CaseFacts) -> Bool {
         guard facts.notices.sending != nil || facts.notices.isMissing, facts.age < NoticeSending.retries,
             facts.mentions.isEmpty
         else { return false }
         guard let uploadedAt = facts.sightings.filter(\.isNamed).map(\.uploadedAt).min() else { return true }
+        // An order speaks for its user, so that one of anybody else's would have made the owner ambiguous.
         let ordered = Set(facts.namedOrderIDs)
-        let isOrderTheirs = facts.orders.contains { ordered.contains($0.id) && $0.userID == owner }
-        return !isOrderTheirs && uploadedAt > facts.purchasedAt + promptly
+        let isOrdered = facts.orders.contains { ordered.contains($0.id) }
+        return !isOrdered && uploadedAt > facts.purchasedAt + promptly
     }
 
     /// Seconds in which the callback of whoever paid comes: later another user may be logged in.

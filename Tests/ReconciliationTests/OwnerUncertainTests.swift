@@ -1,0 +1,82 @@
+import Foundation
+import Reconciliation
+import Testing
+
+/// On a shared phone, whether who handed a purchase in is who paid for it.
+@Suite struct OwnerUncertainTests {
+    private func isUncertain(_ facts: CaseFacts) -> Bool { Assessment(of: facts).reasons.contains(.ownerUncertain) }
+
+    /// Apple's notification was taken at once, and the upload came an hour after the purchase.
+    private func uploadedLate(order: String? = nil) throws -> CaseFacts {
+        var facts = try Sample.facts(
+            sightings: [Sample.sighting("anna", order: order, after: 3600)], age: 30 * 3600)
+        facts.notices.sending = .sent
+        return facts
+    }
+
+    private func rodeAlong() throws -> CaseFacts {
+        try Sample.facts(sightings: [Sample.sighting("anna", isNamed: false)], age: 400 * 3600)
+    }
+
+    /// Apple's notification was taken at once, or there is none, so that nothing more comes; but the other user of a
+    /// shared phone may.
+    @Test(arguments: [NoticeFacts(sending: .sent), NoticeFacts(isMissing: true)])
+    func whatWasUploadedLateMayBeAnothersOnThePhone(notices: NoticeFacts) throws {
+        var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 30 * 3600)
+        facts.notices = notices
+        for (minutes, isLate) in [(1.0, false), (14, false), (16, true), (120, true)] {
+            facts.purchasedAt = facts.sightings[0].uploadedAt - minutes * 60
+            #expect(isUncertain(facts) == isLate, "\(minutes) minutes")
+            #expect(Assessment(of: facts).likelihood == (isLate ? .medium : .high))
+        }
+        facts.age = 200 * 3600
+        #expect(!isUncertain(facts))
+    }
+
+    @Test func theirOrderMakesALateUploadCertainWhereItCameWithIt() throws {
+        var named = try uploadedLate(order: "o-1")
+        #expect(isUncertain(named))
+        named.orders = [Sample.order("o-1")]
+        #expect(!isUncertain(named))
+        named.orders = [Sample.order("o-1", of: "ben")]
+        #expect(Assessment(of: named).owner == .ambiguous(["ben", "anna"]))
+        var unnamed = try uploadedLate()
+        unnamed.orders = [Sample.order("o-1")]
+        #expect(isUncertain(unnamed))
+    }
+
+    /// It was uploaded when it was paid, and StoreKit had not written it down yet.
+    @Test func anUploadForItThatDidNotHoldItMakesALateOneCertain() throws {
+        var facts = try uploadedLate()
+        #expect(isUncertain(facts))
+        facts.mentions = [CaseFacts.Mention(userID: "anna", orderID: nil)]
+        #expect(!isUncertain(facts))
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func whatOnlyRodeAlongAndWasFinishedMayBeAnothersOnThePhone(isFinished: Bool, onlyRodeAlong: Bool) throws {
+        var facts = try rodeAlong()
+        (facts.isMissingLater, facts.onlyCameWithOthers) = (isFinished, onlyRodeAlong)
+        let assessment = Assessment(of: facts)
+        #expect(isUncertain(facts) == (isFinished && onlyRodeAlong))
+        #expect(assessment.likelihood == (isFinished && onlyRodeAlong ? .medium : .high))
+        #expect(assessment.action == (isFinished && onlyRodeAlong ? .contact : .deliver))
+    }
+
+    @Test func whoeverTheServerOrTheTokenNamesIsCertain() throws {
+        let refused = ClaimAttempt(outcome: .notVerified, userID: "anna", orderID: nil, attemptedAt: Sample.noon)
+        let words: [(String, (inout CaseFacts) -> Void)] = [
+            ("admitted", { $0.admittedFor = "anna" }), ("claimed", { $0.claims = [refused] }),
+            ("token", { $0.tokenOwner = "anna" }),
+            ("token of an order", { $0.orders = [Sample.order("o-1", bearsToken: true)] }),
+        ]
+        for (name, say) in words {
+            var facts = try rodeAlong()
+            (facts.isMissingLater, facts.onlyCameWithOthers) = (true, true)
+            say(&facts)
+            let assessment = Assessment(of: facts)
+            #expect(!isUncertain(facts) && assessment.owner == .user("anna"), "\(name)")
+            #expect(assessment.likelihood == .high, "\(name)")
+        }
+    }
+}
