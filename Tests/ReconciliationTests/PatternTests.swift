@@ -120,6 +120,36 @@ import Testing
         #expect(quiet.isEmpty)
     }
 
+    private func bought(
+        at date: Date, _ product: String = "gems", of app: BundleID? = nil, by device: String? = nil
+    ) throws -> ReportedCase {
+        ReportedCase(
+            key: try Sample.key(of: (app ?? bundleID).text), assessment: Assessment(of: try Sample.facts()),
+            originalID: try Sample.transactionID(), productID: try #require(ProductID(product)), productName: nil,
+            productType: .consumable, quantity: 1, purchasedAt: date, price: nil, isListPrice: false, orderIDs: [],
+            device: device, source: .verifyReceipt, sightings: [], claims: [], openedAt: from, isNew: true)
+    }
+
+    @Test func aPatternHoldsTheCasesOfItsAppAndTime() throws {
+        let hour = Pattern(.hours, of: bundleID, from: from, until: from + 3600, counts(12, delivered: 0))
+        for (seconds, isHeld) in [(-1.0, false), (0, true), (3599, true), (3600, false)] {
+            #expect(hour.holds(try bought(at: from + seconds)) == isHeld)
+        }
+        #expect(!hour.holds(try bought(at: from, of: BundleID("com.example.other"))))
+        let outage = Pattern(.outage, of: bundleID, from: from, until: nil, counts(12, delivered: 0))
+        #expect(outage.holds(try bought(at: from + 1_000_000)))
+    }
+
+    @Test func aPatternHoldsTheCasesOfItsProductOrDevice() throws {
+        let product = Pattern(.product(gems), of: bundleID, from: from, until: nil, counts(12, delivered: 0))
+        #expect(product.holds(try bought(at: from)))
+        #expect(!product.holds(try bought(at: from, "vip")))
+        let phone = Pattern(.device(.model, "x1"), of: bundleID, from: from, until: nil, counts(12, delivered: 0))
+        #expect(phone.holds(try bought(at: from, by: #"{"model":"x1"}"#)))
+        #expect(!phone.holds(try bought(at: from, by: #"{"model":"x2"}"#)))
+        #expect(!phone.holds(try bought(at: from)))
+    }
+
     @Test func aDevicesTraitsAreItsTexts() {
         #expect(
             DeviceTrait.values(in: #"{"model":"iPhone15,2","os":17,"app_version":"2.3","name":"x"}"#)

@@ -22,10 +22,9 @@ extension PurchaseCounts {
     public static let leastCases = 10
     /// One customer's many purchases have a cause of that customer's.
     static let leastCustomers = 5
-    /// How many times the share that the others lose is far more.
+    /// How many times the share that the others lose is far more. Of `leastCases` or more that is over five standard
+    /// deviations, and so no chance, where a thousand sorts are looked at each night.
     static let farMore = 5.0
-    /// How many standard deviations are no chance, where a thousand sorts are looked at each night.
-    static let noChance = 5.0
 
     var isMany: Bool { cases >= Self.leastCases && customers >= Self.leastCustomers }
 
@@ -33,12 +32,9 @@ extension PurchaseCounts {
     /// stands out from them.
     func standsOut(from others: PurchaseCounts) -> Bool {
         guard isMany else { return false }
-        let all = Double(cases + delivered)
         // One more lost and one more delivered: that none was lost of a few others does not mean that none can be.
         let share = Double(others.cases + 1) / Double(others.cases + others.delivered + 2)
-        let expected = all * share
-        let deviation = (expected * (1 - share)).squareRoot()
-        return Double(cases) >= Self.farMore * expected && Double(cases) >= expected + Self.noChance * deviation
+        return Double(cases) >= Self.farMore * share * Double(cases + delivered)
     }
 
     /// Whether more were delivered than lost.
