@@ -13,14 +13,16 @@ import Testing
     @Test(
         arguments: [
             "", "2026-11-31", "2025-02-29", "1900-02-29", "2026-13-01", "2026-00-10", "2026-01-00", "26-11-20",
-            "2026-1-20", "2026-11-20 ", "2026-11-2x", "+026-11-20", "2026-11", "2026-11-20-", "٢٠٢٦-11-20",
-            "0999-01-01",
+            "2026-1-20", "2026-11-20 ", "2026-11-2x", "+026-11-20", "2026-+1-20", "2026-11", "2026-11-20-",
+            "٢٠٢٦-11-20", "0999-01-01",
         ])
     func whatIsNoDayIsNone(text: String) {
         #expect(CalendarDay(text) == nil)
     }
 
-    @Test(arguments: ["20/11/2026", "11/20/26", "1/2/2026", "2026/11/20", "11-20-2026", "02/29/2025", "//"])
+    @Test(arguments: [
+        "20/11/2026", "11/20/26", "1/2/2026", "2026/11/20", "11-20-2026", "02/29/2025", "+1/20/2026", "//",
+    ])
     func whatIsNoAmericanDayIsNone(text: String) {
         #expect(CalendarDay(american: text) == nil)
     }
@@ -49,6 +51,8 @@ import Testing
         for identifier in ["1", "1F", "3F", "7", "F1", "F7", "1-B", ""] {
             #expect(SalesProductType(identifier: identifier) == .other)
         }
-        #expect(SalesProductType(identifier: "IAZ") == .unknownInAppPurchase)
+        for identifier in ["IAZ", "FI2"] {
+            #expect(SalesProductType(identifier: identifier) == .unknownInAppPurchase)
+        }
     }
 }

@@ -13,14 +13,14 @@ public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertib
     /// `2026-11-20`, as ISO 8601 and PostgreSQL write it.
     public init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.map(\.utf8.count) == [4, 2, 2] else { return nil }
+        guard parts.map(\.utf8.count) == [4, 2, 2] else { return nil }
         self.init(parts[0], parts[1], parts[2])
     }
 
     /// `11/20/2026`, as Apple's sales reports write it.
     public init?(american text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 3, parts.map(\.utf8.count) == [2, 2, 4] else { return nil }
+        guard parts.map(\.utf8.count) == [2, 2, 4] else { return nil }
         self.init(parts[2], parts[0], parts[1])
     }
 
