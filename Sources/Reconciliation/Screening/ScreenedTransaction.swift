@@ -59,8 +59,7 @@ extension [ScreenedTransaction] {
     /// What tells the most of each transaction, with what only others tell: first of each source, so that what a source
     /// has taken back counts for nothing beside the others.
     func told() -> [ScreenedTransaction] {
-        if allSatisfy({ $0.source == first?.source }) { return merged { $0.tellsMore(than: $1) } }
-        return Set(map(\.source)).sorted()
+        Set(map(\.source)).sorted()
             .flatMap { source in filter { $0.source == source }.merged { $0.tellsMore(than: $1) } }
             .merged { $0.tellsMore(than: $1) }
     }
