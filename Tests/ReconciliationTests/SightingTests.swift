@@ -112,6 +112,12 @@ import Testing
         #expect(receipt.orderID(for: try Sample.transactionID("8")) == nil)
     }
 
+    @Test func givesTheOrderThatCameWithAnyUploadForIt() throws {
+        let receipt = Sample.receipt(
+            purposes: [.init(transactionID: id, orderID: nil), .init(transactionID: id, orderID: "o-1")])
+        #expect(receipt.orderID(for: try Sample.transactionID()) == "o-1")
+    }
+
     @Test func givesItsOrderToWhateverItHoldsWhenNoTransactionWasNamed() throws {
         let receipt = Sample.receipt(orderID: "o-2", purposes: [.init(transactionID: nil, orderID: "o-2")])
         #expect(receipt.orderID(for: try Sample.transactionID()) == "o-2")

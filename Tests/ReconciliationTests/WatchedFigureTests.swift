@@ -62,9 +62,13 @@ import Testing
     }
 
     /// Without a case nothing is old; one from the future is not, either.
-    @Test(arguments: [(nil, false), (-1, false), (86_399, false), (86_400, true)] as [(TimeInterval?, Bool)])
-    func oldestCase(age: TimeInterval?, isAlert: Bool) throws {
-        let found = try alerts({ $0.oldestCase = age.map { Self.now - $0 } }) { $0.oldestCase = 86_400 }
+    @Test(
+        arguments: [
+            (nil, 86_400, false), (-1, 86_400, false), (86_399, 86_400, false), (86_400, 86_400, true), (nil, 0, false),
+            (1, 0, true),
+        ] as [(TimeInterval?, TimeInterval, Bool)])
+    func oldestCase(age: TimeInterval?, threshold: TimeInterval, isAlert: Bool) throws {
+        let found = try alerts({ $0.oldestCase = age.map { Self.now - $0 } }) { $0.oldestCase = threshold }
         #expect(found == (isAlert ? ["oldest_case"] : []))
     }
 
@@ -74,11 +78,23 @@ import Testing
             try alerts({ $0.redeliveriesFailing = 5 }) { $0.redeliveriesFailing = 5 } == ["redeliveries_failing"])
     }
 
-    @Test func adrySpellIsToldUnlessItIsTurnedOff() throws {
-        let dry = HearingFigures(
+    private func hearing(lastHoursAgo hours: Double?, deliveredSince: Int) throws -> HearingFigures {
+        HearingFigures(
             bundleID: try #require(BundleID("com.example.game")), heardThrough: nil,
-            lastSignedAt: Self.now - 2 * 86_400, problem: nil, notTaken: [], unsent: 0, whyUnsent: nil,
-            deliveredSince: 20)
+            lastSignedAt: hours.map { Self.now - $0 * 3600 }, problem: nil, notTaken: [], unsent: 0, whyUnsent: nil,
+            deliveredSince: deliveredSince)
+    }
+
+    /// A quiet day is none, and neither are the deliveries of a busy morning.
+    @Test(
+        arguments: [(48, 20, true), (48, 19, false), (24, 20, false), (nil, 20, false)] as [(Double?, Int, Bool)])
+    func aDrySpellIsADayWithManyDeliveriesAndNoNotification(hours: Double?, delivered: Int, isOne: Bool) throws {
+        let hearing = try hearing(lastHoursAgo: hours, deliveredSince: delivered)
+        #expect(try alerts(hearing: hearing) { _ in } == (isOne ? ["dry_spell"] : []))
+    }
+
+    @Test func aDrySpellIsToldUnlessItIsTurnedOff() throws {
+        let dry = try hearing(lastHoursAgo: 48, deliveredSince: 20)
         #expect(try alerts(hearing: dry) { _ in } == ["dry_spell"])
         #expect(try alerts(hearing: dry) { $0.drySpell = false } == [])
         #expect(try alerts { _ in } == [])
