@@ -26,6 +26,16 @@ import Testing
         #expect(ids.sorted().map(\.text) == ["10", "9", "B", "b"])
     }
 
+    /// In which the ledger locks its rows: two sessions with two orders would wait for each other.
+    @Test func ordersKeysByTheirIDThenTheAppThenTheEnvironment() throws {
+        let keys = [
+            try Sample.key("1", of: "a", environment: .production), try Sample.key("1", of: "a", environment: .sandbox),
+            try Sample.key("1", of: "b", environment: .production),
+            try Sample.key("2", of: "a", environment: .production),
+        ]
+        #expect(keys.reversed().sorted() == keys)
+    }
+
     @Test func refusesAnInvalidIDInJSON() throws {
         let good = try JSONDecoder().decode([ProductID].self, from: Data(#"["gems.100"]"#.utf8))
         #expect(good.map(\.text) == ["gems.100"])
@@ -34,7 +44,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [("JPY", true), ("jpy", false), ("JP", false), ("JPYX", false), ("¥PY", false), ("", false)])
+    @Test(arguments: [
+        ("JPY", true), ("jpy", false), ("JP", false), ("JPYX", false), ("US1", false), ("¥PY", false), ("", false),
+    ])
     func takesThreeCapitalsAsACurrency(text: String, isCode: Bool) {
         #expect((CurrencyCode(text) != nil) == isCode)
     }

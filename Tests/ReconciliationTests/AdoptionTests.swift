@@ -1,0 +1,8 @@
+import Reconciliation
+import Testing
+
+@Suite struct AdoptionTests {
+    @Test func whatIsOrWasWhiteIsOwed() {
+        #expect(Adoption.Result.Outcome.allCases.filter(\.isOwed) == [.white, .alreadyWhite])
+    }
+}
