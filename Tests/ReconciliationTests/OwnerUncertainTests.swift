@@ -18,16 +18,19 @@ import Testing
         try Sample.facts(sightings: [Sample.sighting("anna", isNamed: false)], age: 400 * 3600)
     }
 
-    /// Apple's notification was taken at once, or there is none, so that nothing more comes; but the other user of a
-    /// shared phone may.
-    @Test(arguments: [NoticeFacts(sending: .sent), NoticeFacts(isMissing: true)])
-    func whatWasUploadedLateMayBeAnothersOnThePhone(notices: NoticeFacts) throws {
+    /// Apple's notification was taken at once, or there is none, or nobody takes it, so that nothing more comes; but the
+    /// other user of a shared phone may.
+    @Test(arguments: [
+        (NoticeFacts(sending: .sent), true), (NoticeFacts(isMissing: true), true), (NoticeFacts(), false),
+    ])
+    func whatWasUploadedLateMayBeAnothersOnThePhone(notices: NoticeFacts, awaitsNotifications: Bool) throws {
         var facts = try Sample.facts(sightings: [Sample.sighting("anna")], age: 30 * 3600)
-        facts.notices = notices
+        (facts.notices, facts.awaitsNotifications) = (notices, awaitsNotifications)
         for (minutes, isLate) in [(1.0, false), (14, false), (16, true), (120, true)] {
             facts.purchasedAt = facts.sightings[0].uploadedAt - minutes * 60
             #expect(isUncertain(facts) == isLate, "\(minutes) minutes")
             #expect(Assessment(of: facts).likelihood == (isLate ? .medium : .high))
+            #expect(Assessment(of: facts).action == (isLate ? .contact : .deliver))
         }
         facts.age = 200 * 3600
         #expect(!isUncertain(facts))

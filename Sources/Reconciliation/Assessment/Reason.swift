@@ -28,8 +28,8 @@ public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     case orderAmbiguous = "order_ambiguous"
     /// More than one user may be the owner.
     case ownerAmbiguous = "owner_ambiguous"
-    /// The one who handed it in did so for another purchase and somebody finished it since, or they are known by the Apple
-    /// account alone. A case of likelihood `high` names nobody as its owner then.
+    /// The one who handed it in did so for another purchase, or not when it was paid, so that another may have paid; or
+    /// they are known by the Apple account alone. A case of likelihood `high` names nobody as its owner then.
     case ownerUncertain = "owner_uncertain"
     /// Apple may still be trying to notify the app's server of it.
     case mayStillArrive = "may_still_arrive"

@@ -22,11 +22,11 @@ extension ReasonRule {
         facts.isMissingLater && facts.onlyCameWithOthers
     }
 
-    /// Nothing more comes from Apple, and nobody uploaded it for its own sake when it was paid: for some days another of
-    /// the phone's users may come for it.
+    /// Nothing more comes from Apple, or the app's server would not take it, and nobody uploaded it for its own sake when
+    /// it was paid: for some days another of the phone's users may come for it.
     private static func mayBeClaimedByAnother(_ facts: CaseFacts) -> Bool {
-        guard facts.notices.sending != nil || facts.notices.isMissing, facts.age < NoticeSending.retries,
-            facts.mentions.isEmpty
+        guard facts.notices.sending != nil || facts.notices.isMissing || !facts.awaitsNotifications,
+            facts.age < NoticeSending.retries, facts.mentions.isEmpty
         else { return false }
         guard let uploadedAt = facts.sightings.filter(\.isNamed).map(\.uploadedAt).min() else { return true }
         // An order speaks for its user, so that one of anybody else's would have made the owner ambiguous.
