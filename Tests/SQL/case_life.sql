@@ -69,6 +69,14 @@ SELECT results_eq(
     $$SELECT closed_as, closed_by FROM iap.cases WHERE transaction_id IN ('2', '3') ORDER BY transaction_id$$,
     $$VALUES ('delivered', 'claim:bob'), ('refunded', 'run 7')$$, 'what moves nothing closes nothing anew');
 
+-- What ends it is no judgement of a night, unless a night does.
+SELECT test.admit('40'), test.admit('41'), test.open_case('40', '{ann}'), test.open_case('41', '{ann}');
+UPDATE iap.cases SET assessed_at = now() - interval '1 day' WHERE transaction_id IN ('40', '41');
+SELECT test.claim('40'), test.exclude('41', 'refunded');
+SELECT results_eq(
+    $$SELECT assessed_at FROM iap.cases WHERE transaction_id IN ('40', '41') ORDER BY transaction_id$$,
+    $$VALUES (now() - interval '1 day'), (iap.present())$$, 'when it was judged last stays known');
+
 -- Owed again because Apple took its refund back: the next run judges it anew.
 SELECT test.hear(test.heard('3', verified_at => now() + interval '1 day'), 8);
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '3'), 'white', 'a refund is reversed');

@@ -92,6 +92,9 @@ SELECT test.hear(test.heard('1080')), test.exclude('1080', 'refunded');
 SELECT is(test.claim('1080'), 'excluded', 'a refunded purchase');
 SELECT is(test.admit('1080', environment => 'Sandbox'), 'white', 'whose id a test has, too');
 SELECT is(test.claim('1080'), 'undecided', 'is not delivered by that');
+SELECT test.admit('1081'), test.claim('1081'),
+    test.hear(test.heard('1081', environment => 'Sandbox', exclusion => 'sandbox'));
+SELECT is(test.claim('1081'), 'already_delivered', 'nor is what was delivered owed less for a test that is not owed');
 
 -- A non-consumable is owed once, under whatever id it is restored.
 SELECT is(test.admit('200', product_id => 'full'), 'white', 'the full version');
@@ -161,6 +164,7 @@ SELECT test.hear(test.heard('276', 'server_api', 'pass', original_transaction_id
 SELECT is(test.claim('276', order_id => 'order-275'), 'delivered', 'and so is the next, of the same subscription');
 SELECT is(test.admit('277', product_id => 'pass'), 'white', 'another subscription');
 SELECT is(test.claim('277', order_id => 'order-275'), 'order_used', 'is not');
+SELECT is(test.claim('100', order_id => 'order-275'), 'already_delivered', 'what is delivered needs no order');
 
 -- A period of a subscription is owed once, too, under whatever id it is restored. The server does not say which it is.
 CREATE FUNCTION test.hear_period(
@@ -226,9 +230,12 @@ SELECT results_eq(
 SELECT is(test.admit('310', product_id => 'full'), 'white', 'a non-consumable');
 INSERT INTO iap.claims (transaction_id, bundle_id, user_id, outcome) VALUES ('310', 'com.example.a', 'ann', 'delivered');
 UPDATE iap.claims SET seal = audit.seal(claims) WHERE transaction_id = '310';
-SELECT is(test.claim('310'), 'undecided', 'that was claimed is for the support desk');
+SELECT is(test.claim('310', order_id => 'order-310'), 'undecided', 'that was claimed is for the support desk');
 SELECT is_empty(
     $$SELECT FROM iap.delivered_originals WHERE transaction_id = '310'$$, 'which can deliver it');
+SELECT results_eq(
+    $$SELECT order_id FROM iap.delivered_orders ORDER BY 1$$, $$VALUES ('order-1'), ('order-275')$$,
+    'for the order, too; those of others stay delivered');
 
 -- Hostile values.
 SELECT is(test.admit('400', user_id => $$o'hara"; DROP TABLE iap.white; --$$), 'white', 'a user with quotes');

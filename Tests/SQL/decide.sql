@@ -1,5 +1,6 @@
 -- iap.decide: a decision that was taken before a report ends its case only while the case is as the report showed it.
-BEGIN;
+-- Where a session would not see a case that was opened meanwhile, and looks for it; it finds those that it sees.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT no_plan();
 
 SELECT test.admit(id, user_id => NULL)
@@ -38,6 +39,9 @@ SELECT is(pg_temp.decide('3', 'dismissed'), 'already', 'once');
 SELECT is(pg_temp.decide('3', 'refunded'), 'excluded', 'and not for another reason');
 SELECT is(pg_temp.decide('4', 'refunded'), 'refunded', 'the money went back');
 SELECT is(pg_temp.decide('4', 'refunded'), 'already', 'once');
+SELECT results_eq(
+    $$SELECT transaction_id, closed_as FROM iap.cases WHERE transaction_id IN ('1', '3', '4') ORDER BY 1$$,
+    $$VALUES ('1' COLLATE "C", 'delivered'), ('3', 'dismissed'), ('4', 'refunded')$$, 'and their cases say so');
 
 SELECT is(pg_temp.decide('2', 'delivered'), 'several_owners', 'of two owners a line names none');
 SELECT is(pg_temp.decide('2', 'dismissed'), 'dismissed', 'which matters to nobody where nothing is owed');
@@ -76,6 +80,8 @@ SELECT results_eq(
     $$VALUES ('ann', 'sue', 'seen')$$, 'to its owner, with who and why');
 SELECT is(pg_temp.decide('21', 'deliver'), 'owner_uncertain', 'not to nobody');
 SELECT is(pg_temp.decide('22', 'deliver'), 'several_owners', 'nor to one of two');
+UPDATE iap.redeliveries SET tries = 5, taken_at = now(), due_at = now() WHERE transaction_id = '20';
+SELECT is(pg_temp.decide('20', 'deliver'), 'deliver', 'but what it gave up it shall try again');
 SELECT is(test.claim('20', 'ann'), 'delivered', 'the server takes and claims it');
 SELECT is(pg_temp.decide('20', 'deliver'), 'already', 'and the same file again is so already');
 SELECT is(pg_temp.decide('20', 'delivered'), 'already_delivered', 'but it was not the desk''s hand');
@@ -85,6 +91,9 @@ SELECT is(
 SELECT test.is_refused(
     'iap_support', $$SELECT iap.decide('6', 'com.example.a', 'Production', 'm', 'given', 'sue', 'x')$$,
     '22023', 'a decision is%', 'a word that is no decision');
+SELECT test.is_refused(
+    'iap_support', $$SELECT iap.decide('1', 'com.example.a', 'Production', 'm', NULL, 'sue', 'x')$$,
+    '22023', 'a decision is%', 'nor is none');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(34);
+SELECT plan(36);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -69,15 +69,26 @@ INSERT INTO iap.cases (
 VALUES (
     't1', 'com.example.game', 'Production', 'high', '{never_claimed}', 'deliver', '{anna}', now(), 1, now(), 1);
 SELECT set_config('iap.present', '2026-04-01T10:00Z', true);
+INSERT INTO iap.case_takings (transaction_id, bundle_id, environment, taken_by, taken_at)
+VALUES
+    ('t1', 'com.example.other', 'Production', 'zoe', '2026-04-01T09:00Z'),
+    ('t1', 'com.example.game', 'Sandbox', 'zoe', '2026-04-01T09:00Z');
 SELECT is((iap.take('t1', 'eve')).outcome, 'taken', 'a case is taken');
+SELECT iap.adopt('com.example.game', test.bought('t2'), 'anna', 'desk', 'x');
+INSERT INTO iap.cases SELECT (jsonb_populate_record(cases, '{"transaction_id": "t2"}')).* FROM iap.cases;
+SELECT is((iap.take('t2', 'bob')).outcome, 'taken', 'and so is another');
 SELECT results_eq(
     $$SELECT outcome, taken_by, taken_at FROM iap.take('t1', 'bob')$$,
     $$VALUES ('taken_already', 'eve', '2026-04-01T10:00Z'::timestamptz)$$, 'once');
 SELECT set_config('iap.present', '2026-04-02T11:00Z', true);
 SELECT is((iap.take('t1', 'bob')).outcome, 'taken', 'until a day has passed');
 SELECT results_eq(
-    $$SELECT taken_by FROM iap.case_takings$$, $$VALUES ('bob')$$, 'who is on it is seen');
+    $$SELECT taken_by FROM iap.case_takings WHERE transaction_id = 't1' ORDER BY 1$$,
+    $$VALUES ('bob'), ('zoe'), ('zoe')$$, 'who is on it is seen');
 SELECT is((iap.take('t1', 'eve', is_freeing => true)).outcome, 'freed', 'and anybody of the desk can free it');
+SELECT results_eq(
+    $$SELECT transaction_id, taken_by FROM iap.case_takings ORDER BY 1, 2$$,
+    $$VALUES ('t1' COLLATE "C", 'zoe'), ('t1', 'zoe'), ('t2', 'bob')$$, 'but no other by that');
 SELECT is(iap.note('t1', 'called her', 'eve'), 'noted', 'a comment');
 SELECT results_eq(
     $$SELECT kind, actor FROM iap.events WHERE transaction_id = 't1' ORDER BY event_id$$,

@@ -91,6 +91,11 @@ SELECT results_eq(
     $$SELECT transaction_id, place FROM iap.transactions WHERE original_transaction_id = 'l1' ORDER BY 1$$,
     $$VALUES ('l1' COLLATE "C", 'white'), ('l2', 'black')$$, 'what is over stays owed, what goes on is served');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'also for the night');
+SELECT test.period('l3', -30, 0, 'l3'), test.open_case('l3', '{ann}');
+UPDATE iap.cases SET periods = '{l3}' WHERE transaction_id = 'l3';
+SELECT test.entitle(0, 'l3');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'l3'), 'white', 'and to the moment of its end');
+DELETE FROM iap.transactions WHERE transaction_id = 'l3';
 
 -- An upgrade that the server never heard of is not delivered by what was granted for the product before.
 CREATE FUNCTION test.said_days_ago(original text, days integer) RETURNS void
@@ -167,7 +172,7 @@ END
 $$;
 SELECT test.admit(id, left(id, 1) || '1', 'pass') FROM (VALUES ('g2'), ('h2'), ('j2'), ('m2')) AS renewals (id);
 SELECT test.entitle(16, original) FROM (VALUES ('g1'), ('h1'), ('j1'), ('m1')) AS grants (original);
-SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id ~ '^[ghjm]2'$$, 'the grace is taken for theirs');
+SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id ~ '^[ghjmo]2'$$, 'the grace is taken for theirs');
 SELECT is(test.told('g2', 30), 'white', 'until a paid period turns out to reach beyond it');
 SELECT results_eq(
     $$SELECT test.moves('g2')$$, $$VALUES ('entitled white > entitlement'), ('corrected entitlement > white')$$,
@@ -179,9 +184,11 @@ SELECT is(test.told('g2', 40), 'black', 'an end that was known is no news');
 SELECT is(test.told('h2', 16), 'black', 'what the grant reaches to the end of stays delivered');
 SELECT is(test.told('j2', 30, exclusion => 'upgraded'), 'black', 'and so does what another period took the place of');
 SELECT is(test.told('m2', 30, 'app_server'), 'white', 'whoever tells of the end');
-DELETE FROM iap.transactions WHERE transaction_id ~ '^[ghjm]2';
-DELETE FROM iap.moves WHERE transaction_id ~ '^[ghjm]2';
-DELETE FROM iap.entitlements WHERE original_transaction_id ~ '^[ghjm]1';
+SELECT test.admit('o2', 'other', 'pass'), test.entitle(16, 'other');
+SELECT is(test.told('o2', 30), 'black', 'a grant for another original than Apple knows was for something all the same');
+DELETE FROM iap.transactions WHERE transaction_id ~ '^[ghjmo]2';
+DELETE FROM iap.moves WHERE transaction_id ~ '^[ghjmo]2';
+DELETE FROM iap.entitlements WHERE original_transaction_id ~ '^[ghjm]1' OR original_transaction_id = 'other';
 DELETE FROM iap.transactions WHERE original_transaction_id IN ('t1', 'u1', 'v1', 'w1');
 DELETE FROM iap.moves WHERE transaction_id ~ '^[tuvw]';
 
@@ -270,8 +277,11 @@ SELECT is(
 SELECT is(
     test.run_as('iap_job', $$SELECT iap.cover_entitled(7, now() + interval '30 days', 10)$$), '0', 'for good');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'k1'), 'white', 'then it is owed');
-DELETE FROM iap.transactions WHERE transaction_id = 'k1';
-DELETE FROM iap.moves WHERE transaction_id = 'k1';
+SELECT test.admit('k2', product_id => 'pass'), test.entitle(30, 'k2');
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'k2', now() + interval '20 days')$$);
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'k2'), 'black', 'nor is a period that has one');
+DELETE FROM iap.transactions WHERE transaction_id ~ '^k';
+DELETE FROM iap.moves WHERE transaction_id ~ '^k';
 
 -- A grant that was shortened while another session was writing that it delivered: saying so again finds it, and so does
 -- the night.
@@ -286,10 +296,23 @@ SELECT test.entitle(30, 'r1'), test.entitle(30, 'q1'), test.lose_revocation('r1'
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'r1'), 'black', 'it is delivered without access');
 SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'r1')$$);
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'r1'), 'white', 'until that is said again');
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(t, jsonb_build_object('environment', 'Sandbox', 'expires_at', now()))).*
+FROM iap.transactions AS t WHERE transaction_id = 'q1';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE environment = 'Sandbox';
 SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '1', 'or a night comes');
 SELECT results_eq(
-    $$SELECT transaction_id, place FROM iap.transactions WHERE original_transaction_id = 'q1' ORDER BY 1$$,
-    $$VALUES ('q1' COLLATE "C", 'white'), ('q2', 'black')$$, 'which finds what it does not reach to the end of');
+    $$SELECT transaction_id, environment, place FROM iap.transactions
+    WHERE original_transaction_id = 'q1' ORDER BY 1, 2$$,
+    $$VALUES ('q1' COLLATE "C", 'Production', 'white'), ('q1', 'Sandbox', 'black'), ('q2', 'Production', 'black')$$,
+    'which finds what it does not reach to the end of, and not what bears its id elsewhere');
+SELECT iap.enter(ARRAY[test.heard('p1', product_type => 'non_consumable')], 1, now());
+SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'p1', 'ann', 'infinity')$$);
+SELECT test.lose_revocation('p1'), test.hear(test.heard('p1', app_account_token => 'new'));
+SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '1', 'also what has no end');
+SELECT results_eq(
+    $$SELECT test.moves('p1')$$, $$VALUES ('entitled white > entitlement'), ('revoked entitlement > white')$$,
+    'and says that it was taken back, whatever Apple told of it before');
 SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '0', 'and nothing else');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'nor covers it again');
 

@@ -69,6 +69,10 @@ SELECT test.submit('another receipt', NULL, '130', 'order-2') AS receipt \gset
 SELECT is(test.status(NULL, 'order-2'), 'waiting for Apple', 'an order waits with the upload that names it');
 SELECT test.record(ARRAY[test.heard('130')], ARRAY[test.seen(:receipt, NULL, 'order-2')]);
 SELECT results_eq($$SELECT test.owed('erin')$$, $$VALUES ('130 {order-2} t')$$, 'by the order that it was uploaded with');
+SELECT test.record(ARRAY[test.heard('131')], ARRAY[test.seen(:receipt, NULL, is_named => false)]);
+SELECT results_eq(
+    $$SELECT test.owed('erin')$$, $$VALUES ('130 {order-2} t'), ('131 {} f')$$, 'and what rode along, not for certain');
+SELECT is_empty($$SELECT test.owed('zoe')$$, 'but for nobody else');
 SELECT is(test.status(NULL, 'order-2'), 'white | paid, being delivered', 'which is paid');
 SELECT is(test.claim('130', 'erin', 'order-2'), 'delivered', 'it is claimed for the order');
 SELECT is(test.status(NULL, 'order-2'), 'black | delivered', 'which is delivered');
@@ -83,11 +87,20 @@ SELECT test.admit('141', user_id => NULL);
 SELECT test.open_case('141', '{frank}');
 SELECT results_eq(
     $$SELECT test.owed('frank')$$, $$VALUES ('141 {} t')$$, 'where only the night knows of a user, its case says so');
+SELECT test.admit('142', user_id => NULL);
+INSERT INTO iap.cases
+SELECT (jsonb_populate_record(cases, '{"transaction_id": "142", "bundle_id": "com.example.b"}')).*
+FROM iap.cases WHERE transaction_id = '141';
+SELECT results_eq($$SELECT test.owed('frank')$$, $$VALUES ('141 {} t')$$, 'another app''s case says nothing');
 UPDATE iap.cases SET reasons = '{owner_uncertain}' WHERE transaction_id = '141';
 SELECT results_eq($$SELECT test.owed('frank')$$, $$VALUES ('141 {} f')$$, 'and how sure it is');
 UPDATE iap.cases SET owner_user_ids = '{frank,gina}' WHERE transaction_id = '141';
 SELECT results_eq($$SELECT test.owed('gina')$$, $$VALUES ('141 {} f')$$, 'of two neither');
-UPDATE iap.cases SET order_ids = '{order-1,order-9,order-2}' WHERE transaction_id = '141';
+INSERT INTO iap.cases
+SELECT (jsonb_populate_record(cases, jsonb_build_object('environment', 'Sandbox', 'order_ids', ARRAY['order-8']))).*
+FROM iap.cases WHERE transaction_id = '141';
+UPDATE iap.cases SET order_ids = '{order-1,order-9,order-2}'
+WHERE transaction_id = '141' AND environment = 'Production';
 SELECT results_eq(
     $$SELECT test.owed('gina')$$, $$VALUES ('141 {order-9} f')$$, 'no order of another user''s, nor one that is served');
 

@@ -172,7 +172,11 @@ SELECT is(test.claim('told', 'zoe'), 'undecided', 'for the support desk it is');
 SELECT test.told_with('told-later', 6464, 'bob', 'account-of-ann');
 SELECT is(
     test.claim('told-later', 'bob'), 'undecided', 'nor where another purchase of the account was delivered to another');
-SELECT test.told_with('told-alone', 6528, 'bob', 'account-of-bob');
+-- Beside what is bob's and not delivered yet, what a tester of that id has, and what came without a user.
+SELECT test.told_with('kept', 6528, 'bob', NULL, true),
+    test.import(test.heard('kept', environment => 'Sandbox'), 'ann'),
+    test.import(jsonb_populate_record(test.heard('of-nobody'), '{"app_transaction_id": "account-of-bob"}'), NULL),
+    test.told_with('told-alone', 6528, 'bob', 'account-of-bob'), test.told_with('told-alone', 6536, NULL, NULL, true);
 SELECT is(test.claim('told-alone', 'zoe'), 'wrong_user', 'where nothing speaks against them it is theirs');
 SELECT is(test.claim('told-alone', 'bob'), 'delivered', 'of whose receipt Apple was asked');
 SELECT test.told_with('handed-in', 6592, 'bob', 'account-of-carol'),
@@ -194,6 +198,10 @@ SELECT test.record(
     ARRAY[test.heard('rode')], ARRAY[test.seen(6912, 'bob', 'order-of-bob', uploaded_at => now())]);
 SELECT is(test.claim('rode', 'ann'), 'wrong_user', 'with whom it only rode along is not the owner');
 SELECT is(test.claim('rode', 'bob', 'order-of-bob'), 'delivered', 'who ordered it is');
+SELECT test.record(
+    ARRAY[test.heard('marked', app_account_token => '62496054-a220-5c31-b232-92450941abac')],
+    ARRAY[test.seen(6976, 'ann', uploaded_at => now() - interval '3 days'), test.seen(7040, 'bob', 'order-of-bob')]);
+SELECT is(test.claim('marked', 'bob'), 'delivered', 'and so is who ordered what bears their token');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -86,6 +86,13 @@ SELECT is(test.redeliver('100'), 'already_delivered', 'not what is delivered');
 SELECT is(test.redeliver('104'), 'several_owners', 'nor what may be two users''');
 SELECT is(test.redeliver('103'), 'owner_uncertain', 'nor whose owner is uncertain');
 SELECT is(test.redeliver('105'), 'owner_uncertain', 'nor what nobody is known to have paid');
+SELECT test.admit('105', environment => 'Sandbox');
+INSERT INTO iap.cases
+SELECT (jsonb_populate_record(cases, '{"environment": "Sandbox", "owner_user_ids": ["ann", "bob"]}')).*
+FROM iap.cases WHERE transaction_id = '105';
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.redeliver('105', 'sue', 'x', 'com.example.a', 'Production')$$),
+    'owner_uncertain', 'whoever may be a tester''s of that id');
 SELECT is(test.redeliver('999'), 'not_verified', 'nor what nobody verified');
 SELECT test.exclude('102', 'refunded');
 SELECT is(test.redeliver('102'), 'excluded', 'nor what was refunded');
@@ -111,6 +118,15 @@ SELECT test.exclude('101', 'refunded');
 SELECT test.settle(8);
 SELECT is(
     (SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '101'), 'not_owed', 'what is refunded is not owed');
+
+SELECT test.admit('108', environment => here), test.run_as('iap_support', format(
+    'SELECT iap.redeliver(%L, %L, %L, %L, %L)', '108', 'sue', 'x', 'com.example.a', here))
+FROM unnest(ARRAY['Production', 'Sandbox']) AS here;
+SELECT test.exclude('108', 'refunded'), test.settle(8);
+SELECT results_eq(
+    $$SELECT environment, ended_as FROM iap.redeliveries WHERE transaction_id = '108' ORDER BY 1$$,
+    $$VALUES ('Production', 'not_owed'), ('Sandbox', NULL)$$, 'and a tester''s of that id is');
+DELETE FROM iap.redeliveries WHERE transaction_id = '108';
 
 -- What a person who was erased was owed goes to nobody.
 SELECT test.admit('110', user_id => 'dora'), test.open_case('110', '{dora}');
@@ -169,13 +185,21 @@ UPDATE iap.entitlements
 SET first_granted_at = first_granted_at - interval '1 day', granted_at = granted_at - interval '1 day'
 WHERE original_transaction_id IN ('130', '131');
 UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id IN ('130', '131');
+-- What an app or environment has that calls its periods the same says nothing of these.
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(t, others.here || '{"product_id": "gems", "expires_at": "infinity"}')).*
+FROM iap.transactions AS t
+CROSS JOIN (VALUES ('{"bundle_id": "com.example.0"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here)
+WHERE transaction_id = '130';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE expires_at = 'infinity';
 SET LOCAL ROLE iap_app;
 CREATE TEMPORARY TABLE late AS SELECT * FROM iap.take_redeliveries('com.example.a');
 RESET ROLE;
 SELECT results_eq(
-    'SELECT transaction_id, paid_until FROM late ORDER BY 1',
-    $$VALUES ('130', now() - interval '30 days'), ('131', now() - interval '30 days')$$,
+    'SELECT transaction_id, product_id, paid_until FROM late ORDER BY 1',
+    $$VALUES ('130', 'pass', now() - interval '30 days'), ('131', 'pass', now() - interval '30 days')$$,
     'taken it says until when it was paid');
+DELETE FROM iap.transactions WHERE expires_at = 'infinity';
 SELECT is(
     test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0',
     'which no grant has delivered that was said before');
@@ -188,6 +212,21 @@ SELECT results_eq(
     FROM iap.transactions JOIN iap.redeliveries AS ordered USING (transaction_id)
     WHERE transaction_id IN ('130', '131')$$,
     $$VALUES ('black', 'redelivered'), ('black', 'redelivered')$$, 'and is delivered by that grant');
+
+-- While it still has it for the fifth time, it may yet grant it.
+SELECT test.late_period('133');
+UPDATE iap.redeliveries SET tries = 5, taken_at = now(), due_at = now() + interval '1 minute'
+WHERE transaction_id = '133';
+SELECT test.entitle('133', now() + interval '30 days');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '133'), 'black', 'as long as its lease goes on');
+
+-- Once that has ended no grant is for its sake.
+SELECT test.late_period('134');
+UPDATE iap.redeliveries
+SET tries = 1, taken_at = now(), due_at = now() + interval '1 minute', ended_at = now(), ended_as = 'unsure'
+WHERE transaction_id = '134';
+SELECT test.entitle('134', now() + interval '30 days');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '134'), 'white', 'it stays a case');
 
 -- Where the server gave it up, what it grants of later periods delivers nothing late.
 SELECT test.late_period('132');
@@ -203,6 +242,8 @@ SELECT is(test.claim('150'), 'delivered', 'and its customer claims at once');
 SELECT test.settle(9);
 SELECT is(
     (SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '150'), 'delivered', 'was delivered without the server');
+SELECT is_empty(
+    $$SELECT FROM iap.events WHERE kind = 'redelivered' AND transaction_id = '150'$$, 'and no month counts it');
 
 -- What a claim would leave to the support desk is not ordered.
 SELECT test.admit('140', product_id => 'unheard.of');

@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(31);
+SELECT plan(34);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -53,6 +53,11 @@ SELECT is(
         '{"verified_at": "2026-03-05T20:00Z"}')).revocation_type,
     'REFUND_PRORATED', 'a later word corrects it');
 SELECT is(
+    (pg_temp.became(
+        '{"revocation_type": "REFUND_FULL", "revocation_percentage": 100000}',
+        '{"verified_at": "2026-03-05T19:00Z"}')).revocation_type,
+    'REFUND_PRORATED', 'or one of that moment');
+SELECT is(
     (pg_temp.became('{}', '{"verified_at": "2026-03-05T20:00Z", "refunded_at": "2026-03-05T19:30Z"}')).refunded_at,
     '2026-03-05T19:30Z'::timestamptz, 'and when it was');
 SELECT is(
@@ -70,6 +75,10 @@ SELECT is(
     33333, 'what was never delivered is refunded by its share, too');
 SELECT is(
     (pg_temp.became('{}', '{"source": "server_api"}')).revocation_percentage, 33333, 'whoever tells it');
+
+SELECT is(
+    iap.is_later_refund(pg_temp.held('{}'), pg_temp.told('{"refunded_at": "2026-03-05T13:00:01Z"}')), true,
+    'a second later it is another one');
 
 -- Words in any order.
 CREATE FUNCTION pg_temp.unrefunded(patch jsonb) RETURNS jsonb LANGUAGE sql AS $$
@@ -151,6 +160,12 @@ SELECT test.hear(test.heard(
 SELECT results_eq(
     $$SELECT refund_run_id IS NOT NULL, refunded_at FROM iap.transactions WHERE transaction_id = 'desk'$$,
     $$VALUES (true, now() - interval '1 day')$$, 'Apple says when');
+SELECT test.hear(test.heard('desk2', source => 'server_api')), test.resolve('desk2', 'refunded');
+SELECT test.hear(test.heard(
+    'desk2', source => 'server_api', exclusion => 'refunded', refunded_at => now() - interval '1 day'));
+SELECT results_eq(
+    $$SELECT refund_run_id IS NOT NULL, refunded_at FROM iap.transactions WHERE transaction_id = 'desk2'$$,
+    $$VALUES (true, now() - interval '1 day')$$, 'also where it told of nothing else anew');
 SELECT is(test.reopen('desk'), 'refunded', 'what Apple has refunded since is not opened again');
 SELECT test.hear(test.heard('desk', source => 'server_api', verified_at => now() + interval '1 day'));
 SELECT is(

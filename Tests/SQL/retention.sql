@@ -260,6 +260,15 @@ SELECT is_empty(
 SELECT is(test.claim(id, 'mallory'), 'wrong_user', 'nobody else has a claim to ' || id)
 FROM unnest(ARRAY['t1', 'u1']) AS id;
 
+-- What may be another's as well is not kept from them by that.
+SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'order-v', 'vera', 'gems')$$);
+SELECT test.record(
+    ARRAY[test.heard('v1')],
+    ARRAY[
+        test.seen(640, 'xena', uploaded_at => now() - interval '1 day'), test.seen(704, 'vera', 'order-v')]);
+SELECT is(test.erase('vera', true) ->> 'outcome', 'erased', 'whose order may have paid for another''s upload');
+SELECT is(test.claim('v1', 'xena'), 'undecided', 'leaves them whatever they may have paid');
+
 -- A customer who is called as a login of the database is erased, and what that login did stays told.
 SELECT test.admit('login', user_id => session_user), test.claim('login', session_user);
 SELECT test.run_as('iap_support', $$SELECT iap.note('login', 'it is theirs', session_user)$$);

@@ -161,7 +161,8 @@ BEGIN
     PERFORM test.record(ARRAY[
         test.bought(here, 'g4', 'gems', at => now() + interval '2 hours'),
         test.bought(here, 'h1', 'full', at => now() + interval '2 hours'),
-        test.bought(here, 'v1', 'full', exclusion => 'before_start', at => now() + interval '2 hours')]);
+        test.bought(here, 'v1', 'full', exclusion => 'before_start', at => now() + interval '2 hours'),
+        test.bought(here, 'u2', 'unheard.of', 'u1', at => now() + interval '1 day')]);
     IF here.is_served THEN
         -- As where another session writes meanwhile that it delivered.
         UPDATE iap.entitlements SET entitled_until = now() - interval '20 days', revoked_at = now()
@@ -176,7 +177,8 @@ $$;
 -- All that the ledger holds of an app in an environment, but for what is counted over all of them.
 CREATE FUNCTION test.held(app text, environment text, orders text) RETURNS SETOF text
 LANGUAGE sql AS $$
-    SELECT concat_ws(' ', transaction_id, place, reason, user_id, order_id, delivered_by) FROM iap.transactions
+    SELECT concat_ws(' ', transaction_id, place, reason, user_id, order_id, delivered_by, nights_confirmed)
+    FROM iap.transactions
     WHERE bundle_id = $1 AND environment = $2
     UNION ALL
     SELECT concat_ws(' ', 'moved', transaction_id, kind, from_place, to_place, to_detail, count(*)) FROM iap.moves
@@ -265,7 +267,7 @@ CREATE TABLE test.strangers AS
 SELECT scenes, ROW(app, 'Production', ann, tom, 'order-', true)::test.scene AS stranger
 FROM (
     VALUES
-        (1, 'com.example.q', 'ann', 'tom'), (2, 'com.example.r', 'tom', 'ann'), (3, 'com.example.s', 'uma', 'ann')
+        (1, 'com.example.o', 'ann', 'tom'), (2, 'com.example.q', 'tom', 'ann'), (3, 'com.example.n', 'uma', 'ann')
 ) AS others (scenes, app, ann, tom);
 -- Who has everything before it yet is the last, so that nobody else has taken it by then.
 SELECT test.begin(stranger, scenes) FROM (SELECT * FROM test.strangers ORDER BY scenes DESC) AS in_turn;

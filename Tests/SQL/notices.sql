@@ -1,0 +1,116 @@
+-- iap.take_notices: what Apple tells by itself is kept once, and what it tells of a known purchase changes that.
+BEGIN;
+SELECT no_plan();
+
+-- A notice, signed so many days from now on, with what it says of its purchase: of a refund only where it says when.
+CREATE TYPE test.told AS (v iap.verified, n iap.notice);
+CREATE FUNCTION test.notice(
+    transaction_id text, type text, days integer DEFAULT 0, refunded integer DEFAULT NULL, quantity integer DEFAULT 1,
+    uuid text DEFAULT NULL, sending text DEFAULT NULL, attempts integer DEFAULT NULL
+) RETURNS test.told
+LANGUAGE plpgsql AS $$
+DECLARE
+    v iap.verified := test.heard(
+        transaction_id, 'local', quantity => quantity, verified_at => now() + days * interval '1 day',
+        exclusion => CASE WHEN refunded IS NOT NULL THEN 'refunded' END,
+        refunded_at => now() + refunded * interval '1 day');
+    n iap.notice;
+BEGIN
+    n.transaction_id := v.transaction_id;
+    n.bundle_id := v.bundle_id;
+    n.environment := v.environment;
+    n.notice_uuid := coalesce(uuid, concat_ws(' ', type, transaction_id, days));
+    n.type := type;
+    n.signed_at := v.verified_at;
+    n.heard_by := CASE WHEN sending IS NULL THEN 'app_server' ELSE 'history' END;
+    n.sending := sending;
+    n.attempts := attempts;
+    RETURN ROW(v, n);
+END
+$$;
+-- A batch of them: how many are new, and the numbers of those whose purchases nobody knows.
+CREATE FUNCTION test.tell(VARIADIC notices test.told[]) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    answer text;
+BEGIN
+    FOR number IN 1 .. cardinality(notices) LOOP
+        notices[number].v.number := number;
+        notices[number].n.number := number;
+    END LOOP;
+    SET LOCAL ROLE iap_job;
+    CREATE TEMPORARY TABLE heard OF iap.verified;
+    CREATE TEMPORARY TABLE told OF iap.notice;
+    INSERT INTO heard SELECT (v).* FROM unnest(notices);
+    INSERT INTO told SELECT (n).* FROM unnest(notices);
+    SELECT concat_ws(' ', fresh, unknown::text, locked::text) INTO answer FROM iap.take_notices(1, iap.present());
+    DROP TABLE heard, told;
+    RESET ROLE;
+    RETURN answer;
+END
+$$;
+CREATE FUNCTION test.place(transaction_id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT coalesce(reason, place) FROM iap.transactions AS t WHERE t.transaction_id = $1 AND environment = 'Production'
+$$;
+
+-- Kept once.
+SELECT is(
+    test.tell(test.notice('9', 'REFUND', refunded => 0), test.notice('10', 'TEST')), '2 {1,2}', 'of what nobody knows');
+SELECT is_empty('SELECT FROM iap.transactions', 'nothing enters by itself');
+SELECT is(test.tell(test.notice('10', 'TEST')), '0 {1}', 'told again it is not new');
+SELECT test.tell(test.notice('11', 'TEST', uuid => 'u', sending => 'retrying', attempts => 1)),
+    test.tell(
+        test.notice('11', 'TEST', uuid => 'u', sending => 'failed', attempts => 3),
+        test.notice('11', 'TEST', uuid => 'u', sending => 'retrying', attempts => 2));
+SELECT results_eq(
+    $$SELECT sending, attempts FROM iap.notices WHERE notice_uuid = 'u'$$, $$VALUES ('failed', 3)$$,
+    'but how its sending went is as it was told last');
+SELECT is(test.tell(test.notice('11', 'TEST', uuid => 'u')), '0 {1}', 'the app''s server hands it on');
+SELECT results_eq(
+    $$SELECT sending, attempts FROM iap.notices WHERE notice_uuid = 'u'$$, $$VALUES ('failed', 3)$$,
+    'which says nothing of that');
+
+-- What only the app's server said it corrects; what Apple was asked it does not.
+SELECT test.admit('20', quantity => 3), test.hear(test.heard('21', quantity => 3));
+SELECT is(test.tell(test.notice('20', 'ONE_TIME_CHARGE'), test.notice('21', 'ONE_TIME_CHARGE')), '2 {}', 'known');
+SELECT results_eq(
+    $$SELECT transaction_id, quantity, source::text FROM iap.white WHERE transaction_id IN ('20', '21') ORDER BY 1$$,
+    $$VALUES ('20' COLLATE "C", 1, 'local'), ('21', 3, 'verify_receipt')$$, 'the word of Apple''s counts');
+
+-- That a refund was taken back counts, whatever told of the refund, and when; but not of a later refund, nor any other
+-- notice that is older than what is known.
+SELECT test.hear(test.heard(id, 'server_api', exclusion => 'refunded', refunded_at => now() - interval '3 days'))
+FROM unnest(ARRAY['30', '31', '32']) AS id;
+SELECT test.tell(
+    test.notice('30', 'REFUND_REVERSED', -1), test.notice('31', 'REFUND_REVERSED', -5),
+    test.notice('32', 'CONSUMPTION_REQUEST', -1));
+SELECT is(test.place('30'), 'white', 'what was refunded is owed again when that is taken back');
+SELECT is(test.place('31'), 'refunded', 'what was refunded since is not');
+SELECT is(test.place('32'), 'refunded', 'nor is it by a notice of another kind');
+-- Of which only a signature is known: what Apple says next is its own word.
+SELECT test.hear(test.heard(
+    id, 'local', exclusion => 'refunded', refunded_at => now() - interval '3 days',
+    verified_at => now() - interval '3 days'))
+FROM unnest(ARRAY['33', '34']) AS id;
+SELECT test.tell(test.notice('33', 'REFUND_REVERSED', -1), test.notice('34', 'CONSUMPTION_REQUEST', -4));
+SELECT is(test.place('33'), 'white', 'also where a signature told of the refund');
+SELECT is(test.place('34'), 'refunded', 'and what was signed before it says nothing');
+
+-- A refund.
+SELECT test.admit('40'), test.claim('40'), test.admit('41');
+SELECT test.admit('41', environment => 'Sandbox');
+SELECT is(
+    test.tell(test.notice('40', 'REFUND', refunded => 0), test.notice('41', 'REFUND', refunded => 0)), '2 {}', 'new');
+SELECT results_eq(
+    $$SELECT transaction_id, environment, place, refunded_at
+    FROM iap.transactions WHERE transaction_id IN ('40', '41') ORDER BY 1, 2$$,
+    $$VALUES
+        ('40' COLLATE "C", 'Production', 'black', now()), ('41', 'Production', 'excluded', now()),
+        ('41', 'Sandbox', 'white', NULL)$$,
+    'what was delivered stays delivered, and what was not is not owed');
+
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
+SELECT * FROM finish();
+ROLLBACK;
