@@ -165,6 +165,9 @@ SELECT is(test.claim('276', order_id => 'order-275'), 'delivered', 'and so is th
 SELECT is(test.admit('277', product_id => 'pass'), 'white', 'another subscription');
 SELECT is(test.claim('277', order_id => 'order-275'), 'order_used', 'is not');
 SELECT is(test.claim('100', order_id => 'order-275'), 'already_delivered', 'what is delivered needs no order');
+SELECT test.admit('278', bundle_id => 'com.example.b'),
+    test.run_as('iap_app', $$SELECT iap.claim('com.example.b', '278', 'ann', 'order-279')$$), test.admit('279');
+SELECT is(test.claim('279', order_id => 'order-279'), 'delivered', 'each app counts its orders by itself');
 
 -- A period of a subscription is owed once, too, under whatever id it is restored. The server does not say which it is.
 CREATE FUNCTION test.hear_period(
@@ -234,7 +237,8 @@ SELECT is(test.claim('310', order_id => 'order-310'), 'undecided', 'that was cla
 SELECT is_empty(
     $$SELECT FROM iap.delivered_originals WHERE transaction_id = '310'$$, 'which can deliver it');
 SELECT results_eq(
-    $$SELECT order_id FROM iap.delivered_orders ORDER BY 1$$, $$VALUES ('order-1'), ('order-275')$$,
+    $$SELECT order_id FROM iap.delivered_orders ORDER BY 1$$,
+    $$VALUES ('order-1'), ('order-275'), ('order-279'), ('order-279')$$,
     'for the order, too; those of others stay delivered');
 
 -- Hostile values.

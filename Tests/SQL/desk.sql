@@ -83,8 +83,8 @@ SELECT results_eq(
 SELECT set_config('iap.present', '2026-04-02T11:00Z', true);
 SELECT is((iap.take('t1', 'bob')).outcome, 'taken', 'until a day has passed');
 SELECT results_eq(
-    $$SELECT taken_by FROM iap.case_takings WHERE transaction_id = 't1' ORDER BY 1$$,
-    $$VALUES ('bob'), ('zoe'), ('zoe')$$, 'who is on it is seen');
+    $$SELECT taken_by, taken_at FROM iap.case_takings WHERE transaction_id = 't1' AND taken_by <> 'zoe'$$,
+    $$VALUES ('bob', '2026-04-02T11:00Z'::timestamptz)$$, 'who is on it is seen, and since when');
 SELECT is((iap.take('t1', 'eve', is_freeing => true)).outcome, 'freed', 'and anybody of the desk can free it');
 SELECT results_eq(
     $$SELECT transaction_id, taken_by FROM iap.case_takings ORDER BY 1, 2$$,

@@ -134,6 +134,12 @@ SELECT is(
 SELECT results_eq($$SELECT test.owed('lena')$$, $$VALUES ('181 {} t')$$, 'for which the other can''t be claimed');
 SELECT is(test.claim('181', 'lena', 'order-5'), 'order_used', 'as a claim would say');
 SELECT is(test.claim('181', 'lena'), 'delivered', 'but it is owed');
+SELECT test.admit('182', user_id => 'lena'), test.open_case('182', '{lena}'),
+    test.admit('183', bundle_id => 'com.example.b'),
+    test.run_as('iap_app', $$SELECT iap.claim('com.example.b', '183', 'ann', 'order-6')$$);
+UPDATE iap.cases SET order_ids = '{order-6}' WHERE transaction_id = '182';
+SELECT results_eq(
+    $$SELECT test.owed('lena')$$, $$VALUES ('182 {order-6} t')$$, 'another app''s order of that id is another one');
 
 -- What is refunded, dismissed, or delivered under another id is not owed.
 SELECT test.admit('150', user_id => 'hank'), test.admit('151', user_id => 'hank');

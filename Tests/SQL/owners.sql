@@ -179,6 +179,9 @@ SELECT test.told_with('kept', 6528, 'bob', NULL, true),
     test.told_with('told-alone', 6528, 'bob', 'account-of-bob'), test.told_with('told-alone', 6536, NULL, NULL, true);
 SELECT is(test.claim('told-alone', 'zoe'), 'wrong_user', 'where nothing speaks against them it is theirs');
 SELECT is(test.claim('told-alone', 'bob'), 'delivered', 'of whose receipt Apple was asked');
+SELECT test.told_with('told-first', 6544, 'bob'), test.told_with('told-first', 6544, 'bob', NULL, true);
+SELECT is(in_receipt, true, 'and what is found in it later is in it')
+FROM iap.sightings WHERE transaction_id = 'told-first';
 SELECT test.told_with('handed-in', 6592, 'bob', 'account-of-carol'),
     test.told_with('handed-in', 6656, 'carol', 'account-of-carol', true, now() + interval '1 minute');
 SELECT is(test.claim('handed-in', 'carol'), 'undecided', 'who hands it in after that may have paid');
@@ -203,5 +206,6 @@ SELECT test.record(
     ARRAY[test.seen(6976, 'ann', uploaded_at => now() - interval '3 days'), test.seen(7040, 'bob', 'order-of-bob')]);
 SELECT is(test.claim('marked', 'bob'), 'delivered', 'and so is who ordered what bears their token');
 
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();
 ROLLBACK;

@@ -329,6 +329,13 @@ SELECT is(test.hear(test.heard('x6', exclusion => 'upgraded'), 3), 'upgraded', '
 SELECT results_eq(
     $$SELECT * FROM test.moves('x6')$$, $$VALUES ('withdrawn white > upgraded')$$, 'is owed no more');
 
+-- What is told anew of what is not owed is counted with what is not.
+SELECT test.hear(test.heard(id, exclusion => 'upgraded')) FROM unnest(ARRAY['x7', 'x8']) AS id;
+SELECT is(
+    (test.record(ARRAY[
+        test.heard('x7', exclusion => 'upgraded', price_milliunits => 990), test.heard('x8', exclusion => 'upgraded')])
+    ).excluded[1], 2::bigint, 'in one sum');
+
 -- The same id in both environments: two rows.
 SELECT results_eq(
     $$SELECT newly_white[1], excluded[1] FROM test.record(ARRAY[

@@ -256,7 +256,8 @@ SELECT test.is_refused('iap_app', format('SELECT iap.take_redeliveries(%s)', arg
 FROM (
     VALUES
         ($$''$$, 'no app'), ($$'com.example.a', 0$$, 'none'), ($$'com.example.a', 10001$$, 'too many'),
-        ($$'com.example.a', 1, '0 seconds'$$, 'no lease'), ($$'com.example.a', 1, '2 days'$$, 'a lease without end')
+        ($$'com.example.a', 1, '0 seconds'$$, 'no lease'), ($$'com.example.a', 1, '2 days'$$, 'a lease without end'),
+        ($$'com.example.a', NULL$$, 'nobody knows how many'), ($$'com.example.a', 1, NULL$$, 'nor for how long')
 ) AS call (arguments, why);
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 

@@ -1,0 +1,90 @@
+-- iap.import_deliveries: what a company delivered before is black, to whom and for which order it says, and never
+-- delivered again. What Apple said of it stays.
+BEGIN;
+SELECT no_plan();
+
+CREATE FUNCTION test.import_for(order_id text, purchase iap.verified, user_id text DEFAULT 'ann') RETURNS bigint
+LANGUAGE sql AS $$ SELECT test.import(jsonb_populate_record($2, jsonb_build_object('order_id', $1)), $3) $$;
+CREATE FUNCTION test.row_of(transaction_id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT string_agg(
+        concat_ws(
+            ' ', left(environment, 1), coalesce(reason, place), user_id, order_id, delivered_by,
+            delivered_at - now(), source, quantity, nights_confirmed),
+        ', ' ORDER BY environment)
+    FROM iap.transactions AS t
+    WHERE t.transaction_id = $1 AND bundle_id = 'com.example.a'
+$$;
+CREATE FUNCTION test.days_ago(days integer) RETURNS timestamptz
+LANGUAGE sql AS $$ SELECT now() - $1 * interval '1 day' $$;
+
+-- What nobody knew.
+SELECT is(
+    test.import_for('o1', test.heard('1', quantity => 2, purchased_at => test.days_ago(9))), 1::bigint, 'it enters');
+SELECT is(test.row_of('1'), 'P black ann o1 import -9 days app_server 2 0', 'as the company says');
+SELECT is_empty('SELECT FROM iap.moves', 'without having been owed');
+SELECT is(test.import_for('o2', test.heard('1', quantity => 3), 'bob'), 0::bigint, 'told again it is black already');
+SELECT is(test.row_of('1'), 'P black ann o1 import -9 days app_server 2 0', 'and stays as it was');
+SELECT is(test.import(test.heard('2'), NULL), 1::bigint, 'to nobody knows whom');
+SELECT is(test.claim(id), 'already_delivered', 'it is not delivered again') FROM unnest(ARRAY['1', '2']) AS id;
+
+-- What was owed, and what was not; and what bears their ids elsewhere.
+SELECT test.hear(test.heard('3', quantity => 4)), test.hear(test.heard('3', environment => 'Sandbox')),
+    test.admit('3', bundle_id => 'com.example.b'), test.admit('4'), test.resolve('4', 'dismissed'),
+    test.open_case('3', '{ann}');
+SELECT is(
+    test.import_for('o3', test.heard(id, quantity => 9, purchased_at => test.days_ago(1)), 'cy'), 1::bigint, 'it moves')
+FROM unnest(ARRAY['3', '4']) AS id;
+SELECT is(
+    test.row_of('3'), 'P black cy o3 import -1 days verify_receipt 4 1, S white verify_receipt 1 1',
+    'what Apple said of it stays, and so does a tester''s');
+SELECT is(test.row_of('4'), 'P black cy o3 import -1 days app_server 1 0', 'what was dismissed was delivered');
+SELECT results_eq(
+    $$SELECT * FROM test.moves('3') UNION ALL SELECT * FROM test.moves('4')$$,
+    $$VALUES ('imported white > import'), ('resolved white > dismissed'), ('imported dismissed > import')$$,
+    'as the log says');
+SELECT results_eq(
+    $$SELECT closed_as, closed_by FROM iap.cases$$, $$VALUES ('delivered', 'import')$$, 'and its case');
+SELECT is(
+    (SELECT place FROM iap.transactions WHERE bundle_id = 'com.example.b'), 'white', 'another app''s is another');
+SELECT test.claim('5', 'ann') FROM (SELECT test.admit('5')) AS admitted;
+SELECT is(test.import(test.heard('5'), 'bob'), 0::bigint, 'what a customer claimed');
+SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = '5'), 'ann', 'is theirs');
+
+-- What was refunded since.
+SELECT test.exclude('6', 'refunded');
+SELECT is(
+    test.import(test.heard('6', refunded_at => now(), exclusion => 'refunded')), 1::bigint, 'delivered, and refunded');
+SELECT results_eq(
+    $$SELECT place, refunded_at FROM iap.transactions WHERE transaction_id = '6'$$, $$VALUES ('black', now())$$,
+    'it is both');
+
+-- An order is delivered once.
+SELECT results_eq(
+    'SELECT order_id, original_transaction_id FROM iap.delivered_orders ORDER BY 1',
+    $$VALUES ('o1', '1' COLLATE "C"), ('o3', '3')$$, 'each is the purchase''s that has it first');
+SELECT test.admit('7');
+SELECT is(test.claim('7', order_id => 'o3'), 'order_used', 'and no other is delivered for it');
+
+-- What was bought once is owed once, whatever nobody knows the type of a person decides on, and all else each time.
+SELECT test.admit('21', '20', 'full'), test.admit('22', '20', 'gems'), test.admit('31', '30', 'unheard.of'),
+    test.admit('21', '20', 'full', environment => 'Sandbox'), test.admit('20', '20', 'full', environment => 'Sandbox'),
+    test.admit('20', '20', 'full', bundle_id => 'com.example.b'), test.admit('50', '50', 'full');
+SELECT test.import(test.heard('20', product_id => 'full')), test.import(test.heard('30', product_id => 'unheard.of'));
+SELECT results_eq(
+    'SELECT original_transaction_id, bundle_id, environment FROM iap.delivered_originals ORDER BY 1',
+    $$VALUES ('20' COLLATE "C", 'com.example.a' COLLATE "C", 'Production'), ('30', 'com.example.a', 'Production')$$,
+    'and nothing else is taken for delivered');
+SELECT is(test.row_of('21'), 'P restored app_server 1 0, S white app_server 1 0', 'what restores it is not owed');
+SELECT is(test.row_of('22'), 'P white app_server 1 0', 'what is bought each time is');
+SELECT is(test.row_of('31'), 'P white app_server 1 0', 'and so may be what nobody knows');
+SELECT is(test.claim('31'), 'undecided', 'which is for the support desk');
+SELECT is(test.admit('23', '20', 'full'), 'already_delivered', 'restored later it is not owed either');
+SELECT test.import(test.heard('40')), test.admit('41', '40');
+SELECT is(test.claim('41'), 'delivered', 'a consumable takes no original');
+
+SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
+SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
+SELECT * FROM finish();
+ROLLBACK;
