@@ -6,7 +6,7 @@ SELECT no_plan();
 CREATE TYPE test.told AS (v iap.verified, n iap.notice);
 CREATE FUNCTION test.notice(
     transaction_id text, type text, days integer DEFAULT 0, refunded integer DEFAULT NULL, quantity integer DEFAULT 1,
-    uuid text DEFAULT NULL, sending text DEFAULT NULL, attempts integer DEFAULT NULL
+    uuid text DEFAULT NULL, sending text DEFAULT NULL, attempts integer DEFAULT NULL, signed text DEFAULT NULL
 ) RETURNS test.told
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -25,25 +25,29 @@ BEGIN
     n.heard_by := CASE WHEN sending IS NULL THEN 'app_server' ELSE 'history' END;
     n.sending := sending;
     n.attempts := attempts;
+    n.signed_transaction := signed;
     RETURN ROW(v, n);
 END
 $$;
--- A batch of them: how many are new, and the numbers of those whose purchases nobody knows.
+-- A batch of them: how many are new, the numbers of those whose purchases nobody knows, and how many receipts they make.
 CREATE FUNCTION test.tell(VARIADIC notices test.told[]) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
 DECLARE
     answer text;
 BEGIN
-    FOR number IN 1 .. cardinality(notices) LOOP
-        notices[number].v.number := number;
-        notices[number].n.number := number;
-    END LOOP;
     SET LOCAL ROLE iap_job;
     CREATE TEMPORARY TABLE heard OF iap.verified;
     CREATE TEMPORARY TABLE told OF iap.notice;
-    INSERT INTO heard SELECT (v).* FROM unnest(notices);
+    INSERT INTO heard
+    SELECT DISTINCT ON ((v).transaction_id) (v).*
+    FROM unnest(notices)
+    ORDER BY (v).transaction_id, (v).verified_at DESC;
     INSERT INTO told SELECT (n).* FROM unnest(notices);
-    SELECT concat_ws(' ', fresh, unknown::text, locked::text) INTO answer FROM iap.take_notices(1, iap.present());
+    UPDATE heard SET number = (SELECT count(*) FROM heard AS h WHERE h.transaction_id <= heard.transaction_id);
+    UPDATE told SET number = heard.number FROM heard WHERE heard.transaction_id = told.transaction_id;
+    SELECT concat_ws(' ', fresh, unknown::text, locked::text, nullif(iap.hand_in(unknown, iap.present()), 0))
+    INTO answer
+    FROM iap.take_notices(1, iap.present());
     DROP TABLE heard, told;
     RESET ROLE;
     RETURN answer;
@@ -71,12 +75,37 @@ SELECT results_eq(
     $$SELECT sending, attempts FROM iap.notices WHERE notice_uuid = 'u'$$, $$VALUES ('failed', 3)$$,
     'which says nothing of that');
 
--- What only the app's server said it corrects; what Apple was asked it does not.
-SELECT test.admit('20', quantity => 3), test.hear(test.heard('21', quantity => 3));
-SELECT is(test.tell(test.notice('20', 'ONE_TIME_CHARGE'), test.notice('21', 'ONE_TIME_CHARGE')), '2 {}', 'known');
+-- What is signed of a purchase that nobody knows goes into the inbox, as it was signed last, of nobody.
+SELECT test.hear(test.heard('14'));
+SELECT is(
+    test.tell(
+        test.notice('12', 'SUBSCRIBED', signed => 'of 12'), test.notice('12', 'DID_RENEW', 1, signed => 'of 12, later'),
+        test.notice('13', 'TEST'), test.notice('14', 'TEST', signed => 'of 14')),
+    '4 {1,2} 1', 'of those that come signed');
+SELECT is(test.tell(test.notice('12', 'DID_RENEW', 1, signed => 'of 12, later')), '0 {1}', 'once');
 SELECT results_eq(
-    $$SELECT transaction_id, quantity, source::text FROM iap.white WHERE transaction_id IN ('20', '21') ORDER BY 1$$,
-    $$VALUES ('20' COLLATE "C", 1, 'local'), ('21', 3, 'verify_receipt')$$, 'the word of Apple''s counts');
+    $$SELECT payload, user_id, state, notices.type
+    FROM iap.receipts JOIN iap.notices USING (receipt_id) ORDER BY 1$$,
+    $$VALUES ('of 12, later', NULL, 'waiting', 'DID_RENEW')$$, 'and its notice names the receipt');
+
+-- What only the app's server said it corrects; what Apple was asked it does not.
+SELECT test.hear(jsonb_populate_record(test.heard('20', 'server_api'), others.here))
+FROM (VALUES ('{"bundle_id": "com.example.b"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here);
+SELECT test.admit('20', quantity => 3), test.hear(test.heard('21', quantity => 3)),
+    test.hear(test.heard('22', 'local', quantity => 3));
+SELECT is(
+    test.tell(
+        test.notice('20', 'ONE_TIME_CHARGE'), test.notice('21', 'ONE_TIME_CHARGE'),
+        test.notice('22', 'ONE_TIME_CHARGE')),
+    '3 {}', 'known');
+CREATE FUNCTION test.source(transaction_id text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT source || ' ' || quantity FROM iap.transactions AS t
+    WHERE t.transaction_id = $1 AND bundle_id = 'com.example.a' AND environment = 'Production'
+$$;
+SELECT is(test.source('20'), 'local 1', 'the signature of Apple''s counts');
+SELECT is(test.source('21'), 'verify_receipt 3', 'as no more than that');
+SELECT is(test.source('22'), 'local 3', 'nor than what was signed before');
 
 -- That a refund was taken back counts, whatever told of the refund, and when; but not of a later refund, nor any other
 -- notice that is older than what is known.
@@ -95,7 +124,15 @@ SELECT test.hear(test.heard(
 FROM unnest(ARRAY['33', '34']) AS id;
 SELECT test.tell(test.notice('33', 'REFUND_REVERSED', -1), test.notice('34', 'CONSUMPTION_REQUEST', -4));
 SELECT is(test.place('33'), 'white', 'also where a signature told of the refund');
+SELECT test.tell(test.notice('34', 'REFUND', -2, refunded => -3));
+SELECT is(test.source('34'), 'local 1', 'that a refund is told of again is a signature, too');
+SELECT test.hear(test.heard('35', exclusion => 'refunded', refunded_at => now() - interval '3 days'));
+SELECT test.tell(test.notice('35', 'REFUND_REVERSED', -1));
+SELECT is(test.place('35') || ' ' || test.source('35'), 'white verify_receipt 1', 'what else told of it is no better');
 SELECT is(test.place('34'), 'refunded', 'and what was signed before it says nothing');
+SELECT is(
+    test.hear(test.heard('34', 'verify_receipt')), 'white',
+    'so that a newer answer of Apple''s takes it back, whatever it was that Apple was asked');
 
 -- A refund.
 SELECT test.admit('40'), test.claim('40'), test.admit('41');

@@ -112,8 +112,9 @@ BEGIN
         UPDATE heard
         SET source = CASE
                 WHEN t.source = 'app_server' THEN 'local'
-                -- A signature alone takes no refund back; Apple's word does.
-                WHEN t.source = 'local' AND t.refunded_at IS NOT NULL AND heard.refunded_at IS NULL THEN 'server_api'
+                -- A signature alone takes no refund back; Apple's word does, unless it is from before the refund.
+                WHEN t.source = 'local' AND heard.refunded_at IS NULL AND heard.verified_at > t.refunded_at
+                THEN 'server_api'
                 ELSE t.source
             END,
             -- That a refund was taken back counts, whatever told of the refund, and when.
