@@ -2449,9 +2449,8 @@ BEGIN
     t := iap.corrected(t, v);
     IF v.refunded_at IS NOT NULL THEN
         IF t.place <> 'white' AND (
-            t.refunded_at IS NULL
-            -- Apple knows when and how much better than the support desk.
-            OR was.refund_run_id IS NULL
+            -- Of which Apple told nothing yet: it knows when and how much better than the support desk.
+            was.refund_run_id IS NULL
             OR iap.is_later_refund(was, v)
             -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
             OR (v.revocation_type IS NOT NULL
