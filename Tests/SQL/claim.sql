@@ -221,6 +221,19 @@ $$;
 SELECT is(test.admit('300'), 'white', 'a purchase');
 SELECT throws_ok($$SELECT test.move_twice('300')$$, '40001', NULL, 'that moved meanwhile is not moved again');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '300'), 'white', 'and none of it is written');
+CREATE FUNCTION test.move_after_a_hand(transaction_id text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
+DECLARE
+    t iap.transactions := iap.locked('com.example.a', 'Production', transaction_id);
+BEGIN
+    UPDATE iap.transactions SET place = 'black', user_id = 'ann', delivered_by = 'claim', delivered_at = now()
+    WHERE transactions.transaction_id = t.transaction_id;
+    PERFORM iap.move(
+        ARRAY[ROW(t, iap.delivered(t, 'bob', NULL, 'claim', now()))::iap.change], 'claimed', 'me', NULL, now());
+END
+$$;
+SELECT throws_ok(
+    $$SELECT test.move_after_a_hand('300')$$, '40001', NULL, 'nor by who looked before a hand moved it');
 SELECT is(test.admit('301'), 'white', 'a purchase');
 SELECT is(test.exclude('301', 'refunded'), 'refunded', 'that was refunded since');
 SELECT is(test.claim('301'), 'excluded', 'is not delivered');

@@ -130,8 +130,16 @@ SELECT is(test.hear_again('6B', '6A', 2, now()), 'restored', 'which Apple refund
 SELECT is(test.keep_owed_once(), '0 1', 'then nothing is owed');
 SELECT is(test.claim('6A'), 'excluded', 'under either id');
 SELECT is(test.keep_owed_once(), '0 0', 'while that holds');
+INSERT INTO iap.transactions
+SELECT (jsonb_populate_record(t, others.here)).*
+FROM iap.transactions AS t
+CROSS JOIN (VALUES ('{"bundle_id": "com.example.b"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here)
+WHERE original_transaction_id = '6A';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE original_transaction_id = '6A';
 SELECT test.hear_again('6B', '6A', 4);
-SELECT is(test.keep_owed_once(), '1 0', 'and when it is reversed the purchase is owed again');
+SELECT is(test.keep_owed_once(), '1 0', 'when it is reversed the purchase is owed again, and no other of its id');
+DELETE FROM iap.transactions
+WHERE original_transaction_id = '6A' AND (bundle_id <> 'com.example.a' OR environment <> 'Production');
 SELECT results_eq($$SELECT test.places('6A')$$, $$VALUES ('6A white'), ('6B restored')$$, 'under one id');
 SELECT is(test.claim('6B'), 'delivered', 'and claimed by either');
 

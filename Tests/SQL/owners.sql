@@ -206,6 +206,11 @@ SELECT test.record(
     ARRAY[test.seen(6976, 'ann', uploaded_at => now() - interval '3 days'), test.seen(7040, 'bob', 'order-of-bob')]);
 SELECT is(test.claim('marked', 'bob'), 'delivered', 'and so is who ordered what bears their token');
 
+-- Whom it rode along with, and for whom the server admits it by that receipt.
+SELECT test.submit('a long receipt', 'ann') AS receipt \gset
+SELECT test.record(ARRAY[test.heard('admitted')], ARRAY[test.seen(:receipt, 'ann', is_named => false)]);
+SELECT test.admit('admitted', user_id => 'ann', receipt_id => :receipt);
+SELECT is(is_named, true, 'it was uploaded for it') FROM iap.sightings WHERE transaction_id = 'admitted';
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 SELECT * FROM finish();
 ROLLBACK;

@@ -176,6 +176,10 @@ LANGUAGE sql AS $$
     SELECT test.run_as('iap_app', format('SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', id, 'lea', until))
 $$;
 SELECT test.late_period('130'), test.late_period('131');
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, taken_at, due_at)
+SELECT '130', bundle_id, environment, 'lea', 1, now(), 'sue', 1, now() - interval '1 day', now() + interval '1 day'
+FROM (VALUES ('com.example.0', 'Production'), ('com.example.a', 'Sandbox')) AS others (bundle_id, environment);
 SELECT test.entitle('130', now() - interval '30 days');
 SELECT test.entitle('131', now() + interval '30 days');
 SELECT results_eq(
@@ -185,6 +189,7 @@ UPDATE iap.entitlements
 SET first_granted_at = first_granted_at - interval '1 day', granted_at = granted_at - interval '1 day'
 WHERE original_transaction_id IN ('130', '131');
 UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id IN ('130', '131');
+DELETE FROM iap.redeliveries WHERE transaction_id = '130' AND tries > 0;
 -- What an app or environment has that calls its periods the same says nothing of these.
 INSERT INTO iap.transactions
 SELECT (jsonb_populate_record(t, others.here || '{"product_id": "gems", "expires_at": "infinity"}')).*
