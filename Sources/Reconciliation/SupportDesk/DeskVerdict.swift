@@ -103,18 +103,6 @@ extension DeskVerdict {
     }
 }
 
-extension NotOwed {
-    /// Whether the customer has the money back. What Apple takes back of Family Sharing, or of the sandbox, nobody paid
-    /// for here.
-    fileprivate var isRefund: Bool {
-        switch cause {
-        case .rule(.refunded): true
-        case .rule(.familyShared), .rule(.sandbox): false
-        case .rule, .dismissed: refundedAt != nil
-        }
-    }
-}
-
 extension Enquiry {
     /// What Apple told of and the ledger does not know.
     public var unseenTransactions: [ApplesTransaction] {

@@ -115,6 +115,16 @@ public struct NotOwed: Hashable, Sendable {
         self.refundedAt = refundedAt
         self.foundBundleID = foundBundleID
     }
+
+    /// Whether the customer has the money back. What Apple takes back of Family Sharing, or of the sandbox, nobody paid
+    /// for here.
+    public var isRefund: Bool {
+        switch cause {
+        case .rule(.refunded): true
+        case .rule(.familyShared), .rule(.sandbox): false
+        case .rule, .dismissed: refundedAt != nil
+        }
+    }
 }
 
 /// A case as the last run judged it, open or closed.

@@ -57,7 +57,8 @@ extension EnquiryText {
 
     func cause(_ exclusion: NotOwed) -> String {
         let found = exclusion.foundBundleID.map { " (\(Printable.text($0)))" } ?? ""
-        let refund = exclusion.refundedAt.map { say(.excludedAndRefunded, ["time": moment($0)]) } ?? ""
+        let refundedAt = exclusion.isRefund ? exclusion.refundedAt : nil
+        let refund = refundedAt.map { say(.excludedAndRefunded, ["time": moment($0)]) } ?? ""
         return words.sentence(exclusion.cause) + found + refund
     }
 }

@@ -171,6 +171,17 @@ import Testing
         #expect(chinese.unicodeScalars.contains { $0.properties.isIdeographic }, "\(chinese)")
     }
 
+    @Test func whatNobodyPaidForHereIsNotCalledRefunded() {
+        let text = EnquiryText(timeZone: .gmt, language: .english)
+        let ended = [.rule(.familyShared), .rule(.upgraded)].map { (cause: NotOwed.Cause) in
+            text.cause(
+                NotOwed(
+                    cause: cause, excludedAt: Self.purchasedAt, refundedAt: Self.purchasedAt + 60, foundBundleID: nil))
+        }
+        #expect(!ended[0].contains("refunded"), "\(ended[0])")
+        #expect(ended[1].hasSuffix("refunded 2026-09-21 22:14:20"), "\(ended[1])")
+    }
+
     @Test func whatClientsSentCanNotMoveTheCursor() throws {
         var enquiry = Enquiry(id: "\u{1B}[2J")
         enquiry.user = KnownUser(deliveries: [], waitingReceipts: 0, watchedReceipts: 0, receipts: 1)
