@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(36);
+SELECT plan(37);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -41,6 +41,9 @@ SELECT is(
 FROM (
     VALUES
         ('{"inAppOwnershipType": "FAMILY_SHARED"}'::jsonb, 'what somebody of the family paid is not owed'),
+        (
+            '{"inAppOwnershipType": "FAMILY_SHARED", "revocationDate": 1772323300000}',
+            'nor refunded, when that ends'),
         ('{"isUpgraded": true}', 'nor what an upgrade took the place of')) AS signed (more, why);
 SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'a5'$$, 'and is not taken either');
 SELECT throws_ok(

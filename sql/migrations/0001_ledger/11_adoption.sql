@@ -58,10 +58,13 @@ BEGIN
     ELSIF claims ->> 'bundleId' <> adopt.bundle_id THEN
         RAISE EXCEPTION 'transaction % is of the app %', id, claims ->> 'bundleId' USING
             ERRCODE = 'invalid_parameter_value';
+    ELSIF claims ->> 'inAppOwnershipType' = 'FAMILY_SHARED' THEN
+        -- Another customer paid, also where it ended with the date of a refund.
+        RETURN 'excluded';
     ELSIF claims ->> 'revocationDate' IS NOT NULL THEN
         RETURN 'refunded';
-    ELSIF claims ->> 'inAppOwnershipType' = 'FAMILY_SHARED' OR claims ->> 'isUpgraded' = 'true' THEN
-        -- Another customer paid, or what replaced it is owed: the night would exclude it.
+    ELSIF claims ->> 'isUpgraded' = 'true' THEN
+        -- What replaced it is owed: the night would exclude it.
         RETURN 'excluded';
     END IF;
 
