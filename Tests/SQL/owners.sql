@@ -54,6 +54,11 @@ SELECT test.ordered('order-elsewhere', 'ann', 'df6707ae-777a-53db-bce5-1351955ee
 SELECT test.uploaded('12', 'bob');
 SELECT test.hear(test.heard('12', app_account_token => 'df6707ae-777a-53db-bce5-1351955eeee0'));
 SELECT is(test.claim('12', 'bob'), 'delivered', 'nor does one of another app');
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_user('com.example.b', 'ann', '7e3fb204-2c3d-4a2c-b8a8-9c1d3a4e5f60')$$);
+SELECT test.uploaded('13', 'bob');
+SELECT test.hear(test.heard('13', app_account_token => '7e3fb204-2c3d-4a2c-b8a8-9c1d3a4e5f60'));
+SELECT is(test.claim('13', 'bob'), 'delivered', 'also where it is a user''s there');
 
 -- The order with which it was uploaded.
 SELECT test.uploaded('20', 'bob');
@@ -70,6 +75,12 @@ SELECT test.record(
         test.seen(128, 'carol', 'order-of-carol', uploaded_at => now() + interval '1 minute')]);
 SELECT is(test.claim('21', 'carol'), 'wrong_user', 'a later order doesn''t stand in for the first, which is unknown');
 SELECT is(test.claim('21', 'bob'), 'delivered', 'then the first to upload is the owner');
+
+SELECT test.record(
+    ARRAY[jsonb_populate_record(test.heard('22'), '{"bundle_id": "com.example.b"}')],
+    ARRAY[test.seen(64, 'carol', 'order-of-carol', uploaded_at => now())]);
+SELECT test.uploaded('22', 'bob');
+SELECT is(test.claim('22', 'bob'), 'delivered', 'nor does an order with which another app''s of that id was uploaded');
 
 -- An admission.
 SELECT test.uploaded('30', 'bob');
@@ -172,7 +183,15 @@ SELECT is(test.claim('told', 'zoe'), 'undecided', 'for the support desk it is');
 SELECT test.told_with('told-later', 6464, 'bob', 'account-of-ann');
 SELECT is(
     test.claim('told-later', 'bob'), 'undecided', 'nor where another purchase of the account was delivered to another');
--- Beside what is bob's and not delivered yet, what a tester of that id has, and what came without a user.
+-- What Apple told of with it and was delivered to another, a tester's of that id, another app's of that account.
+SELECT test.import(test.heard('told-too'), 'ann'), test.told_with('told-too', 6528, 'bob'),
+    test.record(
+        ARRAY[test.heard('told-alone', environment => 'Sandbox')],
+        ARRAY[test.seen(6552, 'ann', uploaded_at => now() - interval '1 day')]),
+    test.import(jsonb_populate_record(
+        test.heard('of-another'), others.here || '{"app_transaction_id": "account-of-bob"}'), 'ann')
+FROM (VALUES ('{"bundle_id": "com.example.b"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here);
+-- What is bob's and not delivered yet, what a tester of that id has, and what came without a user.
 SELECT test.told_with('kept', 6528, 'bob', NULL, true),
     test.import(test.heard('kept', environment => 'Sandbox'), 'ann'),
     test.import(jsonb_populate_record(test.heard('of-nobody'), '{"app_transaction_id": "account-of-bob"}'), NULL),

@@ -250,6 +250,53 @@ SELECT is(
 SELECT is_empty(
     $$SELECT FROM iap.events WHERE kind = 'redelivered' AND transaction_id = '150'$$, 'and no month counts it');
 
+-- How each ends, beside one that goes on: what the desk delivered by hand, what may be another's, and what the server
+-- delivered, whatever came before and after.
+SELECT test.admit(id), test.open_case(id, '{ann}'), test.redeliver(id)
+FROM unnest(ARRAY['160', '161', '162', '163']) AS id;
+SELECT test.admit('164'), test.open_case('164', '{ann}'), test.resolve('164', 'delivered'), test.reopen('164'),
+    test.redeliver('164');
+SELECT results_eq(
+    'SELECT test.taken()',
+    $$VALUES ('160 ann 1'), ('161 ann 1'), ('162 ann 1'), ('163 ann 1'), ('164 ann 1')$$, 'all of them are taken');
+SELECT test.resolve('160', 'delivered'), test.claim('162', 'ann'), test.claim('164', 'ann');
+UPDATE iap.cases SET owner_user_ids = '{ann,bob}' WHERE transaction_id = '161';
+SELECT test.exclude('162', 'refunded'), test.settle(10);
+SELECT results_eq(
+    $$SELECT transaction_id, ended_as FROM iap.redeliveries WHERE transaction_id ~ '^16' ORDER BY 1$$,
+    $$VALUES
+        ('160' COLLATE "C", 'delivered'), ('161', 'unsure'), ('162', 'redelivered'), ('163', NULL),
+        ('164', 'redelivered')$$, 'as its transaction says');
+SELECT results_eq(
+    $$SELECT events.transaction_id, moves.transaction_id, moves.kind
+    FROM iap.events JOIN iap.moves ON moves.move_id = (events.details ->> 'move_id')::bigint
+    WHERE events.run_id = 10 ORDER BY 1$$,
+    $$VALUES ('162' COLLATE "C", '162' COLLATE "C", 'claimed'), ('164', '164', 'claimed')$$,
+    'which finance counts by the server''s own delivery');
+SELECT test.settle(11);
+SELECT is_empty('SELECT FROM iap.events WHERE run_id = 11', 'and once');
+
+-- For the fifth time it is under way as long as its lease.
+UPDATE iap.redeliveries SET tries = 5 WHERE transaction_id = '163';
+SELECT is(test.redeliver('163'), 'redelivery', 'a person orders what the server has');
+SELECT is((SELECT tries FROM iap.redeliveries WHERE transaction_id = '163'), 5, 'which goes on');
+SELECT is(iap.redelivery_of(ROW(t.*)::iap.transactions), 'under way', 'and is told so')
+FROM iap.transactions AS t WHERE transaction_id = '163';
+
+-- Refunded, and taken back: once a night has judged it anew it is ordered anew.
+SELECT test.exclude('163', 'refunded'), test.settle(12);
+SELECT test.hear(test.heard('163', verified_at => now() + interval '1 day'));
+SELECT is(test.order_all(), '0', 'what no night has judged since is not');
+UPDATE iap.cases SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL WHERE transaction_id = '163';
+SELECT is(test.order_all(), '1', 'what one has is');
+
+-- What a row that could not be taken names by either of its ids.
+SELECT test.admit('171', '170'), test.admit('173', '172'),
+    test.open_case('171', '{ann}'), test.open_case('173', '{ann}');
+INSERT INTO iap.refused_rows (source, row_id, named_id, reason, what, refused_at)
+SELECT 'delivered', id, id, 'missing', 'purchased_at is missing', now() FROM unnest(ARRAY['171', '172']) AS id;
+SELECT is(test.order_all(), '0', 'is not sure');
+
 -- What a claim would leave to the support desk is not ordered.
 SELECT test.admit('140', product_id => 'unheard.of');
 SELECT test.admit('141', '140', 'unheard.of');
