@@ -179,7 +179,7 @@ import Testing
                     cause: cause, excludedAt: Self.purchasedAt, refundedAt: Self.purchasedAt + 60, foundBundleID: nil))
         }
         #expect(!ended[0].contains("refunded"), "\(ended[0])")
-        #expect(ended[1].hasSuffix("refunded 2026-09-21 22:14:20"), "\(ended[1])")
+        #expect(ended[1].hasSuffix("refunded 2026-09-21 14:14:20"), "\(ended[1])")
     }
 
     @Test func whatClientsSentCanNotMoveTheCursor() throws {
