@@ -199,21 +199,14 @@ SELECT results_eq(
     'what was delivered under another id is not owed again');
 
 -- Of a subscription each period is bought by itself.
-CREATE FUNCTION test.hear_period(
-    transaction_id text, line_item text, days integer, exclusion text DEFAULT NULL
-) RETURNS text
-LANGUAGE sql AS $$
-    SELECT test.hear(jsonb_populate_record(
-        test.heard(
-            transaction_id, source => 'server_api', product_id => 'monthly', product_type => 'auto_renewable',
-            original_transaction_id => '19A', exclusion => exclusion, verified_at => now() + days * interval '1 day',
-            refunded_at => CASE exclusion WHEN 'refunded' THEN now() END),
-        jsonb_build_object('web_order_line_item_id', line_item)))
-$$;
-SELECT test.hear_period('19A', '191', 1, 'refunded'), test.hear_period('19B', '191', 1),
-    test.hear_period('19C', '192', 1, 'refunded');
-SELECT is(test.hear_period('19A', '191', 4, 'restored'), 'restored', 'what is owed under another id is not owed again');
-SELECT is(test.hear_period('19C', '192', 4, 'restored'), 'white', 'but what is no other''s period');
+SELECT test.hear_period('19A', '19A', '191', exclusion => 'refunded'), test.hear_period('19B', '19A', '191'),
+    test.hear_period('19C', '19A', '192', exclusion => 'refunded');
+SELECT is(
+    test.hear_period('19A', '19A', '191', exclusion => 'restored', verified_at => now() + interval '3 days'), 'restored',
+    'what is owed under another id is not owed again');
+SELECT is(
+    test.hear_period('19C', '19A', '192', exclusion => 'restored', verified_at => now() + interval '3 days'), 'white',
+    'but what is no other''s period');
 SELECT is(test.claim('19B'), 'delivered', 'so that each');
 SELECT is(test.claim('19C'), 'delivered', 'is delivered');
 

@@ -183,6 +183,20 @@ BEGIN
 END
 $$;
 
+-- Of a period of the subscription “pass”, that many days from now on, as Apple names it.
+CREATE FUNCTION test.hear_period(
+    transaction_id text, original text, line_item text, days integer DEFAULT 0, exclusion text DEFAULT NULL,
+    verified_at timestamptz DEFAULT now()
+) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(jsonb_populate_record(
+        test.heard(
+            transaction_id, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => original,
+            exclusion => exclusion, refunded_at => CASE exclusion WHEN 'refunded' THEN now() END,
+            verified_at => verified_at, purchased_at => now() + days * interval '1 day'),
+        jsonb_build_object('web_order_line_item_id', line_item)))
+$$;
+
 -- As the nightly job would exclude what it verified.
 CREATE FUNCTION test.exclude(transaction_id text, reason text) RETURNS text
 LANGUAGE sql AS $$
