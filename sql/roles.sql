@@ -94,7 +94,7 @@ GRANT EXECUTE ON FUNCTION
     iap.is_late_case, iap.is_bought_since, iap.take_for_entitlement, iap.cover, iap.cover_entitled, iap.uncover,
     iap.connect,
     iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
-    iap.count_purgeable, iap.share_of, iap.worth,
+    iap.count_purgeable, iap.share_of, iap.worth, iap.booked_on,
     iap.lines_of, iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
     iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,
     iap.note_customers, iap.asked_after_expiry, iap.note_prices,
@@ -102,7 +102,7 @@ GRANT EXECUTE ON FUNCTION
     iap.redeliverable_to, iap.end_of_redelivery, iap.certain_owner, iap.owners_of, iap.owners_by_history,
     iap.outcome_otherwise, iap.is_original_delivered, iap.is_delivered_otherwise, iap.is_refunded_otherwise,
     iap.is_same_period, iap.is_period_delivered, iap.is_granted_already, iap.present, iap.withdraw_all_restored,
-    iap.release_restored,
+    iap.release_restored, iap.carry_refunds,
     iap.watch_again, iap.analyze_grown
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
@@ -187,7 +187,8 @@ GRANT EXECUTE ON FUNCTION iap.erase_user TO iap_privacy;
 -- Finance. The functions in a view are called with the rights of who reads it.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA finance TO iap_finance;
-GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of, iap.worth TO iap_finance;
+GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of, iap.worth, iap.booked_on
+    TO iap_finance;
 
 -- A session of theirs that opens a transaction and hangs gives its locks back: nobody else's order waits for it.
 DO $$

@@ -247,5 +247,74 @@ SELECT is((SELECT reason FROM iap.excluded WHERE transaction_id = '11B'), 'resto
 
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
+-- A purchase that is owed is owed once: under the id of which Apple told, else the original's.
+SELECT test.admit('o1', product_id => 'full'), test.admit('o2', 'o1', 'full'), test.admit('o3', 'o1', 'full');
+SELECT test.hear(test.heard('o3', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'o1'));
+SELECT test.admit('p1', product_id => 'full'), test.admit('p2', 'p1', 'full'), test.admit('p3', 'p1', 'gems'),
+    test.admit('p4', 'p1', 'full', environment => 'Sandbox');
+SELECT is(test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 1)'), '1', 'a few at once');
+SELECT test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 100)');
+SELECT is(test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 100)'), '0', 'until each is owed once');
+SELECT set_eq(
+    $$SELECT test.places(original) FROM unnest(ARRAY['o1', 'p1']) AS original$$,
+    ARRAY['o1 restored', 'o2 restored', 'o3 white', 'p1 white', 'p2 restored', 'p3 white', 'p4 white'],
+    'a night leaves one of its ids owed');
+SELECT is(test.claim('p2'), 'delivered', 'and it can be claimed by the other');
+SELECT set_eq($$SELECT test.places('p1')$$, ARRAY['p1 black', 'p2 restored', 'p3 white', 'p4 white'], 'as what is owed');
+
+-- Apple tells of a refund under the original's id, of what was delivered under the one that it was restored under.
+CREATE FUNCTION test.carry() RETURNS text
+LANGUAGE sql AS $$ SELECT test.run_as('iap_job', 'SELECT iap.carry_refunds(8, now())') $$;
+CREATE FUNCTION test.refunded(id text, original text, reversed boolean DEFAULT false) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(test.heard(
+        id, 'server_api', 'full', exclusion => CASE WHEN NOT reversed THEN 'refunded' END,
+        product_type => 'non_consumable', original_transaction_id => original, price_milliunits => 4990,
+        refunded_at => CASE WHEN NOT reversed THEN now() - interval '1 hour' END,
+        revocation_type => CASE WHEN NOT reversed THEN 'REFUND_PRORATED' END,
+        revocation_percentage => CASE WHEN NOT reversed THEN 50000 END,
+        verified_at => CASE WHEN reversed THEN now() + interval '2 hours' ELSE now() END), 8)
+$$;
+CREATE FUNCTION test.went_back(id text) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT concat_ws(' ', transaction_id, refund_percent, refunded_at = now() - interval '1 hour')
+    FROM finance.refunds_after_delivery WHERE transaction_id = id
+$$;
+SELECT test.admit('c1', product_id => 'full'), test.admit('c2', 'c1', 'full'), test.claim('c2');
+SELECT is(test.carry(), '0', 'nothing is refunded');
+SELECT is(test.refunded('c1', 'c1'), 'restored', 'what was delivered otherwise');
+SELECT is(test.carry(), '1', 'is refunded where it was delivered');
+SELECT results_eq($$SELECT test.went_back('c2')$$, ARRAY['c2 50.000 t'], 'finance reads how much went back, and when');
+SELECT is(test.carry(), '0', 'once');
+SELECT is(test.refunded('c1', 'c1', true), 'restored', 'and where Apple takes it back');
+SELECT is(test.carry(), '1', 'it is taken back');
+SELECT is_empty($$SELECT test.went_back('c2')$$, 'the customer paid for the goods after all');
+SELECT is(test.carry(), '0', 'and that once');
+SELECT results_eq(
+    $$SELECT test.moves('c2')$$, ARRAY['claimed white > claim', 'refunded claim > claim', 'refund_reversed claim > claim'],
+    'both are moves of what was delivered');
+-- Told of both ids, it went back once; and by what Apple says last of the delivered one.
+SELECT test.admit('d1', product_id => 'full'), test.admit('d2', 'd1', 'full'), test.claim('d2');
+SELECT test.refunded('d1', 'd1'), test.refunded('d2', 'd1');
+SELECT is(test.carry(), '0', 'what Apple told of the delivered id itself is known');
+SELECT test.admit('e1', product_id => 'full'), test.admit('e2', 'e1', 'full'), test.claim('e2');
+SELECT test.refunded('e1', 'e1'), test.carry();
+SELECT is(test.refunded('e2', 'e1', true), 'black', 'the delivered id without a refund, later');
+SELECT is(test.carry(), '0', 'goes before the other''s');
+-- Two restored ids of one delivery, and one of another purchase that was delivered twice.
+SELECT test.admit('f1', product_id => 'full'), test.admit('f2', 'f1', 'full'), test.admit('f3', 'f1', 'full'),
+    test.claim('f3');
+SELECT test.refunded('f1', 'f1'), test.refunded('f2', 'f1');
+SELECT is(test.carry(), '1', 'of two ids one tells');
+-- A subscription's period.
+SELECT test.hear_period('s1', 's1', 'w1'), test.hear_period('s2', 's1', 'w1'), test.hear_period('s3', 's1', 'w2', 30);
+SELECT test.claim('s2'), test.claim('s3');
+SELECT is(test.hear_period('s1', 's1', 'w1', exclusion => 'restored'), 'restored', 'the same period under another id');
+UPDATE iap.transactions SET refunded_at = now(), refund_run_id = 8 WHERE transaction_id = 's1';
+SELECT is(test.carry(), '1', 'is refunded as what was delivered for it');
+SELECT set_eq(
+    $$SELECT transaction_id FROM finance.refunds_after_delivery WHERE transaction_id LIKE 's_'$$, ARRAY['s2'],
+    'and no other period');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -3,7 +3,8 @@ import PostgreSQL
 
 extension LedgerSession {
     /// Takes out of white what is not owed under another transaction id any more, for it was bought once, and back into
-    /// it what was taken out for a refund that was reversed.
+    /// it what was taken out for a refund that was reversed. A refund that Apple tells of under another id than it was
+    /// delivered under counts for the delivered one.
     public func keepOwedOnce(runID: Int64, now: Date) async throws(LedgerError) {
         try await translating {
             _ = try await connection.query("SELECT iap.release_restored(\(runID), \(now))")
@@ -13,6 +14,7 @@ extension LedgerSession {
                     "SELECT iap.withdraw_all_restored(\(runID), \(now), \(Self.withdrawnAtOnce)) AS count"
                 ).decode("count")
             } while withdrawn > 0
+            _ = try await connection.query("SELECT iap.carry_refunds(\(runID), \(now))")
         }
     }
 

@@ -108,6 +108,9 @@ CREATE INDEX transactions_white_restorable ON iap.transactions (product_type, bu
 CREATE INDEX transactions_by_order ON iap.transactions (order_id, bundle_id) WHERE order_id IS NOT NULL;
 CREATE INDEX transactions_by_user ON iap.transactions (user_id, bundle_id) WHERE user_id IS NOT NULL;
 CREATE INDEX transactions_by_delivery ON iap.transactions (delivered_at) WHERE place = 'black';
+-- Of what was delivered under another id: see iap.carry_refunds.
+CREATE INDEX transactions_restored_refunded ON iap.transactions (original_transaction_id)
+    WHERE reason = 'restored' AND refunded_at IS NOT NULL;
 CREATE INDEX transactions_by_reason ON iap.transactions (reason, excluded_at) WHERE place = 'excluded';
 -- What a setting alone excluded: looked for each night by what the settings let through by now, which is nothing.
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions (bundle_id, environment, purchased_at)

@@ -9,13 +9,14 @@ DECLARE
 BEGIN
     FOR known IN
         WITH restorable AS MATERIALIZED (
-            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id
+            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
             FROM transactions
             WHERE place = 'white' AND product_type = 'non_consumable'
                 AND coalesce(product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
             -- By what is listed: of other products no row of white is read.
-            SELECT white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id
+            SELECT
+                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id, white.source
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
@@ -40,6 +41,21 @@ BEGIN
                     AND (
                         same.product_id = restorable.product_id
                         OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                UNION ALL
+                -- By the id of which Apple told, if it did of one alone; else the original's, or the lowest.
+                SELECT 'owed_as', same.transaction_id
+                FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                    AND same.place = 'white' AND same.product_id = restorable.product_id
+                    AND same.web_order_line_item_id IS NULL
+                    AND (
+                        same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
+                        same.transaction_id)
+                    < (
+                        restorable.source = 'app_server',
+                        restorable.transaction_id <> restorable.original_transaction_id, restorable.transaction_id)
                 LIMIT 1
             ) AS found
             CROSS JOIN LATERAL (
@@ -65,8 +81,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.withdraw_all_restored IS
-    'Takes so many non-consumables at most out of white whose purchase was delivered or refunded under another id, and '
-    'says how many: none, where none is left. What another session has locked is left for the next night.';
+    'Takes so many non-consumables at most out of white whose purchase was delivered or refunded, or is owed, under another '
+    'id, and says how many: none, where none is left. What another session has locked is left for the next night.';
 
 CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
@@ -119,3 +135,87 @@ $$;
 COMMENT ON FUNCTION iap.release_restored IS
     'Has non-consumables owed again that were withdrawn for a refund under another id which was reversed, each purchase '
     'under one id, and says how many.';
+
+CREATE FUNCTION iap.carry_refunds(run bigint, at timestamptz) RETURNS bigint
+-- By the primary keys, as iap.withdraw_all_restored.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    known   record;
+    told    iap.verified;
+    carried bigint := 0;
+BEGIN
+    FOR known IN
+        SELECT
+            restored.transaction_id, restored.refunded_at, restored.refund_reason, restored.revocation_type,
+            restored.revocation_percentage, locked.t
+        FROM transactions AS restored
+        CROSS JOIN LATERAL (
+            -- Of several that were delivered, the one whose refund is known is enough.
+            SELECT black.transaction_id, black.refunded_at, black.refund_reversed_at
+            FROM transactions AS black
+            WHERE iap.is_of_original(
+                    black.transaction_id, black.original_transaction_id, restored.original_transaction_id)
+                AND black.bundle_id = restored.bundle_id AND black.environment = restored.environment
+                AND black.place = 'black'
+                AND CASE
+                    WHEN restored.web_order_line_item_id IS NOT NULL
+                    THEN iap.is_same_period(ROW(restored.*)::iap.transactions, ROW(black.*)::iap.transactions)
+                    ELSE black.product_id = restored.product_id
+                        OR iap.type_of(ROW(black.*)::iap.transactions) = 'non_consumable'
+                END
+            ORDER BY black.refunded_at, black.transaction_id
+            LIMIT 1
+        ) AS delivered
+        CROSS JOIN LATERAL (
+            SELECT ROW(black.*)::iap.transactions AS t
+            FROM transactions AS black
+            WHERE black.transaction_id = delivered.transaction_id AND black.bundle_id = restored.bundle_id
+                AND black.environment = restored.environment AND black.place = 'black' AND black.refunded_at IS NULL
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+        WHERE restored.reason = 'restored' AND restored.refunded_at IS NOT NULL AND delivered.refunded_at IS NULL
+            -- Of this id Apple said later that there is none.
+            AND (delivered.refund_reversed_at < restored.refunded_at) IS NOT FALSE
+    LOOP
+        told.refunded_at := known.refunded_at;
+        told.refund_reason := known.refund_reason;
+        told.revocation_type := known.revocation_type;
+        told.revocation_percentage := known.revocation_percentage;
+        -- Two ids of one purchase may be refunded: the first has told of it.
+        CONTINUE WHEN EXISTS (
+            SELECT FROM transactions AS black
+            WHERE black.transaction_id = (known.t).transaction_id AND black.bundle_id = (known.t).bundle_id
+                AND black.environment = (known.t).environment AND black.refunded_at IS NOT NULL);
+        PERFORM iap.move(
+            ARRAY[ROW(known.t, iap.refunded(known.t, told, run))::iap.change], NULL, 'iap-reconcile', run, at,
+            jsonb_build_object('refunded_as', known.transaction_id));
+        carried := carried + 1;
+    END LOOP;
+    FOR known IN
+        SELECT locked.t, restored.refund_reversed_at
+        FROM moves
+        CROSS JOIN LATERAL (
+            SELECT ROW(black.*)::iap.transactions AS t
+            FROM transactions AS black
+            WHERE black.transaction_id = moves.transaction_id AND black.bundle_id = moves.bundle_id
+                AND black.environment = moves.environment AND black.place = 'black'
+                AND black.refund_run_id = moves.run_id
+                AND (black.refunded_at AT TIME ZONE 'UTC')::date = moves.to_refund_day
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+        JOIN transactions AS restored
+            ON restored.transaction_id = moves.details ->> 'refunded_as' AND restored.bundle_id = moves.bundle_id
+                AND restored.environment = moves.environment
+        WHERE moves.details ? 'refunded_as' AND moves.kind = 'refunded' AND restored.refunded_at IS NULL
+    LOOP
+        PERFORM iap.move(
+            ARRAY[ROW(known.t, iap.refund_reversed(known.t, coalesce(known.refund_reversed_at, at)))::iap.change], NULL,
+            'iap-reconcile', run, at);
+        carried := carried + 1;
+    END LOOP;
+    RETURN carried;
+END
+$$;
+COMMENT ON FUNCTION iap.carry_refunds IS
+    'Has what was delivered refunded where Apple tells of the refund under another id of the purchase, and that refund '
+    'reversed where it tells that; says of how many. What Apple says of the delivered id itself goes first.';
