@@ -49,6 +49,85 @@ SELECT results_eq(
     $$SELECT transaction_id, user_id, order_id, units, amount, refund_reason FROM finance.refunds_after_delivery$$,
     $$VALUES ('9' COLLATE "C", 'ann', 'order-9', 1, 0.990, '1')$$, 'what was refunded after its delivery');
 
+-- What is known of a refund, and who said so.
+SELECT test.admit('11'), test.admit('12'), test.admit('13'), test.admit('14'), test.resolve('11', 'refunded'),
+    test.resolve('12', 'refunded'), test.resolve('13', 'dismissed');
+SELECT test.exclude('12', 'refunded'), test.exclude('13', 'refunded');
+SELECT test.hear(test.heard(
+    '14', exclusion => 'refunded', refunded_at => now(), revocation_type => 'REFUND_PRORATED',
+    revocation_percentage => 33333, price_milliunits => 3000));
+SELECT results_eq(
+    $$SELECT transaction_id, is_by_support, refund_percent, amount, paid
+    FROM finance.refunds_before_delivery ORDER BY transaction_id$$,
+    $$VALUES
+        ('11' COLLATE "C", true, 100.000, 0.990, 0.990), ('12', false, 100.000, 0.990, 0.990),
+        ('14', false, 33.333, 1.000, 3.000)$$, 'what was never delivered, and not what is not owed for another reason');
+SELECT results_eq(
+    $$SELECT refunded, transactions, units, amount FROM finance.refunds ORDER BY refunded, price_source$$,
+    $$VALUES
+        ('after delivery', 1::bigint, 1::bigint, 0.990), ('before delivery', 1, 1, 1.000),
+        ('before delivery', 2, 2, 1.980)$$, 'together by day');
+
+-- What is shared in a family was paid by another: that it ends is no refund.
+SELECT test.admit('15', product_id => 'full'), test.claim('15');
+SELECT test.hear(test.heard(
+    '15', 'server_api', 'full', exclusion => 'family_shared', refunded_at => now(), revocation_type => 'FAMILY_REVOKE'));
+SELECT is_empty(
+    $$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = '15'$$, 'no money goes back when sharing ends');
+
+-- Prices of the list that come later change no history, also where the quantity is told later.
+SELECT test.admit('16'), test.admit('17');
+UPDATE iap.products SET list_price_milliunits = 5000, currency = 'EUR' WHERE product_id = 'gems';
+SELECT test.hear(test.heard('16', quantity => 2)), test.hear(test.heard('17', 'server_api', 'gift', quantity => 2));
+SELECT results_eq(
+    $$SELECT transaction_id, units, amount, currency FROM finance.purchases WHERE transaction_id IN ('16', '17') ORDER BY 1$$,
+    $$VALUES ('16' COLLATE "C", 2, 1.980, 'USD'), ('17', 2, NULL, NULL)$$, 'it is the price of then, of that product');
+UPDATE iap.products SET list_price_milliunits = 990, currency = 'USD' WHERE product_id = 'gems';
+
+-- Nobody bought fewer than one.
+SELECT test.hear(test.heard('18', quantity => -3, exclusion => 'invalid_quantity'));
+SELECT results_eq(
+    $$SELECT units, amount FROM finance.purchases WHERE transaction_id = '18'$$, $$VALUES (-3, NULL::numeric)$$,
+    'so nothing was paid for them');
+
+-- Misdeliveries, by the evidence that weighs most.
+INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, app_account_token, created_at)
+VALUES
+    ('com.example.a', 'bobs', 'bob', 'gems', NULL, now()), ('com.example.a', 'anns', 'ann', 'gems', NULL, now()),
+    ('com.example.a', 'cids', 'cid', 'gems', 'cid-token', now()), ('com.example.b', 'dans', 'dan', 'gems', 'ann-token', now());
+INSERT INTO iap.account_tokens (bundle_id, app_account_token, user_id)
+VALUES
+    ('com.example.a', 'ann-token', 'ann'), ('com.example.b', 'ann-token', 'dan');
+CREATE FUNCTION test.went(
+    id text, order_id text DEFAULT NULL, app_account_token text DEFAULT NULL, seen_by text DEFAULT NULL,
+    in_receipt boolean DEFAULT true, is_named boolean DEFAULT false, bundle_id text DEFAULT 'com.example.a',
+    environment text DEFAULT 'Production'
+) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM test.admit(id), test.claim(id);
+    UPDATE iap.transactions AS t SET order_id = went.order_id, app_account_token = went.app_account_token
+    WHERE t.transaction_id = id;
+    IF seen_by IS NOT NULL THEN
+        INSERT INTO iap.sightings (
+            transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, in_receipt, uploaded_at)
+        SELECT id, went.bundle_id, went.environment, 0, 64 * number, who, went.is_named AND number = 1, went.in_receipt, now()
+        FROM unnest(ARRAY[seen_by, 'ann']) WITH ORDINALITY AS seen (who, number);
+    END IF;
+END
+$$;
+SELECT
+    test.went('m1', 'bobs'), test.went('m2', 'anns'), test.went('m3', NULL, 'cid-token'), test.went('m4', NULL, 'ann-token'),
+    test.went('m5', NULL, NULL, 'eve'), test.went('m6', NULL, NULL, 'eve', false),
+    test.went('m7', NULL, NULL, 'eve', false, true), test.went('m8', NULL, 'ann-token', 'eve'),
+    test.went('m9', NULL, NULL, 'eve', bundle_id => 'com.example.b'),
+    test.went('m10', NULL, NULL, 'eve', environment => 'Sandbox');
+SELECT results_eq(
+    $$SELECT transaction_id, likely_bought_by, evidence FROM finance.misdeliveries ORDER BY transaction_id$$,
+    $$VALUES
+        ('m1' COLLATE "C", 'bob', 'order'), ('m3', 'cid', 'token'), ('m5', 'eve', 'upload'), ('m7', 'eve', 'upload')$$,
+    'by an order, a token or who handed it in; not by what Apple told of another customer');
+
 -- Control totals.
 INSERT INTO iap.runs (
     as_of, started_at, finished_at, host, process_id, program_version, state, exit_code, reason, verified, newly_white,

@@ -72,7 +72,9 @@ SELECT results_eq(
 SELECT test.bought('5', '2026-11-10 12:00+00', 'USA', environment => 'Sandbox');
 SELECT test.bought('6', '2026-11-10 12:00+00', 'USA', product_id => 'no_ads', original_transaction_id => 'before');
 SELECT test.hear(
-    test.heard(reason, exclusion => reason, purchased_at => '2026-11-10 12:00+00', storefront => 'USA'))
+    test.heard(
+        reason, exclusion => reason, purchased_at => '2026-11-10 12:00+00', storefront => 'USA',
+        original_transaction_id => CASE reason WHEN 'restored' THEN 'before' END))
 FROM unnest(ARRAY[
     'sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored', 'upgraded', 'before_start']) AS reason;
 SELECT results_eq(
@@ -175,6 +177,14 @@ SELECT isnt_empty(
 SELECT is_empty(
     $$SELECT test.run_as('iap_finance', 'SELECT day FROM finance.sold_against_seen WHERE false')
     EXCEPT SELECT NULL::text$$, 'finance reads it');
+
+-- A sale is the original's.
+SELECT test.bought('m8', '2026-09-10 12:00+00', 'USA', product_id => 'full');
+SELECT test.bought('m9', '2026-09-10 12:00+00', 'USA', product_id => 'full', original_transaction_id => 'm8'), test.claim('m9');
+SELECT results_eq(
+    $$SELECT transaction_id, place, is_sold FROM finance.purchases WHERE product_id = 'full' ORDER BY 1$$,
+    $$VALUES ('m8' COLLATE "C", 'excluded', true), ('m9', 'black', false)$$,
+    'what was delivered under the id that it was restored under was sold once, under the original');
 
 SELECT * FROM finish();
 ROLLBACK;

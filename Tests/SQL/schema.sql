@@ -588,12 +588,14 @@ CREATE FUNCTION finance.balances_as_of(as_of date) RETURNS TABLE(bundle_id text,
         coalesce(sum(transactions) FILTER (WHERE account = 'delivered'), 0)::bigint,
         coalesce(sum(transactions) FILTER (WHERE account = 'excluded'), 0)::bigint,
         coalesce(sum(transactions) FILTER (WHERE account = 'refunded'), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
-        coalesce(sum(amount) FILTER (WHERE account = 'delivered'), 0)::numeric(20, 3),
-        coalesce(sum(amount) FILTER (WHERE account = 'refunded'), 0)::numeric(20, 3)
+        coalesce(sum(amount) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'delivered'), nothing)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'refunded'), nothing)::numeric(20, 3)
     FROM finance.closed(as_of) AS closed
     JOIN finance.journal ON booked_on <= closed
-    GROUP BY bundle_id, currency
+    -- Without a currency no price is known, and what is owed is not nothing.
+    CROSS JOIN LATERAL (SELECT CASE WHEN currency IS NOT NULL THEN 0 END AS nothing) AS unpriced
+    GROUP BY bundle_id, currency, nothing
     ORDER BY bundle_id, currency
 $$;
 
@@ -670,11 +672,11 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
     SELECT
         journal.bundle_id, journal.product_id, journal.currency,
         coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account <> 'refunded' AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
         coalesce(
@@ -687,27 +689,30 @@ CREATE FUNCTION finance.statement(first date, through date) RETURNS TABLE(bundle
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
-            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::bigint,
         -- What did not go back of a refund in part is owed no more, either.
         coalesce(sum(amount) FILTER (
             WHERE ((account = 'excluded' AND detail <> 'refunded') OR account = 'kept') AND NOT is_before),
-            0)::numeric(20, 3),
+            nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
-            WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), 0)::numeric(20, 3),
+            WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(-sum(transactions) FILTER (
             WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), 0)::bigint,
         coalesce(-sum(amount) FILTER (
-            WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), 0)::numeric(20, 3)
+            WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), nothing)::numeric(20, 3)
     FROM finance.closed(through) AS closed
     JOIN finance.journal ON booked_on <= closed
-    CROSS JOIN LATERAL (SELECT booked_on < first AS is_before) AS span
-    GROUP BY journal.bundle_id, journal.product_id, journal.currency
+    CROSS JOIN LATERAL (
+        -- Without a currency no price is known, and what is owed is not nothing.
+        SELECT booked_on < first AS is_before, CASE WHEN journal.currency IS NOT NULL THEN 0 END AS nothing
+    ) AS span
+    GROUP BY journal.bundle_id, journal.product_id, journal.currency, nothing
     HAVING bool_or(NOT is_before) OR sum(transactions) FILTER (WHERE account = 'owed') <> 0
         OR sum(amount) FILTER (WHERE account = 'owed') <> 0
         -- Told late, after the month of its delivery was closed.
@@ -749,8 +754,9 @@ CREATE FUNCTION finance.statement_differences(first date, through date) RETURNS 
     UNION ALL
     SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM (
-        SELECT told.day::date, app.bundle_id
-        FROM generate_series(first, through, interval '1 day') AS told (day)
+        SELECT first + told.days AS day, app.bundle_id
+        -- Not a moment of each day: some clocks are put forward at midnight.
+        FROM generate_series(0, through - first) AS told (days)
         CROSS JOIN (SELECT DISTINCT bundle_id FROM finance.compared_days) AS app
         EXCEPT
         SELECT day, bundle_id FROM finance.compared_days
@@ -1003,12 +1009,12 @@ CREATE FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial b
     SELECT CASE
         WHEN $1 IS NOT NULL THEN ROW($1, $2, 'apple')::iap.amount
         WHEN $3 THEN ROW(0, $6, 'trial')::iap.amount
-        WHEN $5 IS NULL OR $5::numeric * $4 > 1000000000000000 THEN ROW(NULL, $6, 'unknown')::iap.amount
+        WHEN $5 IS NULL OR $4 < 1 OR $5::numeric * $4 > 1000000000000000 THEN ROW(NULL, $6, 'unknown')::iap.amount
         ELSE ROW($5 * $4, $6, 'list')::iap.amount
     END
 $_$;
 
-COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) IS 'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times the quantity, unless nobody can have paid that much.';
+COMMENT ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_trial boolean, quantity integer, list_price_milliunits bigint, list_currency text) IS 'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times the quantity, unless nobody can have bought or paid that much.';
 
 CREATE FUNCTION iap.analyze_grown() RETURNS text[]
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1078,6 +1084,8 @@ CREATE FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto 
     LANGUAGE plpgsql STABLE
     AS $$
 #variable_conflict use_variable
+DECLARE
+    as_of timestamptz := (SELECT runs.as_of FROM iap.runs WHERE run_id = run);
 BEGIN
     RETURN QUERY
     SELECT *
@@ -1089,7 +1097,7 @@ BEGIN
         -- Positions are many, and few of them differ in what finance counts: only sums have lines.
         FROM (
             SELECT
-                greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day,
+                iap.booked_on((at AT TIME ZONE 'UTC')::date, as_of, closed) AS booked_on, place, detail, day, refund_day,
                 is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
                 sum(units) AS units, sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
             FROM iap.positions
@@ -1107,6 +1115,12 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto bigint, gaps int8multirange) IS 'What a run books of what entered and moved between two frontiers, where the days up to closed were closed before it.';
+
+CREATE FUNCTION iap.booked_on(happened date, as_of timestamp with time zone, closed date) RETURNS date
+    LANGUAGE sql IMMUTABLE
+    RETURN GREATEST(LEAST(happened, (((as_of AT TIME ZONE 'UTC'::text))::date + 1)), (closed + 1));
+
+COMMENT ON FUNCTION iap.booked_on(happened date, as_of timestamp with time zone, closed date) IS 'The day on which a run books what happened: that day, or the first that was not closed yet; at most the day after the run''s own, for what was written while the clock was ahead is no later than the run that found it.';
 
 CREATE FUNCTION iap.bounded(device jsonb) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE
@@ -1132,6 +1146,92 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.bounded(device jsonb) IS 'What a client said of its device, of at most 16 KiB: of more the short fields, and a mark.';
+
+CREATE FUNCTION iap.carry_refunds(run bigint, at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    known   record;
+    told    iap.verified;
+    carried bigint := 0;
+BEGIN
+    FOR known IN
+        SELECT
+            restored.transaction_id, restored.refunded_at, restored.refund_reason, restored.revocation_type,
+            restored.revocation_percentage, locked.t
+        FROM transactions AS restored
+        CROSS JOIN LATERAL (
+            -- Of several that were delivered, the one whose refund is known is enough.
+            SELECT black.transaction_id, black.refunded_at, black.refund_reversed_at
+            FROM transactions AS black
+            WHERE iap.is_of_original(
+                    black.transaction_id, black.original_transaction_id, restored.original_transaction_id)
+                AND black.bundle_id = restored.bundle_id AND black.environment = restored.environment
+                AND black.place = 'black'
+                AND CASE
+                    WHEN restored.web_order_line_item_id IS NOT NULL
+                    THEN iap.is_same_period(ROW(restored.*)::iap.transactions, ROW(black.*)::iap.transactions)
+                    ELSE black.product_id = restored.product_id
+                        OR iap.type_of(ROW(black.*)::iap.transactions) = 'non_consumable'
+                END
+            ORDER BY black.refunded_at, black.transaction_id
+            LIMIT 1
+        ) AS delivered
+        CROSS JOIN LATERAL (
+            SELECT ROW(black.*)::iap.transactions AS t
+            FROM transactions AS black
+            WHERE black.transaction_id = delivered.transaction_id AND black.bundle_id = restored.bundle_id
+                AND black.environment = restored.environment AND black.place = 'black' AND black.refunded_at IS NULL
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+        WHERE restored.reason = 'restored' AND restored.refunded_at IS NOT NULL AND delivered.refunded_at IS NULL
+            -- Of this id Apple said later that there is none.
+            AND (delivered.refund_reversed_at < restored.refunded_at) IS NOT FALSE
+    LOOP
+        told.refunded_at := known.refunded_at;
+        told.refund_reason := known.refund_reason;
+        told.revocation_type := known.revocation_type;
+        told.revocation_percentage := known.revocation_percentage;
+        -- Two ids of one purchase may be refunded: the first has told of it.
+        CONTINUE WHEN EXISTS (
+            SELECT FROM transactions AS black
+            WHERE black.transaction_id = (known.t).transaction_id AND black.bundle_id = (known.t).bundle_id
+                AND black.environment = (known.t).environment AND black.refunded_at IS NOT NULL);
+        PERFORM iap.move(
+            ARRAY[ROW(known.t, iap.refunded(known.t, told, run))::iap.change], NULL, 'iap-reconcile', run, at,
+            jsonb_build_object('refunded_as', known.transaction_id));
+        carried := carried + 1;
+    END LOOP;
+    FOR known IN
+        SELECT locked.t, restored.refund_reversed_at
+        FROM moves
+        CROSS JOIN LATERAL (
+            SELECT ROW(black.*)::iap.transactions AS t
+            FROM transactions AS black
+            WHERE black.transaction_id = moves.transaction_id AND black.bundle_id = moves.bundle_id
+                AND black.environment = moves.environment AND black.place = 'black'
+                AND black.refund_run_id = moves.run_id
+                AND (black.refunded_at AT TIME ZONE 'UTC')::date = moves.to_refund_day
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+        JOIN transactions AS restored
+            ON restored.transaction_id = moves.details ->> 'refunded_as' AND restored.bundle_id = moves.bundle_id
+                AND restored.environment = moves.environment
+        WHERE moves.details ? 'refunded_as' AND moves.kind = 'refunded' AND restored.refunded_at IS NULL
+    LOOP
+        PERFORM iap.move(
+            ARRAY[ROW(known.t, iap.refund_reversed(known.t, coalesce(known.refund_reversed_at, at)))::iap.change], NULL,
+            'iap-reconcile', run, at);
+        carried := carried + 1;
+    END LOOP;
+    RETURN carried;
+END
+$$;
+
+COMMENT ON FUNCTION iap.carry_refunds(run bigint, at timestamp with time zone) IS 'Has what was delivered refunded where Apple tells of the refund under another id of the purchase, and that refund reversed where it tells that; says of how many. What Apple says of the delivered id itself goes first.';
 
 CREATE FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) RETURNS text
     LANGUAGE sql STABLE
@@ -1523,6 +1623,11 @@ BEGIN
         SELECT list_price_milliunits AS price, currency, type INTO listed
         FROM products
         WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
+        -- What the list says today is no price of a purchase that was booked by it before.
+        IF was.booked_as = 'list' AND t.product_id = was.product_id THEN
+            listed.price := was.booked_milliunits / was.quantity;
+            listed.currency := was.booked_currency;
+        END IF;
         amount := iap.amount_of(
             t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
         t.booked_milliunits := amount.milliunits;
@@ -2451,7 +2556,8 @@ BEGIN
     END IF;
     t := iap.corrected(t, v);
     IF v.refunded_at IS NOT NULL THEN
-        IF t.place <> 'white' AND (
+        -- Of what is shared in a family nobody paid: when that ends, no money goes back.
+        IF t.place <> 'white' AND (t.place <> 'black' OR v.exclusion IS DISTINCT FROM 'family_shared') AND (
             -- Of which Apple told nothing yet: it knows when and how much better than the support desk.
             was.refund_run_id IS NULL
             OR iap.is_later_refund(was, v)
@@ -6005,13 +6111,14 @@ DECLARE
 BEGIN
     FOR known IN
         WITH restorable AS MATERIALIZED (
-            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id
+            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
             FROM transactions
             WHERE place = 'white' AND product_type = 'non_consumable'
                 AND coalesce(product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
             -- By what is listed: of other products no row of white is read.
-            SELECT white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id
+            SELECT
+                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id, white.source
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
@@ -6036,6 +6143,21 @@ BEGIN
                     AND (
                         same.product_id = restorable.product_id
                         OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
+                UNION ALL
+                -- By the id of which Apple told, if it did of one alone; else the original's, or the lowest.
+                SELECT 'owed_as', same.transaction_id
+                FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                    AND same.place = 'white' AND same.product_id = restorable.product_id
+                    AND same.web_order_line_item_id IS NULL
+                    AND (
+                        same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
+                        same.transaction_id)
+                    < (
+                        restorable.source = 'app_server',
+                        restorable.transaction_id <> restorable.original_transaction_id, restorable.transaction_id)
                 LIMIT 1
             ) AS found
             CROSS JOIN LATERAL (
@@ -6061,7 +6183,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables at most out of white whose purchase was delivered or refunded under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
+COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables at most out of white whose purchase was delivered or refunded, or is owed, under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
 
 CREATE FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) RETURNS void
     LANGUAGE plpgsql
@@ -6640,7 +6762,7 @@ CREATE VIEW iap.counted AS
     transactions.delivered_by,
     transactions.delivered_at,
     transactions.reason,
-    transactions.excluded_run_id,
+    transactions.refund_run_id,
     transactions.refunded_at,
     transactions.refund_reason,
     transactions.revocation_type,
@@ -6907,7 +7029,7 @@ CREATE VIEW finance.journal AS
 
 COMMENT ON VIEW finance.journal IS 'What entered (above zero) and left (below zero) each account, by the day on which it was booked. Rows are added when a run closes its books, and never changed: up to any day that is closed, an account''s sum is its balance.';
 
-COMMENT ON COLUMN finance.journal.booked_on IS 'The day on which it happened, or the first day that was still open when it turned up.';
+COMMENT ON COLUMN finance.journal.booked_on IS 'The day on which it happened, or the first day that was still open when it turned up; at most the day after the run that found it.';
 
 COMMENT ON COLUMN finance.journal.run_id IS 'The run that closed its books over it.';
 
@@ -6986,7 +7108,7 @@ CREATE VIEW finance.misdeliveries AS
                   WHERE ((opened.app_account_token = black.app_account_token) AND (opened.bundle_id = black.bundle_id))) named) token ON (true))
      LEFT JOIN LATERAL ( SELECT sightings.user_id
            FROM iap.sightings
-          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND (sightings.user_id IS NOT NULL))
+          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND (sightings.user_id IS NOT NULL) AND (sightings.in_receipt OR sightings.is_named))
           ORDER BY sightings.is_named DESC, sightings.uploaded_at, sightings.receipt_id
          LIMIT 1) first_upload ON (true))
   WHERE ((black.place = 'black'::text) AND (black.delivered_by = 'claim'::text) AND (COALESCE(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id));
@@ -7119,7 +7241,7 @@ CREATE VIEW iap.purchases AS
     transactions.refunded_at,
     transactions.entry_id,
     transactions.first_seen_at,
-    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text, 'restored'::text])) AND ((transactions.transaction_id = transactions.original_transaction_id) OR (COALESCE(transactions.product_type, products.type, ''::text) <> 'non_consumable'::text))) AS is_sold,
+    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text])) AND ((transactions.transaction_id = transactions.original_transaction_id) OR ((COALESCE(transactions.product_type, products.type, ''::text) <> 'non_consumable'::text) AND (transactions.reason IS DISTINCT FROM 'restored'::text)))) AS is_sold,
     ((transactions.refunded_at IS NOT NULL) AND ((transactions.refund_run_id IS NOT NULL) OR (transactions.reason IS DISTINCT FROM 'refunded'::text))) AS is_refunded
    FROM (iap.transactions
      LEFT JOIN iap.products USING (bundle_id, product_id))
@@ -7140,22 +7262,28 @@ CREATE VIEW finance.purchases AS
     purchases.purchased_at,
     purchases.first_seen_at,
     purchases.is_sold,
-    GREATEST(((purchases.first_seen_at AT TIME ZONE 'UTC'::text))::date, (
+    iap.booked_on(((purchases.first_seen_at AT TIME ZONE 'UTC'::text))::date, (( SELECT array_agg(closings.as_of ORDER BY closings."position") AS array_agg
+           FROM iap.closings))[reached.closing],
         CASE
-            WHEN ((purchases.entry_id > ( SELECT frontier.upto
-               FROM audit.frontier)) OR (purchases.entry_id <@ ( SELECT frontier.gaps
-               FROM audit.frontier))) THEN ( SELECT max(closings.closed_through) AS max
+            WHEN (reached.closing IS NULL) THEN ( SELECT max(closings.closed_through) AS max
                FROM iap.closings)
-            WHEN (purchases.entry_id <@ ( SELECT range_agg(int8range(number.number, (number.number + 1))) AS range_agg
-               FROM (audit.links
-                 CROSS JOIN LATERAL unnest(links.late) number(number)))) THEN ( SELECT min(closings.closed_before) AS min
-               FROM iap.closings
-              WHERE (purchases.entry_id = ANY (closings.late)))
             ELSE (( SELECT array_agg(closings.closed_before ORDER BY closings."position") AS array_agg
-               FROM iap.closings))[(1 + width_bucket((purchases.entry_id - 1), ( SELECT array_agg(links.upto ORDER BY links."position") AS array_agg
-               FROM audit.links)))]
-        END + 1)) AS booked_on
-   FROM iap.purchases;
+               FROM iap.closings))[reached.closing]
+        END) AS booked_on
+   FROM (iap.purchases
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN ((purchases.entry_id > ( SELECT frontier.upto
+                       FROM audit.frontier)) OR (purchases.entry_id <@ ( SELECT frontier.gaps
+                       FROM audit.frontier))) THEN NULL::bigint
+                    WHEN (purchases.entry_id <@ ( SELECT range_agg(int8range(number.number, (number.number + 1))) AS range_agg
+                       FROM (audit.links
+                         CROSS JOIN LATERAL unnest(links.late) number(number)))) THEN ( SELECT min(links."position") AS min
+                       FROM audit.links
+                      WHERE (purchases.entry_id = ANY (links.late)))
+                    ELSE ((1 + width_bucket((purchases.entry_id - 1), ( SELECT array_agg(links.upto ORDER BY links."position") AS array_agg
+                       FROM audit.links))))::bigint
+                END AS closing) reached);
 
 COMMENT ON VIEW finance.purchases IS 'Each purchase that counts, where it is, when it was bought and when it entered.';
 
@@ -7190,10 +7318,11 @@ CREATE VIEW finance.redeliveries AS
     moves.bundle_id,
     moves.to_product_id AS product_id,
     moves.to_currency AS currency,
-    GREATEST(moves.to_day, (told.closed_before + 1)) AS booked_on
+    iap.booked_on(moves.to_day, told.as_of, told.closed_before) AS booked_on
    FROM ((iap.events
      JOIN iap.moves ON ((moves.move_id = ((events.details ->> 'move_id'::text))::bigint)))
      LEFT JOIN ( SELECT runs.run_id,
+            runs.as_of,
             max(runs.closed_through) OVER (ORDER BY runs.run_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS closed_before
            FROM iap.runs) told ON ((told.run_id = events.run_id)))
   WHERE ((events.kind = 'redelivered'::text) AND (moves.environment = 'Production'::text));
@@ -7236,7 +7365,7 @@ CREATE VIEW finance.refunds AS
             counted.delivered_by,
             counted.delivered_at,
             counted.reason,
-            counted.excluded_run_id,
+            counted.refund_run_id,
             counted.refunded_at,
             counted.refund_reason,
             counted.revocation_type,
@@ -7347,7 +7476,7 @@ CREATE VIEW finance.refunds_before_delivery AS
     counted.purchased_at,
     counted.refunded_at,
     counted.refund_reason,
-    (counted.excluded_run_id IS NULL) AS is_by_support,
+    (counted.refund_run_id IS NULL) AS is_by_support,
     counted.revocation_type,
     counted.refund_percent,
     counted.amount AS paid
@@ -8535,6 +8664,8 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (deliver
 
 CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
 
+CREATE INDEX transactions_restored_refunded ON iap.transactions USING btree (original_transaction_id) WHERE ((reason = 'restored'::text) AND (refunded_at IS NOT NULL));
+
 CREATE INDEX transactions_unproved ON iap.transactions USING btree (bundle_id, environment, delivered_at) WHERE ((place = 'black'::text) AND (source = 'app_server'::iap.source) AND (delivered_by = 'claim'::text));
 
 CREATE INDEX transactions_white ON iap.transactions USING btree (bundle_id, purchased_at) WHERE (place = 'white'::text);
@@ -8607,7 +8738,11 @@ REVOKE ALL ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zon
 
 REVOKE ALL ON FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.booked_on(happened date, as_of timestamp with time zone, closed date) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.bounded(device jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.carry_refunds(run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.case_mark(opened_run_id bigint, opened_at timestamp with time zone, move_id bigint, product_id text, quantity integer, owner_user_ids text[], periods text[]) FROM PUBLIC;
 

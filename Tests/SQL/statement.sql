@@ -207,6 +207,25 @@ SELECT set_eq(
     $$SELECT * FROM test.differences('2026-04-20', '2026-04-20')$$,
     ARRAY['booked in another month 2026-04-20 B1 1', 'seen, and more than sold 2026-04-20 B1 1'], 'and one is named');
 
+-- What has no price is not worth nothing.
+SELECT test.present('2026-04-21 04:00+00');
+SELECT test.hear(test.heard('U1', product_id => 'unheard.of', purchased_at => '2026-04-21 01:00+00'));
+SELECT test.close_books('2026-04-22 02:00+00');
+SELECT results_eq(
+    $$SELECT entered, entered_amount, closing, closing_amount FROM finance.statement('2026-04-21', '2026-04-21')
+    WHERE product_id = 'unheard.of'$$,
+    $$VALUES (1::bigint, NULL::numeric, 1::bigint, NULL::numeric)$$, 'no price is known, and none is made up');
+SELECT results_eq(
+    $$SELECT owed, owed_amount FROM finance.balances_as_of('2026-04-21') WHERE currency IS NULL$$,
+    $$VALUES (1::bigint, NULL::numeric)$$, 'in the balances neither');
+
+-- Where clocks are put forward at midnight, a day has none.
+SET LOCAL timezone = 'Africa/Cairo';
+SELECT results_eq(
+    $$SELECT count(*), max(day) FROM finance.statement_differences('2027-04-01', '2027-04-30')
+    WHERE difference = 'no sales report read'$$, $$VALUES (30::bigint, '2027-04-30'::date)$$, 'no day is left out');
+SET LOCAL timezone = 'UTC';
+
 -- What is committed after the run that closed its day is booked on a later one.
 SELECT test.present('2026-04-22 23:59:30+00');
 SELECT test.bought('L1', '2026-04-22 23:50+00'), test.bought('L2', '2026-04-22 23:51+00');

@@ -78,13 +78,13 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN $1 IS NOT NULL THEN ROW($1, $2, 'apple')::iap.amount
         WHEN $3 THEN ROW(0, $6, 'trial')::iap.amount
-        WHEN $5 IS NULL OR $5::numeric * $4 > 1000000000000000 THEN ROW(NULL, $6, 'unknown')::iap.amount
+        WHEN $5 IS NULL OR $4 < 1 OR $5::numeric * $4 > 1000000000000000 THEN ROW(NULL, $6, 'unknown')::iap.amount
         ELSE ROW($5 * $4, $6, 'list')::iap.amount
     END
 $$;
 COMMENT ON FUNCTION iap.amount_of IS
     'What finance counts a purchase as: what Apple says was paid; nothing for a free trial; else the list price times '
-    'the quantity, unless nobody can have paid that much.';
+    'the quantity, unless nobody can have bought or paid that much.';
 
 CREATE FUNCTION iap.share_of(milliunits bigint, percentage integer) RETURNS bigint
 LANGUAGE sql IMMUTABLE

@@ -254,6 +254,11 @@ BEGIN
         SELECT list_price_milliunits AS price, currency, type INTO listed
         FROM products
         WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
+        -- What the list says today is no price of a purchase that was booked by it before.
+        IF was.booked_as = 'list' AND t.product_id = was.product_id THEN
+            listed.price := was.booked_milliunits / was.quantity;
+            listed.currency := was.booked_currency;
+        END IF;
         amount := iap.amount_of(
             t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
         t.booked_milliunits := amount.milliunits;
@@ -368,7 +373,8 @@ BEGIN
     END IF;
     t := iap.corrected(t, v);
     IF v.refunded_at IS NOT NULL THEN
-        IF t.place <> 'white' AND (
+        -- Of what is shared in a family nobody paid: when that ends, no money goes back.
+        IF t.place <> 'white' AND (t.place <> 'black' OR v.exclusion IS DISTINCT FROM 'family_shared') AND (
             -- Of which Apple told nothing yet: it knows when and how much better than the support desk.
             was.refund_run_id IS NULL
             OR iap.is_later_refund(was, v)

@@ -182,10 +182,20 @@ COMMENT ON TABLE iap.books IS
     'The closed journal: what each run that closed its books found new of entries and moves, added up. Rows are added, '
     'and never changed or taken away.';
 
+CREATE FUNCTION iap.booked_on(happened date, as_of timestamptz, closed date) RETURNS date
+LANGUAGE sql IMMUTABLE
+-- A run may end after midnight.
+RETURN greatest(least(happened, (as_of AT TIME ZONE 'UTC')::date + 1), closed + 1);
+COMMENT ON FUNCTION iap.booked_on IS
+    'The day on which a run books what happened: that day, or the first that was not closed yet; at most the day after '
+    'the run''s own, for what was written while the clock was ahead is no later than the run that found it.';
+
 CREATE FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto bigint, gaps int8multirange)
 RETURNS SETOF iap.books
 LANGUAGE plpgsql STABLE AS $$
 #variable_conflict use_variable
+DECLARE
+    as_of timestamptz := (SELECT runs.as_of FROM iap.runs WHERE run_id = run);
 BEGIN
     RETURN QUERY
     SELECT *
@@ -197,7 +207,7 @@ BEGIN
         -- Positions are many, and few of them differ in what finance counts: only sums have lines.
         FROM (
             SELECT
-                greatest((at AT TIME ZONE 'UTC')::date, closed + 1) AS booked_on, place, detail, day, refund_day,
+                iap.booked_on((at AT TIME ZONE 'UTC')::date, as_of, closed) AS booked_on, place, detail, day, refund_day,
                 is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
                 sum(units) AS units, sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
             FROM iap.positions

@@ -13,7 +13,7 @@ SELECT
     transaction_id, bundle_id, product_id, products.name AS product_name, place, purchased_at, quantity AS units,
     booked_currency AS currency, booked_as AS price_source,
     (booked_milliunits / 1000.0)::numeric(20, 3) AS amount, user_id, order_id, delivered_by, delivered_at, reason,
-    excluded_run_id, refunded_at, refund_reason, revocation_type,
+    refund_run_id, refunded_at, refund_reason, revocation_type,
     (coalesce(revocation_percentage, 100000) / 1000.0)::numeric(6, 3) AS refund_percent,
     (iap.share_of(booked_milliunits, revocation_percentage) / 1000.0)::numeric(20, 3) AS refunded_amount,
     app_account_token
@@ -89,7 +89,7 @@ CREATE VIEW finance.refunds_before_delivery AS
 SELECT
     (refunded_at AT TIME ZONE 'UTC')::date AS refund_day, bundle_id, product_id, product_name, transaction_id, units,
     currency, price_source, refunded_amount AS amount, purchased_at, refunded_at, refund_reason,
-    excluded_run_id IS NULL AS is_by_support, revocation_type, refund_percent, amount AS paid
+    refund_run_id IS NULL AS is_by_support, revocation_type, refund_percent, amount AS paid
 FROM iap.counted
 WHERE place = 'excluded' AND reason = 'refunded';
 COMMENT ON VIEW finance.refunds_before_delivery IS
@@ -152,7 +152,7 @@ LEFT JOIN LATERAL (
     SELECT user_id
     FROM iap.sightings
     WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
-        AND sightings.environment = 'Production' AND sightings.user_id IS NOT NULL
+        AND sightings.environment = 'Production' AND sightings.user_id IS NOT NULL AND (in_receipt OR is_named)
     ORDER BY is_named DESC, uploaded_at, receipt_id
     LIMIT 1
 ) AS first_upload ON true
@@ -294,7 +294,8 @@ COMMENT ON VIEW finance.journal IS
     'What entered (above zero) and left (below zero) each account, by the day on which it was booked. Rows are added '
     'when a run closes its books, and never changed: up to any day that is closed, an account''s sum is its balance.';
 COMMENT ON COLUMN finance.journal.booked_on IS
-    'The day on which it happened, or the first day that was still open when it turned up.';
+    'The day on which it happened, or the first day that was still open when it turned up; at most the day after the run '
+    'that found it.';
 COMMENT ON COLUMN finance.journal.run_id IS 'The run that closed its books over it.';
 COMMENT ON COLUMN finance.journal.account IS
     'owed: paid and not claimed; delivered; excluded: not owed; refunded: delivered, and refunded since; kept: money '
@@ -444,12 +445,14 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         coalesce(sum(transactions) FILTER (WHERE account = 'delivered'), 0)::bigint,
         coalesce(sum(transactions) FILTER (WHERE account = 'excluded'), 0)::bigint,
         coalesce(sum(transactions) FILTER (WHERE account = 'refunded'), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
-        coalesce(sum(amount) FILTER (WHERE account = 'delivered'), 0)::numeric(20, 3),
-        coalesce(sum(amount) FILTER (WHERE account = 'refunded'), 0)::numeric(20, 3)
+        coalesce(sum(amount) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'delivered'), nothing)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'refunded'), nothing)::numeric(20, 3)
     FROM finance.closed(as_of) AS closed
     JOIN finance.journal ON booked_on <= closed
-    GROUP BY bundle_id, currency
+    -- Without a currency no price is known, and what is owed is not nothing.
+    CROSS JOIN LATERAL (SELECT CASE WHEN currency IS NOT NULL THEN 0 END AS nothing) AS unpriced
+    GROUP BY bundle_id, currency, nothing
     ORDER BY bundle_id, currency
 $$;
 COMMENT ON FUNCTION finance.balances_as_of IS

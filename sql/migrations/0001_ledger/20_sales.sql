@@ -50,11 +50,13 @@ CREATE VIEW iap.purchases AS
 SELECT
     transaction_id, bundle_id, product_id, quantity, booked_milliunits, booked_currency, place, reason, delivered_by,
     storefront, purchased_at, refunded_at, entry_id, first_seen_at,
-    coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored')
-        -- A restored purchase was sold when it was first made.
+    coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity')
+        -- A restored purchase was sold when it was first made, under whatever id it was delivered.
         AND (
             transaction_id = original_transaction_id
-            OR coalesce(product_type, products.type, '') <> 'non_consumable') AS is_sold,
+            OR (
+                coalesce(product_type, products.type, '') <> 'non_consumable'
+                AND reason IS DISTINCT FROM 'restored')) AS is_sold,
     -- Of what the support desk alone says, Apple's report never tells.
     refunded_at IS NOT NULL AND (refund_run_id IS NOT NULL OR reason IS DISTINCT FROM 'refunded') AS is_refunded
 FROM iap.transactions

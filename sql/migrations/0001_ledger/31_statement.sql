@@ -3,13 +3,13 @@
 CREATE VIEW finance.redeliveries AS
 SELECT
     moves.transaction_id, moves.bundle_id, moves.to_product_id AS product_id, moves.to_currency AS currency,
-    greatest(moves.to_day, told.closed_before + 1) AS booked_on
+    iap.booked_on(moves.to_day, told.as_of, told.closed_before) AS booked_on
 FROM iap.events
 JOIN iap.moves ON moves.move_id = (events.details ->> 'move_id')::bigint
 LEFT JOIN (
     -- Reckoned once for each run, not for each redelivery.
     SELECT
-        run_id,
+        run_id, as_of,
         max(closed_through) OVER (ORDER BY run_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS closed_before
     FROM iap.runs
 ) AS told ON told.run_id = events.run_id
@@ -40,11 +40,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT
         journal.bundle_id, journal.product_id, journal.currency,
         coalesce(sum(transactions) FILTER (WHERE account = 'owed' AND is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'owed' AND is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account <> 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account <> 'refunded' AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'delivered' AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'delivered' AND detail = 'resolved' AND NOT is_before), 0)::bigint,
         coalesce(
@@ -57,27 +57,30 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
-            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), 0)::numeric(20, 3),
+            WHERE account = 'excluded' AND detail = 'refunded' AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'excluded' AND detail <> 'refunded' AND NOT is_before), 0)::bigint,
         -- What did not go back of a refund in part is owed no more, either.
         coalesce(sum(amount) FILTER (
             WHERE ((account = 'excluded' AND detail <> 'refunded') OR account = 'kept') AND NOT is_before),
-            0)::numeric(20, 3),
+            nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (WHERE account = 'owed'), 0)::bigint,
-        coalesce(sum(amount) FILTER (WHERE account = 'owed'), 0)::numeric(20, 3),
+        coalesce(sum(amount) FILTER (WHERE account = 'owed'), nothing)::numeric(20, 3),
         coalesce(sum(transactions) FILTER (
             WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), 0)::bigint,
         coalesce(sum(amount) FILTER (
-            WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), 0)::numeric(20, 3),
+            WHERE account = 'refunded' AND detail IS NULL AND NOT is_before), nothing)::numeric(20, 3),
         coalesce(-sum(transactions) FILTER (
             WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), 0)::bigint,
         coalesce(-sum(amount) FILTER (
-            WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), 0)::numeric(20, 3)
+            WHERE account = 'refunded' AND detail = 'reversed' AND NOT is_before), nothing)::numeric(20, 3)
     FROM finance.closed(through) AS closed
     JOIN finance.journal ON booked_on <= closed
-    CROSS JOIN LATERAL (SELECT booked_on < first AS is_before) AS span
-    GROUP BY journal.bundle_id, journal.product_id, journal.currency
+    CROSS JOIN LATERAL (
+        -- Without a currency no price is known, and what is owed is not nothing.
+        SELECT booked_on < first AS is_before, CASE WHEN journal.currency IS NOT NULL THEN 0 END AS nothing
+    ) AS span
+    GROUP BY journal.bundle_id, journal.product_id, journal.currency, nothing
     HAVING bool_or(NOT is_before) OR sum(transactions) FILTER (WHERE account = 'owed') <> 0
         OR sum(amount) FILTER (WHERE account = 'owed') <> 0
         -- Told late, after the month of its delivery was closed.
@@ -148,22 +151,26 @@ SELECT
     transaction_id, bundle_id, product_id, quantity AS units, booked_currency AS currency,
     (booked_milliunits / 1000.0)::numeric(20, 3) AS amount, place, coalesce(reason, delivered_by) AS detail, storefront,
     purchased_at, first_seen_at, is_sold,
-    -- Looked up in lists of all runs, each made once: a purchase belongs to the first run whose numbers reach it, but for
-    -- what was committed late.
-    greatest(
-        (first_seen_at AT TIME ZONE 'UTC')::date,
+    iap.booked_on(
+        (first_seen_at AT TIME ZONE 'UTC')::date, (SELECT array_agg(as_of ORDER BY position) FROM iap.closings)[closing],
         CASE
-            WHEN entry_id > (SELECT upto FROM audit.frontier) OR entry_id <@ (SELECT gaps FROM audit.frontier)
-            THEN (SELECT max(closed_through) FROM iap.closings)
-            WHEN entry_id <@ (
-                SELECT range_agg(int8range(number, number + 1))
-                FROM audit.links
-                CROSS JOIN LATERAL unnest(late) AS number)
-            THEN (SELECT min(closed_before) FROM iap.closings WHERE entry_id = ANY (late))
-            ELSE (SELECT array_agg(closed_before ORDER BY position) FROM iap.closings)[
-                1 + width_bucket(entry_id - 1, (SELECT array_agg(upto ORDER BY position) FROM audit.links))]
-        END + 1) AS booked_on
-FROM iap.purchases;
+            WHEN closing IS NULL THEN (SELECT max(closed_through) FROM iap.closings)
+            ELSE (SELECT array_agg(closed_before ORDER BY position) FROM iap.closings)[closing]
+        END) AS booked_on
+FROM iap.purchases
+-- Looked up in lists of all runs, each made once: a purchase belongs to the first run whose numbers reach it, but for
+-- what was committed late.
+CROSS JOIN LATERAL (
+    SELECT CASE
+        WHEN entry_id > (SELECT upto FROM audit.frontier) OR entry_id <@ (SELECT gaps FROM audit.frontier) THEN NULL
+        WHEN entry_id <@ (
+            SELECT range_agg(int8range(number, number + 1))
+            FROM audit.links
+            CROSS JOIN LATERAL unnest(late) AS number)
+        THEN (SELECT min(position) FROM audit.links WHERE entry_id = ANY (late))
+        ELSE 1 + width_bucket(entry_id - 1, (SELECT array_agg(upto ORDER BY position) FROM audit.links))
+    END AS closing
+) AS reached;
 COMMENT ON VIEW finance.purchases IS 'Each purchase that counts, where it is, when it was bought and when it entered.';
 COMMENT ON COLUMN finance.purchases.place IS 'white: owed; black: delivered; excluded: not owed.';
 COMMENT ON COLUMN finance.purchases.detail IS 'How it was delivered, or why it is excluded; else NULL.';
@@ -206,8 +213,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT 'no sales report read', day, bundle_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM (
-        SELECT told.day::date, app.bundle_id
-        FROM generate_series(first, through, interval '1 day') AS told (day)
+        SELECT first + told.days AS day, app.bundle_id
+        -- Not a moment of each day: some clocks are put forward at midnight.
+        FROM generate_series(0, through - first) AS told (days)
         CROSS JOIN (SELECT DISTINCT bundle_id FROM finance.compared_days) AS app
         EXCEPT
         SELECT day, bundle_id FROM finance.compared_days
