@@ -89,13 +89,12 @@ struct Screener: Sendable {
         }
     }
 
-    /// What a transaction is one id of; `nil` where nothing gives it another one. Periods are asked for where each is
-    /// claimed: a subscription that is granted until a day is one purchase.
+    /// What a transaction is one id of; `nil` where nothing gives it another one.
     private func original(
         of transaction: Transaction, _ type: ProductType?, _ app: App, _ receipt: VerifiedReceipt
     ) -> KnownOriginals.Original? {
-        let isPeriod = type == .autoRenewable && app.delivery[.autoRenewable] ?? .claim == .claim
-        guard ScreeningSubject.isRestorable(transaction, of: type) || (isPeriod && transaction.periodID != nil) else {
+        let isPeriod = type == .autoRenewable && transaction.periodID != nil
+        guard ScreeningSubject.isRestorable(transaction, of: type) || isPeriod else {
             return nil
         }
         return KnownOriginals.Original(

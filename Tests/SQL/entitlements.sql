@@ -316,5 +316,41 @@ SELECT results_eq(
 SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '0', 'and nothing else');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'nor covers it again');
 
+-- An upgrade that ends when the product before it was granted until, or within that day.
+SELECT test.period('same1', -40, 20, 'same1', 'basic.month'), test.entitle(20, 'same1'), test.said_days_ago('same1', 40);
+SELECT test.period('same2', -10, 20, 'same1', 'premium.month');
+SELECT is(test.open_of('same1'), 'same2', 'is owed until it is said');
+SELECT is(test.entitle(20, 'same1'), 20.0, 'the same moment again');
+SELECT is(test.open_of('same1'), NULL, 'grants it');
+-- A grant of what was taken back is the latest word.
+SELECT test.admit('endless1', product_id => 'gems');
+UPDATE iap.transactions AS t SET product_type = 'non_renewing' WHERE transaction_id = 'endless1';
+UPDATE iap.transactions AS t SET seal = audit.seal(ROW(t.*)::iap.transactions) WHERE transaction_id = 'endless1';
+SELECT test.entitle(30, 'endless1');
+SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'endless1', now() + interval '3 days')$$);
+SELECT test.entitle(3, 'endless1');
+SELECT is(
+    (SELECT revoked_at FROM iap.entitlements WHERE original_transaction_id = 'endless1'), NULL, 'what is granted again is not revoked');
+-- One period under two ids is granted once, in whatever order they are known.
+CREATE FUNCTION test.delivered_of(original text) RETURNS SETOF text
+LANGUAGE sql AS $$
+    SELECT concat_ws(' ', transaction_id, place, reason) FROM iap.transactions
+    WHERE original_transaction_id = $1 OR transaction_id = $1
+    ORDER BY 1
+$$;
+SELECT test.hear_period('twice1', 'twice1', 'week-1'), test.hear_period('twice2', 'twice1', 'week-1'), 
+    test.hear_period('twice3', 'twice1', 'week-2');
+SELECT test.entitle(60, 'twice1');
+SELECT results_eq(
+    $$SELECT test.delivered_of('twice1')$$, ARRAY['twice1 black', 'twice2 excluded restored', 'twice3 black'], 'two periods, and not three');
+SELECT test.hear_period('desk1', 'desk1', 'week-1'), test.hear_period('desk2', 'desk1', 'week-1'), test.claim('desk1');
+SELECT is(test.resolve('desk2', 'delivered'), 'already_delivered', 'nor does the desk deliver it a second time');
+SELECT results_eq(
+    $$SELECT test.delivered_of('desk1')$$, ARRAY['desk1 black', 'desk2 excluded restored'], 'but sees that it was restored');
+SELECT test.hear_period('had1', 'had1', 'week-1'), test.hear_period('had2', 'had1', 'week-1'), test.claim('had1');
+SELECT test.entitle(60, 'had1');
+SELECT results_eq(
+    $$SELECT test.delivered_of('had1')$$, ARRAY['had1 black', 'had2 excluded restored'], 'nor what was claimed');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -316,5 +316,14 @@ SELECT set_eq(
     $$SELECT transaction_id FROM finance.refunds_after_delivery WHERE transaction_id LIKE 's_'$$, ARRAY['s2'],
     'and no other period');
 
+-- A third id of it was refunded: none is owed, and nobody is told otherwise.
+SELECT test.hear_period('q1', 'q1', 'w9'), test.hear_period('q2', 'q1', 'w9', exclusion => 'restored'),
+    test.hear_period('q3', 'q1', 'w9', exclusion => 'refunded');
+SELECT is(test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', 'q2')$$), 'not paid', 'the restored id');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.admit('com.example.a', 'Production', 'q1', 'q1', 'gold', 1, now(), 'ann')$$, '55000',
+    '%refunded under another id', 'nor is it admitted');
+SELECT is(test.claim(id), 'excluded', 'or had by ' || id) FROM unnest(ARRAY['q1', 'q2', 'q3']) AS id;
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -139,6 +139,10 @@ BEGIN
     ELSIF iap.owed_as(known) IS NOT NULL THEN
         -- Restored: it is owed under its other id, and may be claimed by this one.
         RETURN 'already_white';
+    ELSIF known.place = 'white' AND iap.is_refunded_otherwise(known) THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
+            admit.transaction_id, admit.bundle_id, admit.environment
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     ELSIF known.place = 'excluded' THEN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason

@@ -299,6 +299,42 @@ $$;
 COMMENT ON FUNCTION iap.take_order IS
     'Takes an order for the delivery of a purchase: whether it is this purchase''s, and whether that is new.';
 
+CREATE FUNCTION iap.meet_grants(bundle_id text, transaction_id text) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    original text;
+BEGIN
+    FOR original IN
+        SELECT DISTINCT t.original_transaction_id
+        FROM iap.transactions AS t
+        WHERE t.transaction_id = meet_grants.transaction_id AND t.bundle_id = meet_grants.bundle_id
+            AND t.place = 'white' AND iap.type_of(ROW(t.*)::iap.transactions) IS DISTINCT FROM 'consumable'
+    LOOP
+        -- Rolled back at once: who grants waits for no claim.
+        BEGIN
+            PERFORM
+            FROM iap.entitlements AS e
+            WHERE e.original_transaction_id = original AND e.bundle_id = meet_grants.bundle_id
+            FOR SHARE;
+            IF NOT FOUND THEN
+                INSERT INTO iap.entitlements (
+                    original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
+                VALUES (original, meet_grants.bundle_id, '', '-infinity', '-infinity', '-infinity')
+                ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
+            END IF;
+            RAISE EXCEPTION USING ERRCODE = 'IAP01', MESSAGE = 'met';
+        EXCEPTION
+            WHEN SQLSTATE 'IAP01' THEN NULL;
+        END;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.meet_grants IS
+    'Waits for a session that is about to grant what a claim asks for, and ends with a serialization failure where it was '
+    'granted after the caller''s snapshot: only a row that is written in its place meets one that is not there yet. Leaves '
+    'no row and no lock.';
+
 CREATE FUNCTION iap.owed_as(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
@@ -310,6 +346,9 @@ BEGIN
             AND bundle_id = t.bundle_id AND environment = t.environment AND product_id = t.product_id
             -- Of a subscription the same period; what is bought once has none.
             AND web_order_line_item_id IS NOT DISTINCT FROM t.web_order_line_item_id AND place = 'white'
+            -- What a third id of it was refunded or delivered under is owed under none.
+            AND iap.outcome_otherwise(ROW(transactions.*)::iap.transactions) IS DISTINCT FROM 'excluded'
+            AND iap.outcome_otherwise(ROW(transactions.*)::iap.transactions) IS DISTINCT FROM 'already_delivered'
         ORDER BY transaction_id
         LIMIT 1);
 END
@@ -343,6 +382,7 @@ BEGIN
         PERFORM iap.require_text('order_id', wanted, 1000);
     END IF;
 
+    PERFORM iap.meet_grants(claim.bundle_id, claim.transaction_id);
     -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
     FOR held IN
         SELECT * FROM iap.transactions

@@ -134,7 +134,18 @@ DECLARE
     restored  iap.change[] := '{}';
 BEGIN
     FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
-        refusal := iap.take_for_entitlement(change.was);
+        refusal := CASE
+            WHEN iap.is_period_delivered(change.was)
+                -- Or it is about to be, with these.
+                OR ((change.was).web_order_line_item_id IS NOT NULL AND EXISTS (
+                    SELECT FROM unnest(delivered) AS other
+                    WHERE (other.was).original_transaction_id = (change.was).original_transaction_id
+                        AND (other.was).bundle_id = (change.was).bundle_id
+                        AND (other.was).environment = (change.was).environment
+                        AND iap.is_same_period(other.was, change.was)))
+            THEN 'already_delivered'
+            ELSE iap.take_for_entitlement(change.was)
+        END;
         IF refusal IS NULL THEN
             delivered := delivered || change;
         ELSIF refusal = 'already_delivered' THEN
@@ -153,8 +164,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.cover IS
-    'Writes that purchases were delivered by an entitlement, and says how many left white. A non-consumable that was '
-    'delivered under another id is not owed; what nobody knows the type of is left for a person then, and '
+    'Writes that purchases were delivered by an entitlement, and says how many left white. A non-consumable, or a '
+    'period, that was delivered under another id is not owed; what nobody knows the type of is left for a person then, and '
     'what another session is about to deliver for the next time.';
 
 CREATE FUNCTION iap.cover_entitled(run bigint, at timestamptz, most integer) RETURNS bigint

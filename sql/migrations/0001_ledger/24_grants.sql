@@ -34,12 +34,24 @@ BEGIN
         FOR UPDATE;
         IF entitle.until > at AND (
             known.entitled_until > entitle.until
-            OR known.entitled_until = entitle.until AND (entitle.until = 'infinity' OR known.revoked_at IS NOT NULL))
+            OR (
+                known.entitled_until = entitle.until
+                AND (
+                    entitle.until = 'infinity' OR known.revoked_at IS NOT NULL
+                    -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it too.
+                    OR EXISTS (
+                        SELECT FROM iap.transactions AS white
+                        WHERE iap.is_of_original(
+                                white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
+                            AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
+                            AND white.purchased_at > known.granted_at AND white.expires_at <= entitle.until
+                            AND white.expires_at > entitle.until - interval '1 day'))))
         THEN
             -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of what
             -- was taken back.
             word := known;
             word.granted_at := at;
+            word.revoked_at := NULL;
         ELSIF known.entitled_until >= entitle.until THEN
             -- Nothing new; a period that is delivered late ends before what is granted already.
             word := known;
