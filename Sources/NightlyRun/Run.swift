@@ -244,8 +244,9 @@ struct Run {
         }
         job.log(LogEntry(.info, "run ends", fields: fields, runID: night.runID))
         if isNothingProcessed {
+            let waiting = report.receipts.left + report.receipts.tryAgain
             throw JobError.appleUnavailable(
-                "Apple could not be reached: \(report.receipts.left) receipts wait for the next night.")
+                "Apple could not be reached: \(waiting) receipts wait for the next night.")
         }
     }
 }

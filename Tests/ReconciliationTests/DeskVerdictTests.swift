@@ -29,6 +29,29 @@ import Testing
         #expect(try verdict(owed(until: Sample.noon + 60), open) == .owed(open.assessment, orderIDs: []))
     }
 
+    @Test func whatTheAppsServerIsToDeliverIsNotForTheDesk() throws {
+        var known = try Sample.known(owed())
+        known.lostOrder = try lostOrder()
+        let redelivery = OpenRedelivery(
+            userID: "anna", orderedAt: Sample.noon, orderedBy: "iap-reconcile", tries: 1, takenAt: Sample.noon)
+        known.redelivery = redelivery
+        #expect(DeskVerdict(of: known) == .redelivering(redelivery))
+    }
+
+    /// The case is as the last night judged it.
+    @Test func whatSpeaksForAnotherSinceThenIsSaid() throws {
+        let open = try lostOrder()
+        var known = try Sample.known(owed())
+        known.lostOrder = open
+        known.owners = ["anna"]
+        #expect(DeskVerdict(of: known) == .owed(open.assessment, orderIDs: []))
+        known.owners = ["anna", "bob"]
+        #expect(DeskVerdict(of: known) == .contested(["anna", "bob"]))
+        known.lostOrder = try lostOrder(
+            closing: KnownCase.Closing(how: "dismissed", who: "sam", at: Sample.noon, note: nil))
+        #expect(DeskVerdict(of: known) == .owed(nil, orderIDs: []))
+    }
+
     /// It was dismissed, say, and is owed again.
     @Test func aClosedCaseSaysNothingOfIt() throws {
         let closed = try lostOrder(

@@ -58,6 +58,9 @@ struct SampleNight {
         }
         if !found.isEmpty {
             found[0].taking = CaseTaking(by: "sue <b>", since: Sample.now - 7_200)
+            found[0].redelivery = OpenRedelivery(
+                userID: found[0].assessment.owner.user ?? "", orderedAt: Sample.now - 3_600, orderedBy: "iap-reconcile",
+                tries: 1, takenAt: Sample.now - 1_800)
             found[0].comments = [DeskComment(at: Sample.now - 3_600, by: "sue <b>", text: "asked for <i>her</i> phone")]
         }
         head.sales = try Sample.salesFigures()

@@ -53,15 +53,31 @@ import Testing
         #expect(html.text == "<bdi>&lt;b&gt;</bdi> wants ")
     }
 
+    /// Who delivers by hand meanwhile delivers twice.
+    @Test func whatTheAppsServerIsToDeliverIsLeftToIt() {
+        let assessment = Assessment(
+            likelihood: .high, reasons: [.neverClaimed], owner: .user("anna"), action: .deliver)
+        func redelivery(to user: String) -> OpenRedelivery {
+            OpenRedelivery(userID: user, orderedAt: Sample.now, orderedBy: "iap-reconcile", tries: 0, takenAt: nil)
+        }
+        #expect(
+            English().action(assessment, orderIDs: ["o-1"], redelivery: redelivery(to: "anna"))
+                == "Wait: the app's server is to deliver it to anna by itself.")
+        // It will be ended, for the owner is another by now.
+        #expect(
+            English().action(assessment, orderIDs: [], redelivery: redelivery(to: "bob")) == "Deliver to anna.")
+    }
+
     /// Nobody is named as the owner of what is certainly lost and uncertain whose; whom to ask is said all the same.
     @Test func whoeverMayHaveBoughtItIsAsked() throws {
         let candidates = [OwnerCandidate(userID: "anna", evidence: [.account])]
         let unnamed = Assessment(
             likelihood: .high, reasons: [.askedApple, .ownerUncertain], owner: .unknown, candidates: candidates,
             action: .contact)
-        #expect(English().action(unnamed, orderIDs: []) == "Ask who bought it before delivering: anna.")
+        #expect(
+            English().action(unnamed, orderIDs: [], redelivery: nil) == "Ask who bought it before delivering: anna.")
         let unknown = Assessment(likelihood: .high, reasons: [.askedApple], owner: .unknown, action: .contact)
-        #expect(!English().action(unknown, orderIDs: []).contains("anna"))
+        #expect(!English().action(unknown, orderIDs: [], redelivery: nil).contains("anna"))
         var data = CaseData()
         var found = Sample.lostOrder(id: "1")
         found.assessment = unnamed

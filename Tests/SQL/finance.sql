@@ -165,6 +165,32 @@ SELECT results_eq(
     $$SELECT day, runs, received, white, black, excluded, difference, balances FROM finance.control_totals_by_day$$,
     $$VALUES (current_date, 6::bigint, 6::bigint, 4::bigint, 1::bigint, 0::bigint, 1::bigint, false)$$,
     'and by day, with what is missing');
+-- Transactions, units and hash balance each for themselves, and the first closing opens with nothing.
+INSERT INTO iap.runs (
+    as_of, started_at, finished_at, host, process_id, program_version, state, exit_code, verified, newly_white,
+    already_white, already_black, excluded, opening_white, new, claimed, resolved, refunded, closing_white,
+    closing_number)
+SELECT
+    now(), now(), now(), 'h', 1, '1', 'complete', 0, verified, '{3,3,3}', '{1,1,1}', '{2,2,2}', '{4,4,4}', '{2,3,6}', new,
+    '{1,1,1}', '{0,0,0}', '{0,0,0}', '{2,3,6}', 5 + position
+FROM (
+    VALUES
+        (0, '{10,10,4}'::bigint[], '{1,1,1}'::bigint[]), (1, '{10,11,4}', '{1,1,1}'), (2, '{10,10,5}', '{1,1,1}'),
+        (3, '{11,10,4}', '{1,1,1}'), (4, '{10,10,4}', '{1,2,1}'), (5, '{10,10,4}', '{1,1,2}'), (6, '{10,10,4}', '{2,1,1}')
+) AS told (position, verified, new);
+SELECT results_eq(
+    $$SELECT DISTINCT run_id - (SELECT max(run_id) FROM iap.runs) + 6, balances FROM finance.control_totals
+    WHERE run_id > (SELECT max(run_id) - 7 FROM iap.runs) ORDER BY 1$$,
+    $$VALUES (0::bigint, true), (1, false), (2, false), (3, false), (4, false), (5, false), (6, false)$$,
+    'one thing that is off is enough');
+SELECT results_eq(
+    $$SELECT runs, received, units, white, newly_white, black, excluded, difference FROM finance.control_totals_by_day$$,
+    $$VALUES (13::bigint, 77::bigint, 78::bigint, 32::bigint, 25::bigint, 15::bigint, 28::bigint, 2::bigint)$$,
+    'a day is all of its runs');
+UPDATE iap.runs SET opening_white = '{1,0,0}', new = '{2,4,7}' WHERE closing_number = 1;
+SELECT is(
+    (SELECT bool_or(balances) FROM finance.control_totals WHERE run_id = (SELECT min(run_id) FROM iap.runs)), false,
+    'nothing was owed before the first');
 
 -- No personal data beyond the user id.
 SELECT is_empty(

@@ -102,7 +102,10 @@ SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '40'), 'whi
 SELECT results_eq(
     $$SELECT user_id, outcome FROM iap.claims WHERE transaction_id = '40' ORDER BY claim_id$$,
     $$VALUES ('ann', 'undecided'), ('bob', 'undecided'), ('zoe', 'undecided')$$, 'and every attempt is kept');
-SELECT is(test.resolve('40', 'delivered'), 'delivered', 'the support desk decides');
+SELECT is(test.resolve('40', 'delivered'), 'several_owners', 'the support desk decides, and says for whom');
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.resolve('40', 'delivered', 'sue', 'asked', user_id => 'ann')$$), 'delivered',
+    'as it was told');
 SELECT test.admit('41', user_id => 'ann', receipt_id => test.submit('another receipt', 'ann', '41', 'order-of-bob'));
 SELECT is(test.claim('41', 'ann'), 'undecided', 'order against admission');
 SELECT test.record(

@@ -313,5 +313,17 @@ FROM (
 ) AS call (arguments, why);
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 
+-- What a call leases it gives once, though the lease ends before the call does.
+SELECT test.admit('lease-' || n, user_id => 'lea') FROM generate_series(1, 400) AS n;
+INSERT INTO iap.redeliveries (transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, due_at)
+SELECT transaction_id, bundle_id, environment, 'lea', 1, now(), 'iap-reconcile', now() - interval '1 hour'
+FROM iap.white WHERE transaction_id LIKE 'lease-%';
+SELECT set_eq(
+    $$SELECT user_id, "try" FROM iap.take_redeliveries('com.example.a', 10000, '1 second')
+    WHERE transaction_id LIKE 'lease-%' AND pg_sleep(0.005) IS NOT NULL$$,
+    $$VALUES ('lea', 1)$$, 'each for the first time');
+SELECT is(
+    (SELECT max(tries) FROM iap.redeliveries WHERE transaction_id LIKE 'lease-%'), 1, 'and is not given up by one call');
+
 SELECT * FROM finish();
 ROLLBACK;

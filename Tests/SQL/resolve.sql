@@ -135,5 +135,28 @@ SELECT test.is_refused('iap_support', $$SELECT iap.resolve('6', 'delivered', NUL
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
+-- To whom: what came since the last night counts, and where there was none yet, what is known.
+SELECT test.admit('w1', user_id => NULL), test.open_case('w1', '{ann}');
+SELECT test.admit('w1', user_id => 'bob');
+SELECT is(test.resolve('w1', 'delivered'), 'several_owners', 'another was named since the case was judged');
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.owners_told('w1', 'com.example.a', 'Production')$$), '{ann,bob}', 'by both');
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.redeliver('w1', 'sue', 'sure')$$), 'several_owners', 'nor is it ordered');
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.resolve('w1', 'delivered', 'sue', 'asked', user_id => 'bob')$$), 'delivered',
+    'unless it is said who');
+SELECT test.admit('w2', user_id => 'cid');
+SELECT is(test.resolve('w2', 'delivered'), 'delivered', 'before it is a case');
+SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = 'w2'), 'cid', 'it went to whom it is known of');
+SELECT test.hear(test.heard('w3', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5d'));
+SELECT test.run_as('iap_app', format('SELECT iap.register_order(%L, %L, %L, %L, app_account_token => %L)',
+    'com.example.a', 'of-' || name, name, 'gems', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5d'))
+FROM unnest(ARRAY['dan', 'eve']) AS name;
+SELECT is(test.resolve('w3', 'delivered'), 'several_owners', 'also where several are known, and no case is');
+SELECT is(
+    test.run_as('iap_support', $$SELECT iap.owners_told('w4', 'com.example.a', 'Production')$$), '{}',
+    'of what nobody knows nobody is');
+
 SELECT * FROM finish();
 ROLLBACK;

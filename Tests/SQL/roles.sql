@@ -173,7 +173,7 @@ SELECT results_eq(
         ('iap_job', 'note_entered'), ('iap_job', 'note_hearing'), ('iap_job', 'note_prices'),
         ('iap_job', 'order_redeliveries'), ('iap_job', 'outcome_otherwise'), ('iap_job', 'owed_again'),
         ('iap_job', 'owners_by_history'), ('iap_job', 'owners_by_token'),
-        ('iap_job', 'owners_of'), ('iap_job', 'position_of'), ('iap_job', 'present'),
+        ('iap_job', 'owners_of'), ('iap_job', 'owners_told'), ('iap_job', 'position_of'), ('iap_job', 'present'),
         ('iap_job', 'purge_devices'),
         ('iap_job', 'purge_orders'), ('iap_job', 'purge_payloads'), ('iap_job', 'purgeable_buckets'),
         ('iap_job', 'record'),
@@ -188,7 +188,7 @@ SELECT results_eq(
         ('iap_job', 'withdraw_all_restored'), ('iap_job', 'worth'),
         ('iap_privacy', 'erase_user'),
         ('iap_support', 'adopt'), ('iap_support', 'decide'), ('iap_support', 'is_of_original'), ('iap_support', 'note'),
-        ('iap_support', 'redeliver'), ('iap_support', 'reopen'), ('iap_support', 'resolve'), ('iap_support', 'take')$$,
+        ('iap_support', 'owners_told'), ('iap_support', 'redeliver'), ('iap_support', 'reopen'), ('iap_support', 'resolve'), ('iap_support', 'take')$$,
     'the functions that are granted');
 SELECT results_eq(
     $$SELECT grantee::regrole::text, proname::text COLLATE "default", count(*)
@@ -303,7 +303,7 @@ SELECT set_eq(
     ARRAY[
         'submit_receipt', 'submit_notification', 'delivery_status', 'register_user', 'register_order', 'admit', 'claim',
         'entitle', 'revoke_entitlement', 'owed', 'status', 'take_redeliveries', 'redeliver', 'resolve', 'reopen',
-        'decide', 'adopt', 'take', 'note', 'close_books', 'purge_payloads', 'purgeable_buckets',
+        'decide', 'adopt', 'take', 'note', 'owners_told', 'close_books', 'purge_payloads', 'purgeable_buckets',
         'purge_devices', 'count_purgeable', 'purge_orders', 'count_unpaid_orders', 'erase_user', 'analyze_grown',
         'release_originals', 'release_orders', 'take_orders'],
     'only those that are granted run with their owner''s rights');

@@ -921,6 +921,10 @@ BEGIN
     ELSIF iap.owed_as(known) IS NOT NULL THEN
         -- Restored: it is owed under its other id, and may be claimed by this one.
         RETURN 'already_white';
+    ELSIF known.place = 'white' AND iap.is_refunded_otherwise(known) THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
+            admit.transaction_id, admit.bundle_id, admit.environment
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     ELSIF known.place = 'excluded' THEN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
@@ -1313,6 +1317,7 @@ BEGIN
         PERFORM iap.require_text('order_id', wanted, 1000);
     END IF;
 
+    PERFORM iap.meet_grants(claim.bundle_id, claim.transaction_id);
     -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
     FOR held IN
         SELECT * FROM iap.transactions
@@ -1678,7 +1683,18 @@ DECLARE
     restored  iap.change[] := '{}';
 BEGIN
     FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
-        refusal := iap.take_for_entitlement(change.was);
+        refusal := CASE
+            WHEN iap.is_period_delivered(change.was)
+                -- Or it is about to be, with these.
+                OR ((change.was).web_order_line_item_id IS NOT NULL AND EXISTS (
+                    SELECT FROM unnest(delivered) AS other
+                    WHERE (other.was).original_transaction_id = (change.was).original_transaction_id
+                        AND (other.was).bundle_id = (change.was).bundle_id
+                        AND (other.was).environment = (change.was).environment
+                        AND iap.is_same_period(other.was, change.was)))
+            THEN 'already_delivered'
+            ELSE iap.take_for_entitlement(change.was)
+        END;
         IF refusal IS NULL THEN
             delivered := delivered || change;
         ELSIF refusal = 'already_delivered' THEN
@@ -1697,7 +1713,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) IS 'Writes that purchases were delivered by an entitlement, and says how many left white. A non-consumable that was delivered under another id is not owed; what nobody knows the type of is left for a person then, and what another session is about to deliver for the next time.';
+COMMENT ON FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with time zone, actor text) IS 'Writes that purchases were delivered by an entitlement, and says how many left white. A non-consumable, or a period, that was delivered under another id is not owed; what nobody knows the type of is left for a person then, and what another session is about to deliver for the next time.';
 
 CREATE FUNCTION iap.cover_entitled(run bigint, at timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql
@@ -1903,7 +1919,7 @@ BEGIN
         RETURN end_owed.how;
     END IF;
     -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-    IF iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
+    IF iap.is_period_delivered(t) OR iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
@@ -2075,12 +2091,24 @@ BEGIN
         FOR UPDATE;
         IF entitle.until > at AND (
             known.entitled_until > entitle.until
-            OR known.entitled_until = entitle.until AND (entitle.until = 'infinity' OR known.revoked_at IS NOT NULL))
+            OR (
+                known.entitled_until = entitle.until
+                AND (
+                    entitle.until = 'infinity' OR known.revoked_at IS NOT NULL
+                    -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it too.
+                    OR EXISTS (
+                        SELECT FROM iap.transactions AS white
+                        WHERE iap.is_of_original(
+                                white.transaction_id, white.original_transaction_id, entitle.original_transaction_id)
+                            AND white.bundle_id = entitle.bundle_id AND white.place = 'white'
+                            AND white.purchased_at > known.granted_at AND white.expires_at <= entitle.until
+                            AND white.expires_at > entitle.until - interval '1 day'))))
         THEN
             -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of what
             -- was taken back.
             word := known;
             word.granted_at := at;
+            word.revoked_at := NULL;
         ELSIF known.entitled_until >= entitle.until THEN
             -- Nothing new; a period that is delivered late ends before what is granted already.
             word := known;
@@ -3270,6 +3298,41 @@ $$;
 
 COMMENT ON FUNCTION iap.may_reopen(t iap.transactions) IS 'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be taken back. Never what a claim delivered.';
 
+CREATE FUNCTION iap.meet_grants(bundle_id text, transaction_id text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    original text;
+BEGIN
+    FOR original IN
+        SELECT DISTINCT t.original_transaction_id
+        FROM iap.transactions AS t
+        WHERE t.transaction_id = meet_grants.transaction_id AND t.bundle_id = meet_grants.bundle_id
+            AND t.place = 'white' AND iap.type_of(ROW(t.*)::iap.transactions) IS DISTINCT FROM 'consumable'
+    LOOP
+        -- Rolled back at once: who grants waits for no claim.
+        BEGIN
+            PERFORM
+            FROM iap.entitlements AS e
+            WHERE e.original_transaction_id = original AND e.bundle_id = meet_grants.bundle_id
+            FOR SHARE;
+            IF NOT FOUND THEN
+                INSERT INTO iap.entitlements (
+                    original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
+                VALUES (original, meet_grants.bundle_id, '', '-infinity', '-infinity', '-infinity')
+                ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
+            END IF;
+            RAISE EXCEPTION USING ERRCODE = 'IAP01', MESSAGE = 'met';
+        EXCEPTION
+            WHEN SQLSTATE 'IAP01' THEN NULL;
+        END;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.meet_grants(bundle_id text, transaction_id text) IS 'Waits for a session that is about to grant what a claim asks for, and ends with a serialization failure where it was granted after the caller''s snapshot: only a row that is written in its place meets one that is not there yet. Leaves no row and no lock.';
+
 CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb DEFAULT '{}'::jsonb, who text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET enable_seqscan TO 'off'
@@ -3978,12 +4041,32 @@ BEGIN
             AND bundle_id = t.bundle_id AND environment = t.environment AND product_id = t.product_id
             -- Of a subscription the same period; what is bought once has none.
             AND web_order_line_item_id IS NOT DISTINCT FROM t.web_order_line_item_id AND place = 'white'
+            -- What a third id of it was refunded or delivered under is owed under none.
+            AND iap.outcome_otherwise(ROW(transactions.*)::iap.transactions) IS DISTINCT FROM 'excluded'
+            AND iap.outcome_otherwise(ROW(transactions.*)::iap.transactions) IS DISTINCT FROM 'already_delivered'
         ORDER BY transaction_id
         LIMIT 1);
 END
 $$;
 
 COMMENT ON FUNCTION iap.owed_as(t iap.transactions) IS 'Under which id a restored purchase, or period of a subscription, is still owed; NULL where it is not.';
+
+CREATE FUNCTION iap.owners_at_desk(t iap.transactions) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT unnest(owner_user_ids)
+        FROM cases
+        WHERE cases.transaction_id = t.transaction_id AND cases.bundle_id = t.bundle_id
+            AND cases.environment = t.environment
+        UNION
+        SELECT unnest(iap.owners_of(t))
+        ORDER BY 1);
+END
+$$;
+
+COMMENT ON FUNCTION iap.owners_at_desk(t iap.transactions) IS 'For whom anything speaks, where the support desk says to whom it was delivered: who may claim it by what is known now, and the owners that the last night saw.';
 
 CREATE FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) RETURNS text[]
     LANGUAGE plpgsql STABLE
@@ -4109,6 +4192,25 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.owners_of(t iap.transactions) IS 'Who may claim a transaction. Token, order and admission decide before anything that rode along, and several where these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else whoever handed it in first; nobody where nobody is known.';
+
+CREATE FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) RETURNS text[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN coalesce(
+        (
+            SELECT iap.owners_at_desk(ROW(t.*)::iap.transactions)
+            FROM transactions AS t
+            WHERE t.transaction_id = owners_told.transaction_id AND t.bundle_id = owners_told.bundle_id
+                AND t.environment = owners_told.environment
+        ),
+        '{}');
+END
+$$;
+
+COMMENT ON FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) IS 'iap.owners_at_desk of a transaction, as check tells it; nobody where none has the id.';
 
 CREATE FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -4464,13 +4566,7 @@ BEGIN
     END IF;
     whose := iap.redeliverable_to(t);
     IF whose IS NULL THEN
-        RETURN CASE
-            WHEN EXISTS (
-                SELECT FROM iap.cases
-                WHERE cases.transaction_id = t.transaction_id AND cases.bundle_id = t.bundle_id
-                    AND cases.environment = t.environment AND cardinality(owner_user_ids) > 1)
-            THEN 'several_owners' ELSE 'owner_uncertain'
-        END;
+        RETURN CASE WHEN cardinality(iap.owners_at_desk(t)) > 1 THEN 'several_owners' ELSE 'owner_uncertain' END;
     END IF;
     INSERT INTO iap.redeliveries AS known (
         transaction_id, bundle_id, environment, user_id, ordered_at, ordered_by, note, due_at)
@@ -5012,6 +5108,7 @@ DECLARE
     t       iap.transactions;
     told    iap.cases;
     outcome text;
+    owners  text[];
     whose   text;
     id      text;
     period  iap.transactions;
@@ -5036,16 +5133,16 @@ BEGIN
     FROM iap.cases
     WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment;
     IF resolve.how = 'delivered' THEN
-        IF resolve.user_id IS NULL AND cardinality(told.owner_user_ids) > 1 THEN
+        owners := iap.owners_at_desk(t);
+        IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
             RETURN 'several_owners';
         ELSIF NOT (
-            resolve.user_id IS NULL OR resolve.is_unknown_user
-            OR resolve.user_id = ANY (told.owner_user_ids || iap.owners_of(t))
+            resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners)
             OR iap.is_known_user(resolve.user_id))
         THEN
             RETURN 'unknown_user';
         END IF;
-        whose := coalesce(resolve.user_id, told.owner_user_ids[1], t.admitted_user_id);
+        whose := coalesce(resolve.user_id, owners[1]);
     END IF;
     outcome := iap.end_owed(t, resolve.how, resolve.who, whose, resolve.order_id, resolve.note, at);
     IF outcome = resolve.how AND told.state = 'open' THEN
@@ -5062,7 +5159,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
+COMMENT ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) IS 'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it was delivered: several_owners, where anything speaks for more than one and user_id names none; unknown_user, where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
 
 CREATE FUNCTION iap.revoke_entitlement(bundle_id text, original_transaction_id text, until timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5838,6 +5935,8 @@ DECLARE
     how     text;
     given   integer := 0;
     seen    integer;
+    -- What is leased here is not taken again, however short its lease and long the call.
+    began   timestamptz := clock_timestamp();
     offered iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.limit_idleness();
@@ -5853,7 +5952,7 @@ BEGIN
             SELECT *
             FROM iap.redeliveries AS due
             WHERE due.bundle_id = take_redeliveries.bundle_id AND due.ended_at IS NULL AND due.tries < 5
-                AND due.due_at <= clock_timestamp()
+                AND due.due_at <= began
             ORDER BY due.due_at, due.transaction_id, due.environment
             LIMIT most - given
             FOR UPDATE SKIP LOCKED
@@ -8872,6 +8971,8 @@ REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text
 
 REVOKE ALL ON FUNCTION iap.may_reopen(t iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.meet_grants(bundle_id text, transaction_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
@@ -8906,11 +9007,15 @@ REVOKE ALL ON FUNCTION iap.owed_again(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owed_as(t iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.owners_at_desk(t iap.transactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owners_by_token(bundle_id text, app_account_token text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owners_of(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) FROM PUBLIC;
 

@@ -66,6 +66,13 @@ enum AppleQuestion: Hashable {
             for (bundleID, client) in clients.sorted(by: { $0.key < $1.key }) {
                 answers.append(AppleAnswer.Answer(bundleID: bundleID, finding: try await ask(client, bundleID)))
             }
+            // Where one app could not be asked, that another knows nothing is no answer.
+            answers += settings.apps.map(\.app.bundleID).filter { clients[$0] == nil }.sorted().map {
+                AppleAnswer.Answer(
+                    bundleID: $0,
+                    finding: .failed(
+                        "It has no key for the App Store Server API, and was not asked; see server_api_key_file."))
+            }
             return .asked(answers)
         } catch is CancellationError {
             return .notAsked("It was interrupted.")

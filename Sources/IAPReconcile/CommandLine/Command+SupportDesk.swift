@@ -41,7 +41,7 @@ extension Command {
     }
 
     static func adopt(_ operands: [String], _ options: OptionValues) throws(UsageError) -> Command {
-        guard let id = operands.first, operands.count == 1, !id.isEmpty else {
+        guard let id = operands.first.map(pasted), operands.count == 1, !id.isEmpty else {
             throw UsageError("adopt needs one id: of a transaction, or of an invoice of Apple's (M…)")
         }
         let user = try options.needed(CommandTable.owner)
@@ -66,7 +66,7 @@ extension Command {
     private static func subject(
         _ command: String, _ operands: [String], _ options: OptionValues
     ) throws(UsageError) -> DeskSubject {
-        guard let text = operands.first, operands.count == 1 else {
+        guard let text = operands.first.map(pasted), operands.count == 1 else {
             throw UsageError("\(command) needs one transaction id")
         }
         guard let id = TransactionID(text) else { throw UsageError("“\(text)” can't be a transaction id") }

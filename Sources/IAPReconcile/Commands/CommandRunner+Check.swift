@@ -24,7 +24,7 @@ extension CommandRunner {
     func resolve(_ resolution: Resolution) async throws -> ExitCode {
         let outcome = try await supportDesk.carryOut(resolution)
         guard outcome == .done else {
-            StandardError.write("iap-reconcile: nothing was changed: \(Self.reason(outcome, resolution))\n")
+            console.sayUnchanged(Self.reason(outcome, resolution))
             return .dataError
         }
         StandardOutput.write("\(resolution.transactionID) \(Self.result(resolution.decision))\n")

@@ -57,7 +57,7 @@ extension CommandRunner {
     }
 
     private func unchanged(_ why: String) -> ExitCode {
-        StandardError.write("iap-reconcile: nothing was changed: \(why)\n")
+        console.sayUnchanged(why)
         return .dataError
     }
 

@@ -23,12 +23,12 @@ extension CommandRunner {
         let outcome = try await RetentionDesk(settings: settings).erase(erasure)
         switch outcome {
         case .unknown:
-            StandardError.write("iap-reconcile: nothing was changed: no row names this user\n")
+            console.sayUnchanged("no row names this user")
             return .dataError
         case .open(let open):
-            StandardError.write(
-                "iap-reconcile: nothing was changed: \(RetentionText.text(open)). Deliver or resolve that first, or "
-                    + "erase the user --even-open: it then stays owed to nobody who is known.\n")
+            console.sayUnchanged(
+                "\(RetentionText.text(open)). Deliver or resolve that first, or erase the user --even-open: it then stays owed "
+                    + "to nobody who is known.")
             return .dataError
         case .erased(let pseudonym, let rows, let open):
             StandardOutput.write(

@@ -54,7 +54,17 @@ extension CommandRunner {
                 telling?.note(entry)
                 console.log(entry)
             }, progress: console.show)
-        let report = try await job.run(options, stop: stop, findings: &writer)
+        let report: RunReport
+        do {
+            report = try await job.run(options, stop: stop, findings: &writer)
+        } catch let error as JobError {
+            // No receipt was judged, but sources were read, cases looked at and the books closed.
+            if case .appleUnavailable = error {
+                console.clear()
+                finish(writer)
+            }
+            throw error
+        }
         telling?.note(report)
         console.clear()
         finish(writer)

@@ -50,6 +50,15 @@ final class Console: Sendable {
         }
     }
 
+    /// Why a command changed nothing: a sentence for people, and a line as the log's for machines.
+    func sayUnchanged(_ why: String) {
+        let text = "nothing was changed: \(why)"
+        switch format {
+        case .text: write("iap-reconcile: \(text)\n")
+        case .json: log(LogEntry(.error, text))
+        }
+    }
+
     /// How long each stage took, where everything is to be told: a table for people, a line a stage for machines.
     func show(_ stages: [StageTime]) {
         guard least == .debug else { return }

@@ -73,7 +73,24 @@ extension LedgerSession {
         }
     }
 
-    /// Who is on the open cases of a page, and what the support desk wrote about them.
+    /// What apps' servers are to deliver of these by themselves: until it is delivered, not owed any more, or given up.
+    func openRedeliveries(of ids: [String]) async throws -> [(key: TransactionKey, redelivery: OpenRedelivery)] {
+        try await connection.query(
+            """
+            SELECT transaction_id, bundle_id, environment, user_id, ordered_at, ordered_by, tries, taken_at
+            FROM iap.redeliveries
+            WHERE transaction_id = ANY (\(ids)) AND ended_at IS NULL AND (tries < 5 OR due_at > now())
+            """
+        ).map { row in
+            let redelivery = OpenRedelivery(
+                userID: try row.decode("user_id"), orderedAt: try row.decode("ordered_at"),
+                orderedBy: try row.decode("ordered_by"), tries: Int(try row.decode("tries", as: Int32.self)),
+                takenAt: try row.decode("taken_at", as: Date?.self))
+            return (try TransactionKey(row), redelivery)
+        }
+    }
+
+    /// Who is on the open cases of a page, what the support desk wrote about them, and what is delivered without it.
     func addDeskWords(to page: inout [ReportedCase], at now: Date) async throws {
         let ids = page.map(\.key.id.text)
         let takings = try await connection.query(
@@ -89,12 +106,16 @@ extension LedgerSession {
             WHERE transaction_id = ANY (\(ids)) AND kind IN ('noted', 'adopted')
             ORDER BY event_id
             """)
-        guard !takings.isEmpty || !comments.isEmpty else { return }
+        let redeliveries = try await openRedeliveries(of: ids)
+        guard !takings.isEmpty || !comments.isEmpty || !redeliveries.isEmpty else { return }
         var places: [TransactionKey: Int] = [:]
         for (place, found) in page.enumerated() { places[found.key] = place }
         for row in takings {
             guard let place = places[try TransactionKey(row)] else { continue }
             page[place].taking = CaseTaking(by: try row.decode("taken_by"), since: try row.decode("taken_at"))
+        }
+        for (key, redelivery) in redeliveries where redelivery.orderedAt <= now {
+            if let place = places[key] { page[place].redelivery = redelivery }
         }
         for row in comments {
             guard let place = places[try TransactionKey(row)] else { continue }

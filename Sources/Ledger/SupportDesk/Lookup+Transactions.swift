@@ -44,6 +44,20 @@ extension LedgerSession {
         for row in rows { try transactions.change(TransactionKey(row)) { $0.lostOrder = try KnownCase(row) } }
     }
 
+    /// Whose what is owed is by what is known now, and what of it the apps' servers are to deliver.
+    func addOwners(_ lookup: Lookup, to transactions: inout [KnownTransaction]) async throws {
+        let rows = try await connection.query(
+            """
+            SELECT transaction_id, bundle_id, environment, owners_told(transaction_id, bundle_id, environment) AS owners
+            FROM white
+            WHERE transaction_id = ANY (\(lookup.ids))
+            """)
+        for row in rows { try transactions.change(TransactionKey(row)) { $0.owners = try row.decode("owners") } }
+        for (key, redelivery) in try await openRedeliveries(of: lookup.ids) {
+            transactions.change(key) { $0.redelivery = redelivery }
+        }
+    }
+
     func addEvents(_ lookup: Lookup, to transactions: inout [KnownTransaction]) async throws {
         let rows = try await connection.query(
             """
@@ -72,7 +86,7 @@ extension LedgerSession {
 
 extension [KnownTransaction] {
     /// Changes the transaction of that key, if it is among them.
-    mutating func change(_ key: TransactionKey, _ body: (inout KnownTransaction) throws -> Void) throws {
+    mutating func change(_ key: TransactionKey, _ body: (inout KnownTransaction) throws -> Void) rethrows {
         if let index = firstIndex(where: { $0.key == key }) { try body(&self[index]) }
     }
 }

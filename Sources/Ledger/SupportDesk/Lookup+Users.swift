@@ -20,8 +20,8 @@ extension LedgerSession {
         }
     }
 
-    /// What is known of a user, if anything is: by receipts, deliveries, or an open case.
-    func user(_ id: String, hasCase: Bool) async throws -> KnownUser? {
+    /// What is known of a user, if anything is: by receipts, deliveries, what is owed, or what the app's server told.
+    func user(_ id: String, isOwed: Bool) async throws -> KnownUser? {
         let deliveries = try await deliveries(to: id)
         let counts = try await connection.only(
             """
@@ -31,10 +31,18 @@ extension LedgerSession {
             FROM receipts
             WHERE user_id = \(id)
             """)
+        let isKnown: Bool = try await connection.only(
+            """
+            SELECT
+                EXISTS (SELECT FROM orders WHERE user_id = \(id))
+                OR EXISTS (SELECT FROM entitlements WHERE user_id = \(id))
+                OR EXISTS (SELECT FROM account_tokens WHERE user_id = \(id)) AS is_known
+            """
+        ).decode("is_known")
         let user = KnownUser(
             deliveries: deliveries, waitingReceipts: try counts.decode("waiting"),
             watchedReceipts: try counts.decode("watched"), receipts: try counts.decode("receipts"))
-        return user.receipts > 0 || !deliveries.isEmpty || hasCase ? user : nil
+        return user.receipts > 0 || !deliveries.isEmpty || isOwed || isKnown ? user : nil
     }
 
     private func deliveries(to userID: String) async throws -> [KnownUser.Delivered] {

@@ -20,11 +20,12 @@ extension LedgerSession {
             enquiry.strayClaims = try await addClaims(lookup, to: &enquiry.transactions)
             try await addSightings(lookup, to: &enquiry.transactions)
             try await addCases(lookup, to: &enquiry.transactions)
+            try await addOwners(lookup, to: &enquiry.transactions)
             try await addEvents(lookup, to: &enquiry.transactions)
             enquiry.troubledReceipts = try await troubledReceipts(
                 of: id, among: uploads + enquiry.transactions.flatMap { $0.sightings.map(\.receiptID) }, lookup)
             enquiry.orders = try await orders(named: id)
-            enquiry.user = try await user(id, hasCase: enquiry.transactions.contains { $0.isOpenCase(of: id) })
+            enquiry.user = try await user(id, isOwed: enquiry.transactions.contains { $0.isOwed(to: id) })
             return enquiry
         }
     }
@@ -58,7 +59,8 @@ extension LedgerSession {
         ).map { TransactionName(id: try $0.decode("transaction_id"), bundleID: try $0.decode("bundle_id")) }
     }
 
-    /// The transactions that an order, a user with open cases, or an original purchase stands for.
+    /// The transactions that an order, a user, or an original purchase stands for. Of a user what is owed: by an open case, an
+    /// admission, or a token.
     private func transactions(named id: String, seenIn receipts: [Int64]) async throws -> [TransactionName] {
         let some = Int64(Lookup.longest)
         return try await connection.query(
@@ -85,6 +87,25 @@ extension LedgerSession {
                 SELECT transaction_id, bundle_id FROM cases
                 WHERE owner_user_ids @> ARRAY[\(id)] AND state = 'open'
                 ORDER BY opened_at DESC
+                LIMIT \(some)
+            )
+            UNION
+            (
+                SELECT transaction_id, bundle_id FROM transactions
+                WHERE admitted_user_id = \(id) AND starts_with(place, 'white')
+                LIMIT \(some)
+            )
+            UNION
+            (
+                SELECT transaction_id, bundle_id
+                FROM (
+                    SELECT app_account_token, bundle_id FROM account_tokens WHERE user_id = \(id)
+                    UNION
+                    SELECT app_account_token, bundle_id FROM orders
+                    WHERE user_id = \(id) AND app_account_token IS NOT NULL
+                ) AS own
+                JOIN transactions USING (app_account_token, bundle_id)
+                WHERE starts_with(place, 'white')
                 LIMIT \(some)
             )
             UNION
@@ -129,7 +150,8 @@ struct Lookup {
 }
 
 extension KnownTransaction {
-    fileprivate func isOpenCase(of userID: String) -> Bool {
+    fileprivate func isOwed(to userID: String) -> Bool {
+        if owners.contains(userID) { return true }
         guard let lostOrder, lostOrder.closing == nil else { return false }
         return lostOrder.assessment.owner.candidates.contains(userID)
     }

@@ -26,9 +26,9 @@ extension LedgerSession {
     private func owners(of resolution: Resolution) async throws -> [String] {
         try await connection.query(
             """
-            SELECT unnest(owner_user_ids) AS owner
-            FROM cases
-            WHERE transaction_id = \(resolution.transactionID.text) AND state = 'open'
+            SELECT unnest(owners_told(transaction_id, bundle_id, environment)) AS owner
+            FROM white
+            WHERE transaction_id = \(resolution.transactionID.text)
                 AND bundle_id = coalesce(\(resolution.bundleID?.text), bundle_id)
                 AND environment = coalesce(\(resolution.environment?.rawValue), environment)
             """

@@ -40,6 +40,8 @@ public struct ReportedCase: Hashable, Sendable {
     public var standing = ""
     /// Who of the support desk is on it; `nil` where nobody is.
     public var taking: CaseTaking?
+    /// What the app's server is to deliver of it by itself; `nil` where nothing.
+    public var redelivery: OpenRedelivery?
     /// What the support desk wrote about it, the earliest first.
     public var comments: [DeskComment] = []
     /// When a run first made it a case.

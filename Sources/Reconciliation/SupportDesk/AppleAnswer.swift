@@ -22,7 +22,7 @@ public enum AppleAnswer: Hashable, Sendable {
         case found([ApplesTransaction])
         /// Apple knows none, as it said in a sentence.
         case notFound(String)
-        /// Nothing was learnt, for the reason given in a sentence.
+        /// It was not asked, or nothing was learnt, for the reason given in a sentence.
         case failed(String)
 
         var transactions: [ApplesTransaction] {

@@ -6,6 +6,10 @@ public enum DeskVerdict: Hashable, Sendable {
     case delivered(to: String?, at: Date, refundedAt: Date?)
     /// Paid, and past its grace: a likely lost order, with what the last run made of it, if one has judged it.
     case owed(Assessment?, orderIDs: [String])
+    /// Paid, and the app's server is to deliver it by itself.
+    case redelivering(OpenRedelivery)
+    /// Paid, and since the last run judged whose it is, something speaks for another: all for whom anything does.
+    case contested([String])
     /// Paid, and the client may still come for it.
     case pending(until: Date)
     case refunded(at: Date?)
@@ -45,7 +49,10 @@ extension DeskVerdict {
     }
 
     private static func standing(of known: KnownTransaction, _ owed: Owed) -> DeskVerdict {
-        if let open = known.lostOrder, open.closing == nil { return .owed(open.assessment, orderIDs: known.orderIDs) }
+        if let redelivery = known.redelivery { return .redelivering(redelivery) }
+        if let open = known.lostOrder, open.closing == nil {
+            return known.isContested ? .contested(known.owners) : .owed(open.assessment, orderIDs: known.orderIDs)
+        }
         return owed.graceEndsAt.map { .pending(until: $0) } ?? .owed(nil, orderIDs: known.orderIDs)
     }
 
@@ -83,7 +90,7 @@ extension DeskVerdict {
         var (owed, delivered, refunded, others) = (0, 0, 0, 0)
         for verdict in verdicts {
             switch verdict {
-            case .owed, .unseen: owed += 1
+            case .owed, .redelivering, .contested, .unseen: owed += 1
             case .delivered: delivered += 1
             case .refunded: refunded += 1
             default: others += 1

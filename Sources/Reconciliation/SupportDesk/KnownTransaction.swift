@@ -19,6 +19,10 @@ public struct KnownTransaction: Hashable, Sendable {
     /// Every claim of it, the first first.
     public var claims: [ClaimAttempt] = []
     public var lostOrder: KnownCase?
+    /// What the app's server is to deliver of it by itself; `nil` where nothing.
+    public var redelivery: OpenRedelivery?
+    /// Whose it is by what is known now: of what is owed, all who may claim it, and the owners that the last night saw.
+    public var owners: [String] = []
     /// What was done about it, the first first.
     public var events: [KnownEvent] = []
 
@@ -45,6 +49,12 @@ public struct KnownTransaction: Hashable, Sendable {
         self.isListPrice = isListPrice
         self.source = source
         self.place = place
+    }
+
+    /// Whether something that came since speaks for another than the one whom the last run took for its owner.
+    public var isContested: Bool {
+        guard let user = lostOrder?.assessment.owner.user else { return false }
+        return owners.contains { $0 != user }
     }
 
     /// The order ids that came with receipts uploaded for it, or with claims of it.

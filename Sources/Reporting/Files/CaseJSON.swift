@@ -33,6 +33,7 @@ extension JSONObject {
         add("purchased_at", found.purchasedAt)
         add("quantity", found.quantity)
         add("reasons", assessment.reasons.map(\.rawValue))
+        add("redelivery", found.redelivery.map(JSONObject.init))
         add("sightings", each: found.sightings, JSONObject.init)
         add("source", found.source.rawValue)
         add("subscription", found.subscription.map(JSONObject.init))
@@ -68,6 +69,16 @@ extension JSONObject {
         self.init()
         add("by", taking.by)
         add("since", taking.since)
+    }
+
+    /// What the app's server is to deliver by itself.
+    private init(_ redelivery: OpenRedelivery) {
+        self.init()
+        add("ordered_at", redelivery.orderedAt)
+        add("ordered_by", redelivery.orderedBy)
+        add("taken_at", redelivery.takenAt)
+        add("tries", redelivery.tries)
+        add("user_id", redelivery.userID)
     }
 
     /// What the support desk wrote about a case.

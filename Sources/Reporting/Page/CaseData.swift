@@ -12,7 +12,7 @@ struct CaseData {
     ]
     /// The sentences that `advice` counts through.
     static let advice: [Phrase] = [
-        .deliver, .deliverForOrder, .makeUp, .findBuyer, .askUsers, .lookOut, .wait, .investigate,
+        .deliver, .deliverForOrder, .redeliver, .makeUp, .findBuyer, .askUsers, .lookOut, .wait, .investigate,
     ]
 
     /// The customer of the case before, and how many customers of several cases came so far.
@@ -100,7 +100,8 @@ struct CaseData {
     private static func judge(_ found: ReportedCase, _ line: inout JSONLine) {
         line.add(place(of: found.assessment.likelihood))
         line.add(each: found.assessment.reasons) { $0.add(place(of: $1)) }
-        line.add(advice.firstIndex(of: Advice(found.assessment, orderIDs: found.orderIDs).phrase))
+        let phrase = Advice(found.assessment, orderIDs: found.orderIDs, redelivery: found.redelivery).phrase
+        line.add(advice.firstIndex(of: phrase))
     }
 
     /// How many periods, paid until when, granted until when; nothing of what is no subscription.

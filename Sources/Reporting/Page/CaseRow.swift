@@ -76,7 +76,7 @@ struct CaseRow {
     }
 
     private func action(_ found: ReportedCase) -> HTML {
-        let advice = Advice(found.assessment, orderIDs: found.orderIDs)
+        let advice = Advice(found.assessment, orderIDs: found.orderIDs, redelivery: found.redelivery)
         return words.html(advice.phrase, advice.values.mapValues(HTML.foreign))
     }
 

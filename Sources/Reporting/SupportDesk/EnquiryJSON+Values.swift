@@ -27,7 +27,8 @@ extension DeskVerdict {
     fileprivate var kind: String {
         switch self {
         case .delivered: "delivered"
-        case .owed: "owed"
+        case .owed, .contested: "owed"
+        case .redelivering: "redelivering"
         case .pending: "pending"
         case .refunded: "refunded"
         case .notOwed: "not_owed"
@@ -65,7 +66,9 @@ extension EnquiryJSON.Transaction {
             excludedAt: excluded?.excludedAt, refundedAt: excluded?.refundedAt ?? delivery?.refundedAt,
             foundBundleID: excluded?.foundBundleID, sightings: known.sightings.map(EnquiryJSON.Seen.init),
             claims: known.claims.map { EnquiryJSON.Claim($0) },
-            lostOrder: known.lostOrder.map { EnquiryJSON.LostOrder($0, orderIDs: known.orderIDs) },
+            lostOrder: known.lostOrder.map { EnquiryJSON.LostOrder($0, of: known) },
+            owners: owed.map { _ in known.owners },
+            redelivery: known.redelivery.map { EnquiryJSON.Redelivery($0) },
             events: known.events.map(EnquiryJSON.Event.init))
     }
 }
@@ -106,17 +109,27 @@ extension EnquiryJSON.Claim {
 }
 
 extension EnquiryJSON.LostOrder {
-    fileprivate init(_ known: KnownCase, orderIDs: [String]) {
+    fileprivate init(_ known: KnownCase, of purchase: KnownTransaction) {
         let assessment = known.assessment
+        let orderIDs = purchase.orderIDs
         self.init(
             likelihood: assessment.likelihood.rawValue, reasons: assessment.reasons.map(\.rawValue),
             sentences: assessment.reasons.map(English().sentence), action: assessment.action.rawValue,
-            advice: English().action(assessment, orderIDs: orderIDs), owner: assessment.owner.user,
+            advice: English().action(assessment, orderIDs: orderIDs, redelivery: purchase.redelivery),
+            owner: assessment.owner.user,
             candidates: assessment.candidates.map {
                 EnquiryJSON.Candidate(userID: $0.userID, evidence: $0.evidence.map(\.rawValue))
             },
             orderIds: orderIDs, openedAt: known.openedAt, closedAs: known.closing?.how, closedBy: known.closing?.who,
             note: known.closing?.note, closedAt: known.closing?.at)
+    }
+}
+
+extension EnquiryJSON.Redelivery {
+    fileprivate init(_ redelivery: OpenRedelivery) {
+        self.init(
+            userID: redelivery.userID, orderedAt: redelivery.orderedAt, orderedBy: redelivery.orderedBy,
+            tries: redelivery.tries, takenAt: redelivery.takenAt)
     }
 }
 

@@ -40,6 +40,9 @@ public enum EnquiryJSON {
         let sightings: [Seen]
         let claims: [Claim]
         let lostOrder: LostOrder?
+        /// Whose what is owed is by what is known now.
+        let owners: [String]?
+        let redelivery: Redelivery?
         let events: [Event]
 
         enum CodingKeys: String, CodingKey {
@@ -48,7 +51,7 @@ public enum EnquiryJSON {
             case firstSeenAt, verifiedAt, graceEndsAt, nightsConfirmed, admittedFor, delivery, exclusion, excludedAt
             case refundedAt, foundBundleID, sightings, claims
             case lostOrder = "case"
-            case events
+            case owners, redelivery, events
         }
     }
 
@@ -85,6 +88,15 @@ public enum EnquiryJSON {
         let openedAt: Date
         let closedAs, closedBy, note: String?
         let closedAt: Date?
+    }
+
+    /// What the app's server is to deliver by itself.
+    struct Redelivery: Encodable {
+        let userID: String
+        let orderedAt: Date
+        let orderedBy: String
+        let tries: Int
+        let takenAt: Date?
     }
 
     struct Candidate: Encodable {

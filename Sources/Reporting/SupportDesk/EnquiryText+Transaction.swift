@@ -14,7 +14,7 @@ extension EnquiryText {
         block.add(say(.seen), known.sightings.isEmpty ? [say(.inNoReceipt)] : known.sightings.map(line))
         block.add(say(.claimLine), known.claims.isEmpty ? [say(.none)] : known.claims.map(line))
         if let lostOrder = known.lostOrder {
-            block.add(say(.caseLine), lines(of: lostOrder, orderIDs: known.orderIDs))
+            block.add(say(.caseLine), lines(of: lostOrder, known))
         }
         block.add(say(.events), known.events.map(line))
         if !isOnly { block.add(say(.verdict), sentence(DeskVerdict(of: known))) }
@@ -92,7 +92,7 @@ extension EnquiryText {
         return "\(moment(date))  " + say(.sighting, ["how": how, "who": by(userID), "order": order])
     }
 
-    private func lines(of lostOrder: KnownCase, orderIDs: [String]) -> [String] {
+    private func lines(of lostOrder: KnownCase, _ known: KnownTransaction) -> [String] {
         let assessment = lostOrder.assessment
         let opened = [
             "likelihood": words.name(of: assessment.likelihood), "time": moment(lostOrder.openedAt),
@@ -112,8 +112,9 @@ extension EnquiryText {
                         "who": Printable.text(closing.who),
                         "note": closing.note.map { say(.withNote, ["note": Printable.text($0, longest: 500)]) } ?? "",
                     ]))
-        } else {
-            lines.append("→ " + Printable.text(words.action(assessment, orderIDs: orderIDs), longest: 500))
+        } else if !known.isContested {
+            let advice = words.action(assessment, orderIDs: known.orderIDs, redelivery: known.redelivery)
+            lines.append("→ " + Printable.text(advice, longest: 500))
         }
         return lines
     }

@@ -14,6 +14,9 @@ extension EnquiryText {
                 }
             return delivered + (refundedAt.map { say(.andRefunded, ["time": moment($0)]) } ?? "")
         case .owed(let assessment, let orderIDs): return say(.isOwed, ["advice": advice(assessment, orderIDs)])
+        case .redelivering(let redelivery): return sentence(redelivery)
+        case .contested(let users):
+            return say(.isContested, ["users": users.map { Printable.text($0) }.joined(separator: say(.comma))])
         case .pending(let end): return say(.isPending, ["time": moment(end)])
         case .refunded(let date): return date.map { say(.isRefundedSince, ["time": moment($0)]) } ?? say(.isRefunded)
         case .notOwed(let cause): return say(.notOwed, ["cause": words.sentence(cause)])
@@ -41,10 +44,20 @@ extension EnquiryText {
         }
     }
 
+    private func sentence(_ redelivery: OpenRedelivery) -> String {
+        say(
+            .isRedelivered,
+            [
+                "user": Printable.text(redelivery.userID), "time": moment(redelivery.orderedAt),
+                "who": Printable.text(redelivery.orderedBy),
+                "taken": redelivery.takenAt.map { say(.takenByServer, ["time": moment($0)]) } ?? say(.notTaken),
+            ])
+    }
+
     private func advice(_ assessment: Assessment?, _ orderIDs: [String]) -> String {
         guard let assessment else { return say(.notJudged) }
         let known = assessment.orderIDs.isEmpty ? orderIDs : assessment.orderIDs
-        let advice = Printable.text(words.action(assessment, orderIDs: known), longest: 500)
+        let advice = Printable.text(words.action(assessment, orderIDs: known, redelivery: nil), longest: 500)
         return advice.prefix(1).lowercased() + advice.dropFirst()
     }
 

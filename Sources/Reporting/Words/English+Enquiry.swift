@@ -67,6 +67,12 @@ extension English {
         case .isDeliveredTo: "delivered to {user} at {time}"
         case .andRefunded: ", and refunded at {time}"
         case .isOwed: "paid, not delivered: {advice}"
+        case .isContested:
+            "paid, not delivered, and since the last night something speaks for others: {users}; ask who bought it, and say "
+                + "resolve --user"
+        case .isRedelivered: "paid, and left to the app's server to deliver to {user}: ordered {time} by {who}, {taken}"
+        case .takenByServer: "taken by it last {time}"
+        case .notTaken: "not taken by it yet"
         case .notJudged: "no run has judged it yet, or nothing of its type is looked at"
         case .isPending: "paid, not delivered: the client may still claim it; from {time} on it counts as lost"
         case .isRefunded: "refunded"

@@ -13,7 +13,8 @@ enum EnquiryPhrase: CaseIterable {
     case sighting, candidate, caseOpened, caseClosed, withNote, event, inRun, detail
     case receiptsOfUser, claimOf, uploaded, waitsForNight, triedOn
     // Verdicts
-    case isDelivered, isDeliveredTo, andRefunded, isOwed, notJudged, isPending, isRefunded, isRefundedSince, notOwed
+    case isDelivered, isDeliveredTo, andRefunded, isOwed, isContested, isRedelivered, takenByServer, notTaken,
+        notJudged, isPending, isRefunded, isRefundedSince, notOwed
     case isUnseen, isWaiting, isUnusable, isUnpaidOrder, nothingOpen, notPaid, isUnknown
     case several, severalOwed, severalDelivered, severalRefunded, severalOthers, excludedAndRefunded
 }

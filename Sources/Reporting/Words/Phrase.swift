@@ -35,7 +35,7 @@ enum Phrase: String, CaseIterable {
     case isNew, unknownOwner, andMore, listPrice, priceUnknown, ago
     case underAnHour, oneHour, hours, days
     // What to do
-    case deliver, deliverForOrder, makeUp, findBuyer, askUsers, lookOut, wait, investigate
+    case deliver, deliverForOrder, redeliver, makeUp, findBuyer, askUsers, lookOut, wait, investigate
     // Evidence
     case evidence, evidenceOf, timeline, why, ids, originalTransaction, order, orders, receipt, device, app
     case environment, verifiedBy, firstVerified, lastVerified, answerApple, becameCase, uploadedFor, uploadedAlong,
@@ -45,7 +45,7 @@ enum Phrase: String, CaseIterable {
     // Search and filters
     case search, searchHint, filters, anyReason, anyAction, anyProduct, anyApp, anyAge, anyTime, newOnly, oldOnly
     case reason, seen
-    case deliverName, makeUpName, findBuyerName, askUsersName, lookOutName, waitName, investigateName
+    case deliverName, redeliverName, makeUpName, findBuyerName, askUsersName, lookOutName, waitName, investigateName
     case clear, shown, shownOf, noMatch, rowsFromTo, sortBy, scriptOff
     // Lists
     case unusable, unverified, suspicious, latestFirst, partOfList, uploaded, nights, what, users, found

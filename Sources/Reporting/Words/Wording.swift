@@ -46,8 +46,8 @@ extension Wording {
     }
 
     /// What to do about a case, with its users and orders.
-    func action(_ assessment: Assessment, orderIDs: [String]) -> String {
-        let advice = Advice(assessment, orderIDs: orderIDs)
+    func action(_ assessment: Assessment, orderIDs: [String], redelivery: OpenRedelivery?) -> String {
+        let advice = Advice(assessment, orderIDs: orderIDs, redelivery: redelivery)
         return self(advice.phrase, advice.values)
     }
 
@@ -71,8 +71,10 @@ struct Advice {
     /// For these there is nothing left to deliver: the time that they are for is over; of a trial nothing was paid.
     private static let isOver: [Reason] = [.accessGap, .grantedLate, .trialOnly]
 
-    init(_ assessment: Assessment, orderIDs: [String]) {
+    init(_ assessment: Assessment, orderIDs: [String], redelivery: OpenRedelivery?) {
         switch (assessment.action, assessment.owner) {
+        case (_, .user(let user)) where redelivery?.userID == user:
+            (phrase, values) = (.redeliver, ["user": user])
         case (.deliver, .user(let user)) where assessment.reasons.contains(where: Self.isOver.contains):
             (phrase, values) = (.makeUp, ["user": user])
         case (.deliver, .user(let user)) where orderIDs.count == 1:

@@ -2,6 +2,7 @@ import Verification
 import Commands
 import AppStoreSimulator
 import Foundation
+import Job
 import Reconciliation
 import Testing
 
@@ -45,6 +46,28 @@ import Testing
         try await withPlay(hasKey: true) { play in
             let enquiry = try await play.check(id, askingApple: play.settings)
             #expect(DeskVerdict(of: enquiry) == .notPaid)
+        }
+    }
+
+    /// One app's no says nothing of another's purchases.
+    @Test func whereAnAppHasNoKeyNothingIsSaidToBeUnpaid() async throws {
+        try await withPlay(hasKey: true) { play in
+            var settings = play.settings
+            let first = settings.apps[0].app
+            let other = App(
+                bundleID: try #require(BundleID("com.example.other")), environment: first.environment,
+                grace: first.grace,
+                since: nil)
+            settings.apps.append(AppSettings(app: other, verification: .local))
+            let enquiry = try await play.check("MK5TTTVWJH", askingApple: settings)
+            #expect(DeskVerdict(of: enquiry) == .unknown)
+            guard case .asked(let answers) = enquiry.apple, case .failed(let why) = answers.last?.finding else {
+                Issue.record("\(enquiry.apple)")
+                return
+            }
+            #expect(
+                answers.map(\.bundleID.text) == [Play.bundleID, "com.example.other"]
+                    && why.contains("server_api_key_file"))
         }
     }
 

@@ -89,6 +89,71 @@ import Testing
         }
     }
 
+    /// Who delivers it by hand meanwhile delivers twice.
+    @Test func whatTheAppsServerIsToDeliverIsSaid() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000011")
+            try await play.upload(play.receipt([gems]), for: gems)
+            _ = try await play.night()
+            #expect(try await play.decide(.redelivery, gems) == .done)
+            guard case .redelivering(let ordered) = try await play.verdict(on: gems.id) else {
+                Issue.record("\(try await play.verdict(on: gems.id))")
+                return
+            }
+            #expect(ordered.userID == "anna" && ordered.orderedBy == "sue" && ordered.takenAt == nil)
+            _ = try await play.server("SELECT transaction_id FROM iap.take_redeliveries(\(Play.bundleID))")
+            let taken = try await play.check("anna").transactions.first?.redelivery
+            #expect(taken?.tries == 1 && taken?.takenAt != nil)
+            let reported = try #require(try await play.night(2).findings.cases.first)
+            #expect(reported.redelivery?.userID == "anna" && reported.redelivery?.tries == 1)
+            try await play.administer("UPDATE iap.redeliveries SET tries = 5, due_at = now() - interval '1 second'")
+            guard case .owed = try await play.verdict(on: gems.id) else {
+                Issue.record("given up, it is for the desk again")
+                return
+            }
+            try await play.claim(gems)
+            guard case .delivered = try await play.verdict(on: gems.id) else {
+                Issue.record("it is delivered")
+                return
+            }
+        }
+    }
+
+    /// The case tells of last night: what came since counts as well.
+    @Test func whatSpeaksForAnotherSinceTheNightIsSaid() async throws {
+        try await withPlay { play in
+            let gems = play.buy("1000000012")
+            try await play.upload(play.receipt([gems]), for: gems)
+            _ = try await play.night()
+            try await play.admit(gems, for: "bob")
+            #expect(try await play.verdict(on: gems.id) == .contested(["anna", "bob"]))
+            #expect(try await play.decide(.delivered, gems) == .severalOwners(["anna", "bob"]))
+            #expect(try await play.decide(.redelivery, gems) == .severalOwners(["anna", "bob"]))
+            #expect(try await play.decide(.delivered, gems) { $0.userID = "bob" } == .done)
+        }
+    }
+
+    @Test func aUserIsKnownByWhateverTheAppsServerTold() async throws {
+        try await withPlay(hasKey: true) { play in
+            let token = "7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5e"
+            let admitted = play.buy("1000000013")
+            let borne = play.buy("1000000014") { $0.appAccountToken = token }
+            try await play.admit(admitted, for: "carol")
+            #expect(try await play.check("carol").transactions.map(\.key.id.text) == [admitted.id])
+            _ = try await play.server(
+                "SELECT iap.register_user(\(Play.bundleID), 'dave', \(token))")
+            #expect(try await play.verdict(on: "dave") == .nothingOpen(deliveries: 0, waitingReceipts: 0))
+            try await play.upload(play.receipt([borne]))
+            _ = try await play.night()
+            #expect(try await play.check("dave").transactions.map(\.key.id.text) == [borne.id])
+            try await play.order("o-9", by: "erin", hoursAgo: 300)
+            #expect(try await play.verdict(on: "erin") == .nothingOpen(deliveries: 0, waitingReceipts: 0))
+            _ = try await play.server(
+                "SELECT iap.entitle(\(Play.bundleID), '1000000099', 'fay', now() + interval '1 day')")
+            #expect(try await play.verdict(on: "fay") == .nothingOpen(deliveries: 0, waitingReceipts: 0))
+        }
+    }
+
     @Test func withinItsGraceItIsNoLoss() async throws {
         try await withPlay { play in
             let gems = play.buy("1000000006", hoursAgo: 0.5)

@@ -150,6 +150,25 @@ import Testing
                 .pending(until: purchasedAt),
                 "paid, not delivered: the client may still claim it; from 2026-09-21 22:13:20 on it counts as lost"
             ),
+            (
+                .redelivering(
+                    OpenRedelivery(
+                        userID: "bob", orderedAt: purchasedAt, orderedBy: "iap-reconcile", tries: 0, takenAt: nil)),
+                "paid, and left to the app's server to deliver to bob: ordered 2026-09-21 22:13:20 by iap-reconcile, not taken "
+                    + "by it yet"
+            ),
+            (
+                .redelivering(
+                    OpenRedelivery(
+                        userID: "bob", orderedAt: purchasedAt, orderedBy: "sue", tries: 1, takenAt: purchasedAt + 60)),
+                "paid, and left to the app's server to deliver to bob: ordered 2026-09-21 22:13:20 by sue, taken by it last "
+                    + "2026-09-21 22:14:20"
+            ),
+            (
+                .contested(["ann", "bob"]),
+                "paid, not delivered, and since the last night something speaks for others: ann, bob; ask who bought it, and "
+                    + "say resolve --user"
+            ),
             (.refunded(at: purchasedAt), "refunded at 2026-09-21 22:13:20"),
             (.notOwed(.dismissed), "not owed: dismissed by the support desk"),
             (.waiting, "not verified yet: a receipt for it waits for the night"),

@@ -81,7 +81,7 @@ BEGIN
         RETURN end_owed.how;
     END IF;
     -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-    IF iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
+    IF iap.is_period_delivered(t) OR iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
@@ -103,6 +103,39 @@ COMMENT ON FUNCTION iap.end_owed IS
     'Ends one white transaction, which the caller has locked, on the word of the support desk, and gives how; or '
     'already_delivered, where its original purchase was under another id.';
 
+CREATE FUNCTION iap.owners_at_desk(t iap.transactions) RETURNS text[]
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT unnest(owner_user_ids)
+        FROM cases
+        WHERE cases.transaction_id = t.transaction_id AND cases.bundle_id = t.bundle_id
+            AND cases.environment = t.environment
+        UNION
+        SELECT unnest(iap.owners_of(t))
+        ORDER BY 1);
+END
+$$;
+COMMENT ON FUNCTION iap.owners_at_desk IS
+    'For whom anything speaks, where the support desk says to whom it was delivered: who may claim it by what is known now, '
+    'and the owners that the last night saw.';
+
+CREATE FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) RETURNS text[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN coalesce(
+        (
+            SELECT iap.owners_at_desk(ROW(t.*)::iap.transactions)
+            FROM transactions AS t
+            WHERE t.transaction_id = owners_told.transaction_id AND t.bundle_id = owners_told.bundle_id
+                AND t.environment = owners_told.environment
+        ),
+        '{}');
+END
+$$;
+COMMENT ON FUNCTION iap.owners_told IS 'iap.owners_at_desk of a transaction, as check tells it; nobody where none has the id.';
+
 CREATE FUNCTION iap.resolve(
     transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL,
     user_id text DEFAULT NULL, order_id text DEFAULT NULL, is_unknown_user boolean DEFAULT false
@@ -114,6 +147,7 @@ DECLARE
     t       iap.transactions;
     told    iap.cases;
     outcome text;
+    owners  text[];
     whose   text;
     id      text;
     period  iap.transactions;
@@ -138,16 +172,16 @@ BEGIN
     FROM iap.cases
     WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment;
     IF resolve.how = 'delivered' THEN
-        IF resolve.user_id IS NULL AND cardinality(told.owner_user_ids) > 1 THEN
+        owners := iap.owners_at_desk(t);
+        IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
             RETURN 'several_owners';
         ELSIF NOT (
-            resolve.user_id IS NULL OR resolve.is_unknown_user
-            OR resolve.user_id = ANY (told.owner_user_ids || iap.owners_of(t))
+            resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners)
             OR iap.is_known_user(resolve.user_id))
         THEN
             RETURN 'unknown_user';
         END IF;
-        whose := coalesce(resolve.user_id, told.owner_user_ids[1], t.admitted_user_id);
+        whose := coalesce(resolve.user_id, owners[1]);
     END IF;
     outcome := iap.end_owed(t, resolve.how, resolve.who, whose, resolve.order_id, resolve.note, at);
     IF outcome = resolve.how AND told.state = 'open' THEN
@@ -167,7 +201,7 @@ COMMENT ON FUNCTION iap.resolve IS
     'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a '
     'subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it '
     'changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it '
-    'was delivered: several_owners, where the case names more than one and user_id none of them; unknown_user, where '
+    'was delivered: several_owners, where anything speaks for more than one and user_id names none; unknown_user, where '
     'nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
 
 CREATE FUNCTION iap.watch_again(changes iap.change[]) RETURNS void

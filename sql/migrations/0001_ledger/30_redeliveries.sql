@@ -208,13 +208,7 @@ BEGIN
     END IF;
     whose := iap.redeliverable_to(t);
     IF whose IS NULL THEN
-        RETURN CASE
-            WHEN EXISTS (
-                SELECT FROM iap.cases
-                WHERE cases.transaction_id = t.transaction_id AND cases.bundle_id = t.bundle_id
-                    AND cases.environment = t.environment AND cardinality(owner_user_ids) > 1)
-            THEN 'several_owners' ELSE 'owner_uncertain'
-        END;
+        RETURN CASE WHEN cardinality(iap.owners_at_desk(t)) > 1 THEN 'several_owners' ELSE 'owner_uncertain' END;
     END IF;
     INSERT INTO iap.redeliveries AS known (
         transaction_id, bundle_id, environment, user_id, ordered_at, ordered_by, note, due_at)
@@ -253,6 +247,8 @@ DECLARE
     how     text;
     given   integer := 0;
     seen    integer;
+    -- What is leased here is not taken again, however short its lease and long the call.
+    began   timestamptz := clock_timestamp();
     offered iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.limit_idleness();
@@ -268,7 +264,7 @@ BEGIN
             SELECT *
             FROM iap.redeliveries AS due
             WHERE due.bundle_id = take_redeliveries.bundle_id AND due.ended_at IS NULL AND due.tries < 5
-                AND due.due_at <= clock_timestamp()
+                AND due.due_at <= began
             ORDER BY due.due_at, due.transaction_id, due.environment
             LIMIT most - given
             FOR UPDATE SKIP LOCKED
