@@ -36,13 +36,16 @@ struct BatchSource {
         checkpoint(.bucketOwned)
         let limit = night.reserve(size.receipts)
         guard limit > 0 else { return nil }
+        // Where the connection is lost, another worker takes what this one would have.
+        var taken = 0
+        defer { night.giveBack(limit - min(limit, taken)) }
         let batch = try await night.stopwatch.time(.fetch, items: \.receiptCount) {
             [end, night] () async throws(LedgerError) in
             try await retryingConflicts(for: night.settings.patience) { () async throws(LedgerError) in
                 try await session.nextBatch(buckets: buckets, after: end, limit: limit, now: night.now)
             }
         }
-        night.giveBack(limit - min(limit, batch.receiptCount))
+        taken = batch.receiptCount
         checkpoint(.batchFetched)
         end = batch.end
         size.learn(payloadBytes: batch.payloadBytes, of: batch.receiptCount)

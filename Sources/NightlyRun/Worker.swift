@@ -35,7 +35,12 @@ struct Worker {
             ahead.removeFirst()
             source.learn(from: verified)
             checkpoint(.batchVerified)
-            try await record(oldest.batch, verified)
+            do {
+                try await record(oldest.batch, verified)
+            } catch {
+                night.giveBack(oldest.batch.receiptCount)
+                throw error
+            }
             recorded += 1
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import Job
+import NightlyRun
 import PostgreSQL
 import Reconciliation
 import TestSupport
@@ -26,15 +27,18 @@ import Testing
         }
     }
 
-    /// A small night is one batch: where its session ends before anything is recorded, nothing else comes after it.
-    @Test func triesAgainWhatAWorkerHadInHandWhenItWasLost() async throws {
+    /// A small night is one batch: where its session ends before anything is recorded, nothing else comes after it. What it
+    /// had in hand counts no more towards the run's limit.
+    @Test(arguments: [false, true]) func triesAgainWhatAWorkerHadInHandWhenItWasLost(isLimited: Bool) async throws {
         let undisturbed = try await undisturbedLedger(customers: 20)
         try await withStage(customers: 20) { stage in
             let admin = try await stage.database.connect()
             defer { admin.close() }
             try await admin.execute("BEGIN")
             try await admin.execute("LOCK TABLE iap.sightings IN EXCLUSIVE MODE")
-            async let run = stage.run()
+            let waiting = try await admin.query("SELECT count(*) AS n FROM iap.receipts WHERE state = 'waiting'").first
+            let due = Int(try #require(waiting).decode("n", as: Int64.self))
+            async let run = stage.run(RunOptions(limit: isLimited ? due : nil, now: Stage.now))
             try await stage.database.waitUntilSomebodyWaitsForALock()
             try await Self.endSessions(admin)
             try await admin.execute("ROLLBACK")

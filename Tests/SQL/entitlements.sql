@@ -352,5 +352,14 @@ SELECT test.entitle(60, 'had1');
 SELECT results_eq(
     $$SELECT test.delivered_of('had1')$$, ARRAY['had1 black', 'had2 excluded restored'], 'nor what was claimed');
 
+-- A moment that can't be: milliseconds that were taken for seconds, or nothing for a moment.
+SELECT test.is_refused(
+    'iap_app', format('SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', 'never', 'ann', moment), '22023',
+    'until can''t be %', moment)
+FROM unnest(ARRAY['58001-01-01 00:00+00', '1970-01-01 00:00+00', '2008-07-09 23:59:59+00']) AS moment;
+SELECT is(
+    test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'late', 'ann', '9999-12-31 23:59:59+00')$$) IS NOT NULL, true,
+    'but for ever may be called so');
+
 SELECT * FROM finish();
 ROLLBACK;

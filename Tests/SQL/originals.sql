@@ -325,5 +325,19 @@ SELECT test.is_refused(
     '%refunded under another id', 'nor is it admitted');
 SELECT is(test.claim(id), 'excluded', 'or had by ' || id) FROM unnest(ARRAY['q1', 'q2', 'q3']) AS id;
 
+-- Owed beside what only looks like the same purchase: of nobody knows what type, delivered elsewhere, shared in a family.
+SELECT test.admit('k1', product_id => 'unheard.of'), test.admit('k2', 'k1', 'unheard.of');
+INSERT INTO iap.delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
+VALUES ('g0', 'com.example.b', 'Production', 'g9'), ('g0', 'com.example.a', 'Sandbox', 'g9');
+SELECT test.admit('g1', 'g0', 'full');
+SELECT test.hear(test.heard(
+    'h1', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'h0',
+    exclusion => 'family_shared', refunded_at => now()));
+SELECT test.admit('h2', 'h0', 'full');
+SELECT test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 100)');
+SELECT set_eq(
+    $$SELECT test.places(original) FROM unnest(ARRAY['k1', 'g0', 'h0']) AS original$$,
+    ARRAY['k1 white', 'k2 white', 'g1 white', 'h1 family_shared', 'h2 white'], 'each of these is another purchase');
+
 SELECT * FROM finish();
 ROLLBACK;
