@@ -422,6 +422,7 @@ class Evidence(PageTestCase):
         told = self.one("tr.evidence ol").text
         self.assertIn("sue <b> is on it", told)
         self.assertIn("sue <b>: asked for <i>her</i> phone", told)
+        self.assertIn("Wait: the app's server is to deliver it to", self.one("tr.evidence").text)
         case = self.report()["cases"][0]
         self.assertEqual(case["taken"]["by"], "sue <b>")
         self.assertEqual([comment["text"] for comment in case["comments"]], ["asked for <i>her</i> phone"])
@@ -689,9 +690,12 @@ class WithoutScript(PageTestCase):
     def test_the_first_cases_stand_in_a_plain_table(self):
         rows = self.all("#cases-table tbody tr")
         self.assertEqual(len(rows), 200)
-        case = self.report()["cases"][0]
-        for text in [case["transaction_id"], case["owner"], "Deliver to"]:
+        cases = self.report()["cases"]
+        for text in [cases[0]["transaction_id"], "Wait: the app's server is to deliver it to " + cases[0]["owner"]]:
             self.assertIn(text, rows[0].text)
+        place = next(n for n, case in enumerate(cases) if case["action"] == "deliver" and "redelivery" not in case)
+        for text in [cases[place]["transaction_id"], "Deliver to " + cases[place]["owner"]]:
+            self.assertIn(text, rows[place].text)
         self.assertIn("The first 200 of 450", self.one("#cases-table caption").text)
         self.assertFalse(self.one("#tools").is_displayed())
         self.assertFalse(self.one(".languages").is_displayed())

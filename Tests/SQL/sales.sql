@@ -186,5 +186,12 @@ SELECT results_eq(
     $$VALUES ('m8' COLLATE "C", 'excluded', true), ('m9', 'black', false)$$,
     'what was delivered under the id that it was restored under was sold once, under the original');
 
+-- Nor was what was delivered for a purchase in another app.
+SELECT test.bought('f1', '2026-09-11 12:00+00', 'USA'), test.claim('f1'),
+    test.hear(test.heard('f1', exclusion => 'foreign_bundle', purchased_at => '2026-09-11 12:00+00'));
+SELECT results_eq(
+    $$SELECT place, is_sold FROM finance.purchases WHERE transaction_id = 'f1'$$, $$VALUES ('black', false)$$,
+    'it was sold there');
+
 SELECT * FROM finish();
 ROLLBACK;

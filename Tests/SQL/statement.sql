@@ -327,5 +327,27 @@ CREATE TEMPORARY TABLE scans AS SELECT test.scans_of_moves() AS before;
 SELECT cmp_ok(count(*), '>', 2::bigint, 'of several products') FROM finance.statement('2026-03-01', '2026-04-28');
 SELECT is(test.scans_of_moves() - before, 1::bigint, 'the moves are read once') FROM scans;
 
+-- A span is all of its days.
+SELECT set_eq(
+    $$SELECT concat_ws(
+        ' ', product_id, currency, sum(entered), sum(entered_amount), sum(delivered), sum(delivered_amount), sum(by_support),
+        sum(redelivered), sum(refunded), sum(refunded_amount), sum(dropped), sum(dropped_amount), sum(refunded_after),
+        sum(refunded_after_amount), sum(reversed), sum(reversed_amount))
+    FROM generate_series(0, 56) AS days
+    CROSS JOIN LATERAL finance.statement('2026-02-27'::date + days, '2026-02-27'::date + days)
+    GROUP BY product_id, currency$$,
+    $$SELECT concat_ws(
+        ' ', product_id, currency, entered, entered_amount, delivered, delivered_amount, by_support, redelivered, refunded,
+        refunded_amount, dropped, dropped_amount, refunded_after, refunded_after_amount, reversed, reversed_amount)
+    FROM finance.statement('2026-02-27', '2026-04-24')$$, 'what moved in it');
+SELECT set_eq(
+    $$SELECT concat_ws(
+        ' ', product_id, currency, opening + entered - delivered - refunded - dropped,
+        opening_amount + entered_amount - delivered_amount - refunded_amount - dropped_amount)
+    FROM finance.statement('2026-03-15', '2026-04-24')
+    WHERE closing <> 0 OR closing_amount <> 0$$,
+    $$SELECT concat_ws(' ', product_id, currency, closing, closing_amount) FROM finance.statement('2026-04-24', '2026-04-24')
+    WHERE closing <> 0 OR closing_amount <> 0$$, 'from where it began to where its last day ends');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -52,7 +52,8 @@ package struct DecisionFolderTaking {
             guard let before = FileStanding(path) else {
                 return warn("it is no file, or a link to one, and stays", of: name)
             }
-            guard before.age > Self.quiet, !Self.isOpen(name, in: folder.path) else {
+            // A file that was copied from a machine whose clock is ahead is none that was written just now.
+            guard abs(before.age) > Self.quiet, !Self.isOpen(name, in: folder.path) else {
                 return warn("it is still being written; the next night takes it", of: name)
             }
             let sheet = try await DecisionSheet.read(path, folder.form.vocabulary) { stop.isRequested }

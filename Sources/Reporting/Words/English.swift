@@ -160,7 +160,7 @@ struct English: Wording {
         case .deviceSystem: "System"
         case .appVersion: "App version"
         case .patternOutage:
-            "Nothing of {app} that was bought since {from} was delivered (cases: {n}, customers: {customers}). Look at the app's server first: this is one outage."
+            "Nothing of {app} that was bought since {from} was delivered by its server (cases: {n}, customers: {customers}). Look at the app's server first: this is one outage."
         case .patternProduct:
             "{product} of {app} was not delivered once since {from}, while other products were (cases: {n}, customers: {customers}). See whether the app's server knows the product."
         case .patternDevice:

@@ -160,7 +160,7 @@ struct SimplifiedChinese: Wording {
         case .deviceModel: "设备型号"
         case .deviceSystem: "系统"
         case .appVersion: "应用版本"
-        case .patternOutage: "{app} 自 {from} 以来的购买全部没有发货（漏单：{n} 笔，客户：{customers} 人）。请先检查该应用的服务器：这是同一次故障。"
+        case .patternOutage: "{app} 自 {from} 以来的购买，其服务器全部没有发货（漏单：{n} 笔，客户：{customers} 人）。请先检查该应用的服务器：这是同一次故障。"
         case .patternProduct:
             "{app} 的 {product} 自 {from} 以来从未发货，而其他商品已发货（漏单：{n} 笔，客户：{customers} 人）。请检查该应用的服务器是否支持该商品。"
         case .patternDevice:

@@ -120,7 +120,9 @@ import Testing
         }
     }
 
-    @Test func aNightTakesWhatLiesInTheFolder() async throws {
+    /// - Parameter age: seconds from now on; a file may come from a machine whose clock is ahead.
+    @Test(arguments: [-3600, 86_400] as [TimeInterval])
+    func aNightTakesWhatLiesInTheFolder(age: TimeInterval) async throws {
         try await withCases { play, cases, folder in
             let files = ["a.csv", "new.csv", "broken.xlsx", ".hidden.csv"].map { folder.appending(path: $0) }
             try write([(cases[0], "delivered"), (cases[1], "deliverd")], to: files[0])
@@ -133,9 +135,9 @@ import Testing
             try manager.createDirectory(at: folder.appending(path: "others"), withIntermediateDirectories: true)
             try write([(cases[2], "delivered")], to: others)
             try manager.createSymbolicLink(at: folder.appending(path: "link.csv"), withDestinationURL: others)
-            let earlier = Date().addingTimeInterval(-3600)
+            let written = Date().addingTimeInterval(age)
             for file in [files[0], files[2], files[3], others] {
-                try manager.setAttributes([.modificationDate: earlier], ofItemAtPath: file.path(percentEncoded: false))
+                try manager.setAttributes([.modificationDate: written], ofItemAtPath: file.path(percentEncoded: false))
             }
             var play = play
             play.settings.decisions = DecisionFolder(

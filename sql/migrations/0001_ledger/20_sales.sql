@@ -51,6 +51,8 @@ SELECT
     transaction_id, bundle_id, product_id, quantity, booked_milliunits, booked_currency, place, reason, delivered_by,
     storefront, purchased_at, refunded_at, entry_id, first_seen_at,
     coalesce(reason, '') NOT IN ('sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity')
+        -- Delivered before anybody knew that it is of another app.
+        AND coalesce(found_bundle_id, bundle_id) = bundle_id
         -- A restored purchase was sold when it was first made, under whatever id it was delivered.
         AND (
             transaction_id = original_transaction_id
