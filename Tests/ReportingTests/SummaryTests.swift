@@ -96,7 +96,7 @@ import Testing
         #expect(
             lines[3].hasPrefix(
                 "pattern             Nothing of com.example.game that was bought since 2026-09-21 14:13:20 GMT was "
-                    + "delivered (cases: 4000, customers: 3100)."))
+                    + "delivered by its server (cases: 4000, customers: 3100)."))
         #expect(lines[4].hasPrefix("pattern             App version 2.1: purchases of com.example.game are lost there"))
         #expect(lines.filter { $0.hasPrefix("pattern ") }.count == 5)
         #expect(lines[8] == "                    … and 2 more; report.json has them all")

@@ -149,6 +149,11 @@ SELECT is(
 SELECT test.admit('w2', user_id => 'cid');
 SELECT is(test.resolve('w2', 'delivered'), 'delivered', 'before it is a case');
 SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = 'w2'), 'cid', 'it went to whom it is known of');
+SELECT test.admit('w5', user_id => NULL), test.open_case('w5', '{}');
+INSERT INTO iap.sightings (transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
+VALUES ('w5', 'com.example.a', 'Production', 5, 5, 'gil', false, now());
+SELECT is(test.resolve('w5', 'delivered'), 'delivered', 'of a case that names nobody');
+SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = 'w5'), NULL, 'nobody is said to have it, whoever uploaded it');
 SELECT test.hear(test.heard('w3', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5d'));
 SELECT test.run_as('iap_app', format('SELECT iap.register_order(%L, %L, %L, %L, app_account_token => %L)',
     'com.example.a', 'of-' || name, name, 'gems', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5d'))
