@@ -347,8 +347,8 @@ BEGIN
             -- Of a subscription the same period; what is bought once has none.
             AND web_order_line_item_id IS NOT DISTINCT FROM t.web_order_line_item_id AND place = 'white'
             -- What a third id of it was refunded or delivered under is owed under none.
-            AND iap.outcome_otherwise(ROW(transactions.*)::iap.transactions) IS DISTINCT FROM 'excluded'
-            AND iap.outcome_otherwise(ROW(transactions.*)::iap.transactions) IS DISTINCT FROM 'already_delivered'
+            AND (iap.outcome_otherwise(ROW(transactions.*)::iap.transactions) IN ('excluded', 'already_delivered'))
+                IS NOT TRUE
         ORDER BY transaction_id
         LIMIT 1);
 END

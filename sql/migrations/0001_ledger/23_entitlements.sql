@@ -128,22 +128,26 @@ COMMENT ON FUNCTION iap.take_for_entitlement IS
 CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamptz, actor text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
+    held      record;
     change    iap.change;
     refusal   text;
     delivered iap.change[] := '{}';
     restored  iap.change[] := '{}';
 BEGIN
-    FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
+    FOR held IN
+        SELECT
+            ROW(was, became)::iap.change AS change,
+            -- Another id of the same period is among these before it.
+            (was).web_order_line_item_id IS NOT NULL AND row_number() OVER (
+                PARTITION BY
+                    (was).original_transaction_id, (was).bundle_id, (was).environment, (was).web_order_line_item_id
+                ORDER BY number) > 1 AS is_again
+        FROM unnest(changes) WITH ORDINALITY AS c (was, became, number)
+        ORDER BY number
+    LOOP
+        change := held.change;
         refusal := CASE
-            WHEN iap.is_period_delivered(change.was)
-                -- Or it is about to be, with these.
-                OR ((change.was).web_order_line_item_id IS NOT NULL AND EXISTS (
-                    SELECT FROM unnest(delivered) AS other
-                    WHERE (other.was).original_transaction_id = (change.was).original_transaction_id
-                        AND (other.was).bundle_id = (change.was).bundle_id
-                        AND (other.was).environment = (change.was).environment
-                        AND iap.is_same_period(other.was, change.was)))
-            THEN 'already_delivered'
+            WHEN held.is_again OR iap.is_period_delivered(change.was) THEN 'already_delivered'
             ELSE iap.take_for_entitlement(change.was)
         END;
         IF refusal IS NULL THEN
