@@ -21,8 +21,44 @@ struct Sweeper {
         let told: Date
     }
 
-    /// Sweeps all apps.
+    /// Sweeps all apps, after whatever other run sweeps now: pages of a run that looked before the last receipts were
+    /// recorded would else be stored over those of one that looked after it.
     func sweep() async throws(LedgerError) -> Swept {
+        guard !night.isDryRun, try await takeTurn() else { return try await sweepNow() }
+        let swept: Swept
+        do {
+            swept = try await sweepNow()
+        } catch {
+            // Where the connection was lost, so is the lock.
+            try? await session.unlock(.sweep)
+            throw error
+        }
+        try await session.unlock(.sweep)
+        return swept
+    }
+
+    /// Waits as long as the other run does something. What its program hangs over is nothing to wait for.
+    ///
+    /// - Returns: whether the lock is ours.
+    private func takeTurn() async throws(LedgerError) -> Bool {
+        var isWaiting = false
+        while try await !session.tryLock(.sweep) {
+            if !isWaiting { night.log(LogEntry(.info, Self.waits, runID: night.runID)) }
+            isWaiting = true
+            guard try await !session.isHeldByIdle(.sweep, for: night.settings.patience), !night.stop.isRequested else {
+                night.log(LogEntry(.warning, Self.waitsNoMore, runID: night.runID))
+                return false
+            }
+            try? await Task.sleep(for: .milliseconds(200))
+        }
+        return true
+    }
+
+    private static let waits = "another run judges its cases; waiting for it"
+    private static let waitsNoMore =
+        "cases are judged beside another run, and what that stores may be older; the next run mends it"
+
+    private func sweepNow() async throws(LedgerError) -> Swept {
         let apps = night.settings.apps.map(\.app)
         try await session.noteConnections()
         let deliveries = try await session.expectedDeliveries(of: apps)

@@ -4,6 +4,7 @@ import Ledger
 import Job
 import NightlyRun
 import Reconciliation
+import Synchronization
 import TestSupport
 import Testing
 import Verification
@@ -93,6 +94,41 @@ import Verification
             expectSame(ledger, undisturbed)
             let whole = try await withStage { try await $0.run().report.receipts.verified }
             #expect(verified.reduce(0, +) == whole)
+        }
+    }
+
+    /// What it sees last is then stored last, too: a run that looked before the last receipts were recorded would else
+    /// store its pages over those of one that looked after it.
+    @Test func runsThatShareTheNightJudgeItsCasesOneAfterTheOther() async throws {
+        try await withStage(customers: 30) { stage in
+            let other = try await LedgerSession.connect(LedgerSettings(database: stage.settings.database))
+            defer { other.close() }
+            #expect(try await other.tryLock(.sweep))
+            var shared = stage
+            shared.settings.workers = .shared
+            let (told, says) = AsyncStream.makeStream(of: String.self)
+            async let night = shared.run(log: { says.yield($0.message) })
+            for await said in told where said.contains("another run judges its cases") { break }
+            #expect(try await stage.rows(of: "iap.cases") == [])
+            try await other.unlock(.sweep)
+            let report = try await night.report
+            #expect(report.outcome == .complete && report.cases.total > 0)
+            #expect(try await other.tryLock(.sweep))
+        }
+    }
+
+    @Test func aRunThatHangsOverItsCasesHoldsNoOtherUp() async throws {
+        try await withStage(customers: 30) { stage in
+            let other = try await LedgerSession.connect(LedgerSettings(database: stage.settings.database))
+            defer { other.close() }
+            #expect(try await other.tryLock(.sweep))
+            var shared = stage
+            shared.settings.workers = .shared
+            shared.settings.patience = 0.3
+            let said = Mutex<[String]>([])
+            let report = try await shared.run(log: { entry in said.withLock { $0.append(entry.message) } }).report
+            #expect(report.outcome == .complete && report.cases.total > 0)
+            #expect(said.withLock { $0.contains { $0.contains("cases are judged beside another run") } })
         }
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import PostgreSQL
 public import Reconciliation
 
@@ -11,13 +11,15 @@ public enum LedgerLock: Hashable, Sendable {
     case night(isShared: Bool)
     /// A run's sign of life.
     case run(Int64)
-
     /// Taking sales reports, one at a time.
     case sales
+    /// Judging cases, one run after the other: what is stored last is then judged last, too.
+    case sweep
 
     /// Beyond the buckets' numbers.
     private static let nightNumber: Int32 = 1000
     private static let salesNumber: Int32 = 1001
+    private static let sweepNumber: Int32 = 1002
     /// Signs of life count runs, from here on.
     private static let livesNumber: Int32 = 1 << 16
 
@@ -29,6 +31,7 @@ public enum LedgerLock: Hashable, Sendable {
         case .bucket(let bucket): Int32(bucket)
         case .night: Self.nightNumber
         case .sales: Self.salesNumber
+        case .sweep: Self.sweepNumber
         case .run(let id): Self.livesNumber + Int32(truncatingIfNeeded: id % 1_000_000_000)
         }
     }
@@ -60,6 +63,31 @@ extension LedgerSession {
         }
     }
 
+    /// Whether another session holds the lock that has done nothing for so many seconds: its program hangs.
+    public func isHeldByIdle(_ lock: LedgerLock, for seconds: TimeInterval) async throws(LedgerError) -> Bool {
+        try await translating {
+            let (space, number) = (try await lockSpace(), lock.number)
+            return try await connection.only(
+                """
+                SELECT coalesce(bool_or(
+                    state <> 'active' AND state_change < clock_timestamp() - \(seconds) * interval '1 second'
+                ), false) AS is_idle
+                FROM pg_locks
+                JOIN pg_stat_activity USING (pid)
+                WHERE \(Self.holds(space, number))
+                """
+            ).decode("is_idle", as: Bool.self)
+        }
+    }
+
+    private static func holds(_ space: Int32, _ number: Int32) -> SQL {
+        """
+        locktype = 'advisory' AND granted AND datname = current_database()
+            AND database = datid AND classid = \(Int64(UInt32(bitPattern: space)))::oid
+            AND objid = \(Int64(UInt32(bitPattern: number)))::oid AND pid <> pg_backend_pid()
+        """
+    }
+
     private func call(_ function: String, _ lock: LedgerLock) async throws -> SQL {
         let suffix = if case .night(isShared: true) = lock { "_shared" } else { "" }
         return "\(identifier: function + suffix)(\(try await lockSpace()), \(lock.number))"
@@ -77,9 +105,7 @@ extension LedgerSession {
                     NULL AS prepared
                 FROM pg_locks
                 JOIN pg_stat_activity USING (pid)
-                WHERE locktype = 'advisory' AND granted AND datname = current_database()
-                    AND database = datid AND classid = \(Int64(UInt32(bitPattern: space)))::oid
-                    AND objid = \(Int64(UInt32(bitPattern: number)))::oid AND pid <> pg_backend_pid()
+                WHERE \(Self.holds(space, number))
                 ORDER BY pid
                 """
             ).map(LockHolder.init)
