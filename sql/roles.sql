@@ -99,7 +99,7 @@ GRANT EXECUTE ON FUNCTION
     iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,
     iap.note_customers, iap.asked_after_expiry, iap.note_prices,
     iap.case_mark, iap.purge_orders, iap.count_unpaid_orders, iap.settle_redeliveries, iap.order_redeliveries,
-    iap.redeliverable_to, iap.end_of_redelivery, iap.certain_owner, iap.owners_of, iap.owners_by_history,
+    iap.is_given_up, iap.redeliverable_to, iap.end_of_redelivery, iap.certain_owner, iap.owners_of, iap.owners_by_history,
     iap.outcome_otherwise, iap.is_original_delivered, iap.is_delivered_otherwise, iap.is_refunded_otherwise,
     iap.is_same_period, iap.is_period_delivered, iap.is_granted_already, iap.present, iap.withdraw_all_restored,
     iap.release_restored, iap.carry_refunds,
@@ -136,7 +136,7 @@ GRANT SELECT ON
     iap.excluded, iap.sightings, iap.claims, iap.cases, iap.runs, iap.events, iap.entitlements, iap.notices,
     iap.account_tokens, iap.redeliveries
     TO iap_support;
-GRANT EXECUTE ON FUNCTION iap.is_of_original TO iap_support;
+GRANT EXECUTE ON FUNCTION iap.is_of_original, iap.is_given_up TO iap_support;
 GRANT SELECT (
     bucket, receipt_id, bundle_id, user_id, payload_sha256, order_id, transaction_id, device, submitted_at, state,
     attempts, next_attempt_at, last_attempt_at, verified_at, error_code, error_text, signature, payload_purged_at,

@@ -12,7 +12,7 @@ fail() {
 }
 of_state() { sed -n "s/^$1='\(.*\)'/\1/p" .build/demo/state; }
 # Nobody may be there to bury a process whose parent is gone: its number is then still there, and no command line.
-is_serving() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -q 'appstore-simulator serve'; }
+is_serving() { { tr '\0' ' ' <"/proc/$1/cmdline"; } 2>/dev/null | grep -q 'appstore-simulator serve'; }
 
 CONFIGURATION=debug CUSTOMERS=300 scripts/demo >"$said" 2>&1 || fail "it did not run"
 grep -q "^The page: file://$(pwd)/.build/demo/reports/latest/index.html$" "$said" || fail "no page"

@@ -892,11 +892,8 @@ BEGIN
         wanted.product_id := admit.product_id;
         IF iap.is_delivered_otherwise(wanted) THEN
             RETURN 'already_delivered';
-        ELSIF iap.is_refunded_otherwise(wanted) THEN
-            RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
-                admit.transaction_id, admit.bundle_id, admit.environment
-                USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
         END IF;
+        PERFORM iap.require_unrefunded(wanted);
         BEGIN
             PERFORM iap.enter(ARRAY[purchase], NULL, iap.present());
             is_new := true;
@@ -921,15 +918,13 @@ BEGIN
     ELSIF iap.owed_as(known) IS NOT NULL THEN
         -- Restored: it is owed under its other id, and may be claimed by this one.
         RETURN 'already_white';
-    ELSIF known.place = 'white' AND iap.is_refunded_otherwise(known) THEN
-        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
-            admit.transaction_id, admit.bundle_id, admit.environment
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     ELSIF known.place = 'excluded' THEN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
-    ELSIF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
+    END IF;
+    PERFORM iap.require_unrefunded(known);
+    IF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
         OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
     THEN
         change.was := known;
@@ -1048,6 +1043,13 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.analyze_grown() IS 'Lets the planner look at the tables of the ledger that have grown by a fifth since it looked at them last, or of which the white part has, and says which they are.';
+
+CREATE FUNCTION iap.app_store_opened() RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$ SELECT timestamptz '2008-07-10 00:00:00+00' $$;
+
+COMMENT ON FUNCTION iap.app_store_opened() IS 'The day on which the App Store opened: nothing was bought before.';
 
 CREATE FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE
@@ -2081,7 +2083,7 @@ BEGIN
     IF entitle.until IS NULL OR entitle.until = '-infinity' THEN
         RAISE EXCEPTION 'until is missing' USING
             ERRCODE = 'invalid_parameter_value', HINT = 'What was granted for ever has until “infinity”.';
-    ELSIF entitle.until < '2008-07-10 00:00+00'
+    ELSIF entitle.until < iap.app_store_opened()
         OR (entitle.until >= '10000-01-01 00:00+00' AND entitle.until <> 'infinity')
     THEN
         RAISE EXCEPTION 'until can''t be %', entitle.until USING
@@ -2932,6 +2934,12 @@ $$;
 
 COMMENT ON FUNCTION iap.is_delivered_otherwise(t iap.transactions) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
+CREATE FUNCTION iap.is_given_up(r iap.redeliveries) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $_$ SELECT ($1).ended_at IS NULL AND ($1).tries = 5 AND ($1).due_at <= now() $_$;
+
+COMMENT ON FUNCTION iap.is_given_up(r iap.redeliveries) IS 'Whether a redelivery was taken as often as it may be, and its last lease is over: it waits for a person.';
+
 CREATE FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
     AS $_$
@@ -2987,7 +2995,7 @@ BEGIN
                 WHERE ordered.transaction_id = cases.transaction_id AND ordered.bundle_id = cases.bundle_id
                     AND ordered.environment = cases.environment AND ordered.ended_at IS NULL
                     AND ordered.taken_at <= is_late_case.granted_at
-                    AND NOT (ordered.tries = 5 AND ordered.due_at <= now())));
+                    AND NOT iap.is_given_up(ROW(ordered.*)::iap.redeliveries)));
 END
 $$;
 
@@ -4585,7 +4593,7 @@ BEGIN
     SET user_id = EXCLUDED.user_id, run_id = NULL, ordered_at = EXCLUDED.ordered_at, ordered_by = EXCLUDED.ordered_by,
         note = EXCLUDED.note, tries = 0, taken_at = NULL, due_at = EXCLUDED.due_at, ended_at = NULL, ended_as = NULL,
         told_run_id = NULL
-    WHERE known.ended_at IS NOT NULL OR (known.tries = 5 AND known.due_at <= now());
+    WHERE known.ended_at IS NOT NULL OR iap.is_given_up(ROW(known.*)::iap.redeliveries);
     IF FOUND THEN
         PERFORM iap.log_desk(
             'redelivery_ordered', redeliver.who, t.transaction_id, t.bundle_id, t.environment,
@@ -4618,8 +4626,8 @@ COMMENT ON FUNCTION iap.redeliverable_to(t iap.transactions) IS 'To whom a trans
 CREATE FUNCTION iap.redelivery_of(t iap.transactions) RETURNS text
     LANGUAGE sql STABLE
     AS $$
-    SELECT CASE WHEN ended_at IS NOT NULL THEN ended_as WHEN tries = 5 AND due_at <= now() THEN 'given up' ELSE 'under way' END
-    FROM iap.redeliveries
+    SELECT coalesce(ended_as, CASE WHEN iap.is_given_up(ROW(ordered.*)::iap.redeliveries) THEN 'given up' ELSE 'under way' END)
+    FROM iap.redeliveries AS ordered
     WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
 $$;
 
@@ -5065,7 +5073,7 @@ CREATE FUNCTION iap.require_moment(name text, value timestamp with time zone) RE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
-    IF value < '2008-07-10 00:00:00+00'
+    IF value < iap.app_store_opened()
         OR (value > greatest(iap.present(), now()) + interval '1 day' AND NOT EXISTS (SELECT FROM iap.rehearsal))
     THEN
         RAISE EXCEPTION '% can''t be %', name, value USING
@@ -5107,6 +5115,20 @@ END
 $_$;
 
 COMMENT ON FUNCTION iap.require_token(app_account_token text) IS 'Refuses what can''t be an appAccountToken; NULL is none.';
+
+CREATE FUNCTION iap.require_unrefunded(t iap.transactions) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF iap.is_refunded_otherwise(t) THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
+            t.transaction_id, t.bundle_id, t.environment
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.require_unrefunded(t iap.transactions) IS 'Refuses what Apple refunded under another id of the same purchase.';
 
 CREATE FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text, user_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, is_unknown_user boolean DEFAULT false) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -8845,6 +8867,8 @@ REVOKE ALL ON FUNCTION iap.amount_of(price_milliunits bigint, currency text, is_
 
 REVOKE ALL ON FUNCTION iap.analyze_grown() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.app_store_opened() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.asked_after_expiry(expires_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.booked(run bigint, closed date, before audit.frontier, upto bigint, gaps int8multirange) FROM PUBLIC;
@@ -8938,6 +8962,8 @@ REVOKE ALL ON FUNCTION iap.is_confirmation(t iap.transactions, v iap.verified) F
 REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_given_up(r iap.redeliveries) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 
@@ -9086,6 +9112,8 @@ REVOKE ALL ON FUNCTION iap.require_moment(name text, value timestamp with time z
 REVOKE ALL ON FUNCTION iap.require_text(name text, value text, longest integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_token(app_account_token text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.require_unrefunded(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.resolve(transaction_id text, how text, who text, note text, bundle_id text, environment text, user_id text, order_id text, is_unknown_user boolean) FROM PUBLIC;
 

@@ -78,8 +78,9 @@ extension LedgerSession {
         try await connection.query(
             """
             SELECT transaction_id, bundle_id, environment, user_id, ordered_at, ordered_by, tries, taken_at
-            FROM iap.redeliveries
-            WHERE transaction_id = ANY (\(ids)) AND ended_at IS NULL AND (tries < 5 OR due_at > now())
+            FROM iap.redeliveries AS ordered
+            WHERE transaction_id = ANY (\(ids)) AND ended_at IS NULL
+                AND NOT iap.is_given_up(ROW(ordered.*)::iap.redeliveries)
             """
         ).map { row in
             let redelivery = OpenRedelivery(

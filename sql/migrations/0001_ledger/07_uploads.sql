@@ -19,10 +19,14 @@ $$;
 COMMENT ON FUNCTION iap.require_id IS
     'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
 
+CREATE FUNCTION iap.app_store_opened() RETURNS timestamptz
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$ SELECT timestamptz '2008-07-10 00:00:00+00' $$;
+COMMENT ON FUNCTION iap.app_store_opened IS 'The day on which the App Store opened: nothing was bought before.';
+
 CREATE FUNCTION iap.require_moment(name text, value timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF value < '2008-07-10 00:00:00+00'
+    IF value < iap.app_store_opened()
         OR (value > greatest(iap.present(), now()) + interval '1 day' AND NOT EXISTS (SELECT FROM iap.rehearsal))
     THEN
         RAISE EXCEPTION '% can''t be %', name, value USING

@@ -51,6 +51,19 @@ COMMENT ON FUNCTION iap.sight IS
     'Remembers that a transaction was seen in a receipt that was uploaded for it, and the order that it was uploaded '
     'with.';
 
+CREATE FUNCTION iap.require_unrefunded(t iap.transactions) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    IF iap.is_refunded_otherwise(t) THEN
+        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
+            t.transaction_id, t.bundle_id, t.environment
+            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.require_unrefunded IS
+    'Refuses what Apple refunded under another id of the same purchase.';
+
 CREATE FUNCTION iap.admit(
     bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
     quantity integer, purchased_at timestamptz, user_id text DEFAULT NULL, receipt_id bigint DEFAULT NULL
@@ -110,11 +123,8 @@ BEGIN
         wanted.product_id := admit.product_id;
         IF iap.is_delivered_otherwise(wanted) THEN
             RETURN 'already_delivered';
-        ELSIF iap.is_refunded_otherwise(wanted) THEN
-            RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
-                admit.transaction_id, admit.bundle_id, admit.environment
-                USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
         END IF;
+        PERFORM iap.require_unrefunded(wanted);
         BEGIN
             PERFORM iap.enter(ARRAY[purchase], NULL, iap.present());
             is_new := true;
@@ -139,15 +149,13 @@ BEGIN
     ELSIF iap.owed_as(known) IS NOT NULL THEN
         -- Restored: it is owed under its other id, and may be claimed by this one.
         RETURN 'already_white';
-    ELSIF known.place = 'white' AND iap.is_refunded_otherwise(known) THEN
-        RAISE EXCEPTION 'transaction % of % (%) is not owed: it is refunded under another id',
-            admit.transaction_id, admit.bundle_id, admit.environment
-            USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     ELSIF known.place = 'excluded' THEN
         RAISE EXCEPTION 'transaction % of % (%) is not owed: it is excluded as %',
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
-    ELSIF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
+    END IF;
+    PERFORM iap.require_unrefunded(known);
+    IF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
         OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
     THEN
         change.was := known;

@@ -81,7 +81,7 @@ BEGIN
                 WHERE ordered.transaction_id = cases.transaction_id AND ordered.bundle_id = cases.bundle_id
                     AND ordered.environment = cases.environment AND ordered.ended_at IS NULL
                     AND ordered.taken_at <= is_late_case.granted_at
-                    AND NOT (ordered.tries = 5 AND ordered.due_at <= now())));
+                    AND NOT iap.is_given_up(ROW(ordered.*)::iap.redeliveries)));
 END
 $$;
 COMMENT ON FUNCTION iap.is_late_case IS

@@ -20,7 +20,7 @@ BEGIN
     IF entitle.until IS NULL OR entitle.until = '-infinity' THEN
         RAISE EXCEPTION 'until is missing' USING
             ERRCODE = 'invalid_parameter_value', HINT = 'What was granted for ever has until “infinity”.';
-    ELSIF entitle.until < '2008-07-10 00:00+00'
+    ELSIF entitle.until < iap.app_store_opened()
         OR (entitle.until >= '10000-01-01 00:00+00' AND entitle.until <> 'infinity')
     THEN
         RAISE EXCEPTION 'until can''t be %', entitle.until USING

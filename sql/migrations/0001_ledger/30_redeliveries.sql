@@ -37,6 +37,11 @@ COMMENT ON COLUMN iap.redeliveries.ended_as IS
 -- What is ordered again begins anew, and what a month was told stays.
 CREATE INDEX events_of_redeliveries ON iap.events (event_id) WHERE kind = 'redelivered';
 
+CREATE FUNCTION iap.is_given_up(r iap.redeliveries) RETURNS boolean
+LANGUAGE sql STABLE AS $$ SELECT ($1).ended_at IS NULL AND ($1).tries = 5 AND ($1).due_at <= now() $$;
+COMMENT ON FUNCTION iap.is_given_up IS
+    'Whether a redelivery was taken as often as it may be, and its last lease is over: it waits for a person.';
+
 CREATE FUNCTION iap.redeliverable_to(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -179,8 +184,8 @@ COMMENT ON FUNCTION iap.order_redeliveries IS
 
 CREATE FUNCTION iap.redelivery_of(t iap.transactions) RETURNS text
 LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN ended_at IS NOT NULL THEN ended_as WHEN tries = 5 AND due_at <= now() THEN 'given up' ELSE 'under way' END
-    FROM iap.redeliveries
+    SELECT coalesce(ended_as, CASE WHEN iap.is_given_up(ROW(ordered.*)::iap.redeliveries) THEN 'given up' ELSE 'under way' END)
+    FROM iap.redeliveries AS ordered
     WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
 $$;
 COMMENT ON FUNCTION iap.redelivery_of IS
@@ -217,7 +222,7 @@ BEGIN
     SET user_id = EXCLUDED.user_id, run_id = NULL, ordered_at = EXCLUDED.ordered_at, ordered_by = EXCLUDED.ordered_by,
         note = EXCLUDED.note, tries = 0, taken_at = NULL, due_at = EXCLUDED.due_at, ended_at = NULL, ended_as = NULL,
         told_run_id = NULL
-    WHERE known.ended_at IS NOT NULL OR (known.tries = 5 AND known.due_at <= now());
+    WHERE known.ended_at IS NOT NULL OR iap.is_given_up(ROW(known.*)::iap.redeliveries);
     IF FOUND THEN
         PERFORM iap.log_desk(
             'redelivery_ordered', redeliver.who, t.transaction_id, t.bundle_id, t.environment,
