@@ -22,6 +22,7 @@ extension SQLState {
     public static let invalidPassword = SQLState(rawValue: "28P01")
     public static let undefinedDatabase = SQLState(rawValue: "3D000")
     public static let invalidSchemaName = SQLState(rawValue: "3F000")
+    public static let idleInTransactionTimeout = SQLState(rawValue: "25P03")
     public static let serializationFailure = SQLState(rawValue: "40001")
     public static let deadlockDetected = SQLState(rawValue: "40P01")
     public static let insufficientPrivilege = SQLState(rawValue: "42501")
@@ -35,6 +36,7 @@ extension SQLState {
     public static let adminShutdown = SQLState(rawValue: "57P01")
     public static let crashShutdown = SQLState(rawValue: "57P02")
     public static let cannotConnectNow = SQLState(rawValue: "57P03")
+    public static let databaseDropped = SQLState(rawValue: "57P04")
     public static let idleSessionTimeout = SQLState(rawValue: "57P05")
     public static let raisedException = SQLState(rawValue: "P0001")
 }
@@ -44,7 +46,10 @@ extension SQLState {
     /// the server says so of a value that is malformed.
     public var isConnectionLost: Bool {
         guard errorClass != "08" else { return self != .protocolViolation }
-        return [.adminShutdown, .crashShutdown, .idleSessionTimeout].contains(self)
+        let ending: Set<SQLState> = [
+            .adminShutdown, .crashShutdown, .databaseDropped, .idleSessionTimeout, .idleInTransactionTimeout,
+        ]
+        return ending.contains(self)
     }
 
     /// Whether the server refuses what a value is: no data of its type, against a constraint, or beyond a limit.

@@ -76,6 +76,9 @@ import Testing
     @Test func statesKnowWhatPasses() {
         #expect(SQLState.deadlockDetected.isTransient)
         #expect(SQLState.adminShutdown.isConnectionLost)
+        // Of a program that froze while a transaction was open.
+        #expect(SQLState.idleInTransactionTimeout.isConnectionLost)
+        #expect(SQLState.databaseDropped.isConnectionLost)
         #expect(SQLState.connectionFailure.isConnectionLost)
         #expect(!SQLState.protocolViolation.isConnectionLost)
         #expect(!SQLState.uniqueViolation.isTransient)
