@@ -84,6 +84,7 @@ extension LedgerSession {
                     count(*) FILTER (WHERE cases.opened_run_id = \(runID)) AS new,
                     count(*) FILTER (WHERE cases.reopened_run_id = \(runID)) AS reopened,
                     sum(\(OpenCases.milliunits))::bigint AS milliunits,
+                    count(\(OpenCases.milliunits)) AS priced,
                     min(white.purchased_at) AS oldest
                 \(OpenCases.priced)
                 GROUP BY 1, 2
@@ -125,6 +126,7 @@ extension CaseCounts {
             unpriced += count
             return
         }
+        unpriced += try count - row.decode("priced", as: Int.self)
         if let last = money.last, last.currency == price.currency {
             money[money.count - 1] = Money(
                 milliunits: last.milliunits + price.milliunits, currency: price.currency)

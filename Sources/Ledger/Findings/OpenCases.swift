@@ -76,12 +76,8 @@ enum OpenCases {
             CASE WHEN owner.user_id IS NULL THEN cases.transaction_id END AS standing_alone, white.purchased_at,
             products.type AS listed_type, products.name AS product_name,
             (\(milliunits))::bigint AS milliunits,
-            CASE
-                WHEN subscription.milliunits IS NOT NULL THEN white.booked_currency
-                WHEN white.price_milliunits IS NOT NULL THEN white.currency
-                ELSE products.currency
-            END AS currency,
-            coalesce(subscription.milliunits, white.price_milliunits) IS NULL AS is_list_price,
+            \(currency) AS currency,
+            subscription.milliunits IS NULL AND white.booked_as IN ('list', 'unknown') AS is_list_price,
             subscription.paid_until
         FROM cases
         JOIN white USING (transaction_id, bundle_id, environment)
@@ -104,22 +100,12 @@ enum OpenCases {
         WHERE cases.state = 'open'
         """
 
-    /// Of the sums of cases.
-    static let currency: SQL = "coalesce(white.currency, products.currency)"
-
     /// What was paid for a case.
-    static let milliunits: SQL = """
-        coalesce(subscription.milliunits, white.price_milliunits, \(listed("white.quantity")))
-        """
+    static let milliunits: SQL = "coalesce(subscription.milliunits, \(BookedPrice.milliunits(of: "white")))"
 
-    /// What a quantity costs by its list price; nothing that is known where it is more than is booked, for its sums would
-    /// be more than PostgreSQL holds.
-    static func listed(_ quantity: SQL) -> SQL {
+    static let currency: SQL = """
+        CASE WHEN subscription.milliunits IS NULL THEN \(BookedPrice.currency(of: "white")) ELSE white.booked_currency END
         """
-        CASE WHEN products.list_price_milliunits::numeric * \(quantity) <= \(Money.most)
-            THEN products.list_price_milliunits * \(quantity) END
-        """
-    }
 
     /// What a case tells of a subscription together: the money of its periods without access, and until when it is paid.
     static let subscription: SQL = """

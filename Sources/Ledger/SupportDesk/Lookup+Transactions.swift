@@ -10,8 +10,8 @@ extension LedgerSession {
             SELECT
                 known.*, known.source::text AS source_name, coalesce(known.product_type, products.type) AS type,
                 products.name AS product_name,
-                \(OpenCases.listed("known.quantity")) AS list_price_milliunits,
-                products.currency AS list_currency
+                \(BookedPrice.milliunits(of: "known")) AS cost_milliunits,
+                \(BookedPrice.currency(of: "known")) AS cost_currency
             FROM transactions AS known
             LEFT JOIN products USING (bundle_id, product_id)
             WHERE known.transaction_id = ANY (\(lookup.ids))
@@ -93,8 +93,8 @@ extension [KnownTransaction] {
 
 extension KnownTransaction {
     fileprivate init(_ row: Row) throws {
-        let paid = try row.money("price_milliunits", "currency")
-        let listed = try row.money("list_price_milliunits", "list_currency")
+        let price = try row.money("cost_milliunits", "cost_currency")
+        let isListPrice = try ["list", "unknown"].contains(row.decode("booked_as", as: String.self))
         self.init(
             key: try TransactionKey(row),
             originalID: try row.id("original_transaction_id"),
@@ -103,8 +103,8 @@ extension KnownTransaction {
             productType: try row.wordIfAny("type"),
             quantity: Int(try row.decode("quantity", as: Int32.self)),
             purchasedAt: try row.decode("purchased_at"),
-            price: paid ?? listed,
-            isListPrice: paid == nil && listed != nil,
+            price: price,
+            isListPrice: price != nil && isListPrice,
             source: try row.word("source_name"),
             place: try Place(row))
     }

@@ -1,0 +1,25 @@
+import PostgreSQL
+import Reconciliation
+
+/// What a purchase cost, wherever it is told: as finance has booked it. Where its price was unknown then, by the list of
+/// today, which stands beside it as `products`.
+enum BookedPrice {
+    /// - Parameter purchase: what a row of the ledger is called in the query.
+    static func milliunits(of purchase: SQL) -> SQL {
+        "coalesce(\(purchase).booked_milliunits, \(listed(purchase)))"
+    }
+
+    static func currency(of purchase: SQL) -> SQL {
+        """
+        CASE WHEN \(purchase).booked_milliunits IS NULL THEN products.currency ELSE \(purchase).booked_currency END
+        """
+    }
+
+    /// Nothing that is known where it is more than is booked, for its sums would be more than PostgreSQL holds.
+    private static func listed(_ purchase: SQL) -> SQL {
+        """
+        CASE WHEN products.list_price_milliunits::numeric * \(purchase).quantity <= \(Money.most)
+            THEN products.list_price_milliunits * \(purchase).quantity END
+        """
+    }
+}
