@@ -1,6 +1,7 @@
 import Foundation
 
-/// How long ago a purchase was made, in whole days, by the brackets in which finance counts what is owed.
+/// How long ago a purchase was made, by the brackets in which finance counts what is owed: in days of UTC from that of the
+/// purchase, as `finance.ageing` has it.
 enum AgeBracket: String, CaseIterable {
     case upToOne = "0-1"
     case upToSeven = "2-7"
@@ -8,8 +9,9 @@ enum AgeBracket: String, CaseIterable {
     case upToNinety = "31-90"
     case older = "91-"
 
-    init(age: TimeInterval) {
-        switch Int(max(0, age) / 86_400) {
+    init(purchasedAt: Date, now: Date) {
+        func day(_ moment: Date) -> Int { Int((moment.timeIntervalSince1970 / 86_400).rounded(.down)) }
+        switch day(now) - day(purchasedAt) {
         case ...1: self = .upToOne
         case ...7: self = .upToSeven
         case ...30: self = .upToThirty

@@ -103,9 +103,11 @@ import Testing
         (AgeBracket.upToOne, 0, 1), (.upToSeven, 2, 7), (.upToThirty, 8, 30), (.upToNinety, 31, 90), (.older, 91, 999),
     ])
     func putsAnAgeIntoFinancesBracket(bracket: AgeBracket, firstDay: Int, lastDay: Int) {
-        let day = 86_400.0
-        #expect(AgeBracket(age: Double(firstDay) * day) == bracket)
-        #expect(AgeBracket(age: Double(lastDay + 1) * day - 1) == bracket)
+        let (day, noon) = (86_400.0, Date(timeIntervalSince1970: 86_400 * 20_000.5))
+        for moment in [noon - 43_200, noon, noon + 43_199] {
+            #expect(AgeBracket(purchasedAt: moment - Double(firstDay) * day, now: noon) == bracket)
+            #expect(AgeBracket(purchasedAt: moment - Double(lastDay) * day, now: noon) == bracket)
+        }
     }
 
     @Test func writesJSONThatNoPageCanMistake() throws {

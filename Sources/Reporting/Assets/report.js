@@ -122,8 +122,10 @@
     const field = Object.fromEntries(settings.fields.map((name, index) => [name, index]));
     const get = (row, name) => row[field[name]];
     const brackets = settings.brackets.map(name => name.split("-").map(Number));
+    // In days of UTC, as finance counts.
+    const day = seconds => Math.floor(seconds / 86400);
     const bracketOf = row => {
-        const days = Math.floor(Math.max(0, settings.now - get(row, "purchased")) / 86400);
+        const days = day(settings.now) - day(get(row, "purchased"));
         return brackets.findIndex(([, last]) => last === 0 || days <= last);
     };
     const product = row => settings.products[get(row, "product")];

@@ -18,9 +18,10 @@ public struct HistoryText {
         let most = runs.compactMap(\.cases?.total).max() ?? 0
         let table = TextTable(
             headings: [
-                "run", "night", "open", "", "new", "closed", "pending", "verified", "end", "paid, not delivered",
+                "run", "night", "open", "", "new", "reopened", "closed", "pending", "verified", "end",
+                "paid, not delivered",
             ],
-            isFigure: [0, 2, 4, 5, 6, 7], rows: runs.map { row($0, most: most) })
+            isFigure: [0, 2, 4, 5, 6, 7, 8], rows: runs.map { row($0, most: most) })
         let reasons = runs.compactMap { run in
             run.reason.map { "run \(run.runID): \(Printable.text($0, longest: 300))" }
         }
@@ -33,11 +34,11 @@ public struct HistoryText {
         let found: [String] =
             if let cases = run.cases {
                 [
-                    String(cases.total), Self.bar(cases.total, of: most), String(cases.new + cases.reopened),
+                    String(cases.total), Self.bar(cases.total, of: most), String(cases.new), String(cases.reopened),
                     String(cases.closed.values.reduce(0, +)), String(run.pending), verified,
                 ]
             } else {
-                ["", "", "", "", "", verified]
+                ["", "", "", "", "", "", verified]
             }
         let money = run.cases?.money.map(Formats.text).joined(separator: ", ") ?? ""
         return [String(run.runID), formats.local(run.now)] + found + [Self.end(run), money]

@@ -49,8 +49,7 @@ final class PageFiles: ReportPart {
         }
         try page.add(lostOrder)
         tally.cases += 1
-        let age = context.run.now.timeIntervalSince(lostOrder.purchasedAt)
-        tally.ages[AgeBracket(age: age), default: 0] += 1
+        tally.ages[AgeBracket(purchasedAt: lostOrder.purchasedAt, now: context.run.now), default: 0] += 1
         tally.clients.add(lostOrder)
     }
 

@@ -28,10 +28,10 @@ import Testing
             text == """
                 Times are of GMT.
 
-                run  night                open                        new  closed  pending  verified  end  paid, not delivered
-                  1  2026-09-22 14:13:20   100  ████████████████████    3       4        5      9/10  0    0.99 EUR, 12.34 USD
-                  2  2026-09-23 14:13:20     1  ▏                       3       4        5      9/10  0
-                  3  2026-09-24 14:13:20                                                        0/10  75
+                run  night                open                        new  reopened  closed  pending  verified  end  paid, not delivered
+                  1  2026-09-22 14:13:20   100  ████████████████████    2         1       4        5      9/10  0    0.99 EUR, 12.34 USD
+                  2  2026-09-23 14:13:20     1  ▏                       2         1       4        5      9/10  0
+                  3  2026-09-24 14:13:20                                                                  0/10  75
 
                 run 3: Apple is\u{FFFD} down
 
