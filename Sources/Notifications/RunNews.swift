@@ -42,7 +42,7 @@ public struct RunNews: Sendable {
         return news
     }
 
-    /// How a run ended, in the words of the table `runs`.
+    /// How a run ended, in words of the table `runs`; a run that had not begun when it ended is in no table.
     enum State: String {
         case complete
         case endedEarly = "ended_early"
@@ -55,6 +55,8 @@ public struct RunNews: Sendable {
         return switch exitCode {
         case .done: .complete
         case .tryLater: .endedEarly
+        // Apple was not to be reached; what needs no word of Apple's is booked and reported.
+        case .unavailable where findings != nil: .endedEarly
         default: .failed
         }
     }

@@ -47,9 +47,10 @@ public struct HearingFigures: Hashable, Sendable {
 
     /// Whether purchases are delivered and Apple tells of none.
     ///
-    /// A day of silence is no sign where little is sold, so many deliveries without any notification are.
+    /// A day of silence is no sign where little is sold, so many deliveries without any notification are. Where the history
+    /// could not be read, Apple may have told of them.
     public func isDrySpell(at now: Date) -> Bool {
-        guard let lastSignedAt else { return false }
+        guard let lastSignedAt, problem == nil else { return false }
         return deliveredSince >= 20 && now.timeIntervalSince(lastSignedAt) > 24 * 3600
     }
 }
