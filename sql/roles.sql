@@ -146,7 +146,7 @@ GRANT SELECT ON iap.case_takings TO iap_support;
 GRANT EXECUTE ON FUNCTION
     iap.resolve, iap.reopen, iap.decide, iap.redeliver, iap.adopt, iap.take, iap.note(text, text, text, text, text)
     TO iap_support;
-GRANT EXECUTE ON FUNCTION iap.owners_told TO iap_job, iap_support;
+GRANT EXECUTE ON FUNCTION iap.owners_told, iap.is_known_user TO iap_job, iap_support;
 
 -- The import of a company's own history. It adds, and fills in what was not known; what it finds delivered moves to
 -- black. It never reads a payload.

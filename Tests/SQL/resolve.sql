@@ -163,5 +163,24 @@ SELECT is(
     test.run_as('iap_support', $$SELECT iap.owners_told('w4', 'com.example.a', 'Production')$$), '{}',
     'of what nobody knows nobody is');
 
+-- Who is known, and who has no name.
+SELECT test.run_as('iap_app', $$
+    SELECT iap.register_user('com.example.a', 'rosa', '4b0a6a9e-8f3f-4f5b-9d43-6a5b7a7c1f10')$$);
+SELECT test.admit('k0', user_id => 'carl'), test.admit('k1', user_id => NULL), test.admit('k2', user_id => NULL),
+    test.admit('k3', user_id => NULL);
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve('k3', 'delivered', 'sue', 'by mail', user_id => '', is_unknown_user => true)$$),
+    'unknown_user', 'and nobody new is called nothing');
+SELECT is(
+    test.run_as('iap_support', format($$
+        SELECT iap.resolve(%L, 'delivered', 'sue', 'by mail', user_id => %L, order_id => '')$$, id, name)),
+    'delivered', why)
+FROM (
+    VALUES ('k1', 'rosa', 'whom the app''s server registered is known'),
+        ('k2', 'carl', 'and for whom another purchase was admitted')) AS known (id, name, why);
+SELECT is_empty(
+    $$SELECT transaction_id FROM iap.black WHERE order_id = ''$$, 'an empty order is none');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -163,7 +163,7 @@ SELECT results_eq(
         ('iap_job', 'is_confirmation'),
         ('iap_job', 'is_covered'), ('iap_job', 'is_delivered_otherwise'),
         ('iap_job', 'is_given_up'), ('iap_job', 'is_granted'), ('iap_job', 'is_granted_already'),
-        ('iap_job', 'is_late_case'), ('iap_job', 'is_later_refund'), ('iap_job', 'is_news'),
+        ('iap_job', 'is_known_user'), ('iap_job', 'is_late_case'), ('iap_job', 'is_later_refund'), ('iap_job', 'is_news'),
         ('iap_job', 'is_of_original'), ('iap_job', 'is_original_delivered'),
         ('iap_job', 'is_outdated_refund'), ('iap_job', 'is_period_delivered'), ('iap_job', 'is_refunded_otherwise'),
         ('iap_job', 'is_same_period'),
@@ -188,8 +188,8 @@ SELECT results_eq(
         ('iap_job', 'withdraw_all_restored'), ('iap_job', 'worth'),
         ('iap_privacy', 'erase_user'),
         ('iap_support', 'adopt'), ('iap_support', 'decide'), ('iap_support', 'is_given_up'),
-        ('iap_support', 'is_of_original'), ('iap_support', 'note'), ('iap_support', 'owners_told'),
-        ('iap_support', 'redeliver'), ('iap_support', 'reopen'), ('iap_support', 'resolve'), ('iap_support', 'take')$$,
+        ('iap_support', 'is_known_user'), ('iap_support', 'is_of_original'), ('iap_support', 'note'),
+        ('iap_support', 'owners_told'), ('iap_support', 'redeliver'), ('iap_support', 'reopen'), ('iap_support', 'resolve'), ('iap_support', 'take')$$,
     'the functions that are granted');
 SELECT results_eq(
     $$SELECT grantee::regrole::text, proname::text COLLATE "default", count(*)

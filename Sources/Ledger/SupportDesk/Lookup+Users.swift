@@ -20,7 +20,7 @@ extension LedgerSession {
         }
     }
 
-    /// What is known of a user, if anything is: by receipts, deliveries, what is owed, or what the app's server told.
+    /// What is known of a user, if anything is: by the word of `iap.is_known_user`, or because something is owed to them.
     func user(_ id: String, isOwed: Bool) async throws -> KnownUser? {
         let deliveries = try await deliveries(to: id)
         let counts = try await connection.only(
@@ -31,18 +31,11 @@ extension LedgerSession {
             FROM receipts
             WHERE user_id = \(id)
             """)
-        let isKnown: Bool = try await connection.only(
-            """
-            SELECT
-                EXISTS (SELECT FROM orders WHERE user_id = \(id))
-                OR EXISTS (SELECT FROM entitlements WHERE user_id = \(id))
-                OR EXISTS (SELECT FROM account_tokens WHERE user_id = \(id)) AS is_known
-            """
-        ).decode("is_known")
+        let isKnown: Bool = try await connection.only("SELECT iap.is_known_user(\(id)) AS is_known").decode("is_known")
         let user = KnownUser(
             deliveries: deliveries, waitingReceipts: try counts.decode("waiting"),
             watchedReceipts: try counts.decode("watched"), receipts: try counts.decode("receipts"))
-        return user.receipts > 0 || !deliveries.isEmpty || isOwed || isKnown ? user : nil
+        return isKnown || isOwed ? user : nil
     }
 
     private func deliveries(to userID: String) async throws -> [KnownUser.Delivered] {

@@ -29,6 +29,10 @@ BEGIN
     IF EXISTS (SELECT FROM iap.orders WHERE user_id = is_known_user.user_id)
         OR EXISTS (SELECT FROM iap.transactions WHERE user_id = is_known_user.user_id)
         OR EXISTS (SELECT FROM iap.entitlements WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.account_tokens WHERE user_id = is_known_user.user_id)
+        OR EXISTS (
+            SELECT FROM iap.transactions
+            WHERE admitted_user_id = is_known_user.user_id AND starts_with(place, 'white'))
     THEN
         RETURN true;
     END IF;
@@ -37,7 +41,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.is_known_user IS
-    'Whether a user ever handed anything in, ordered, was delivered to or is entitled to anything.';
+    'Whether a user ever handed anything in, ordered, was registered, was delivered to, is entitled to anything or is owed '
+    'what was admitted for them.';
 
 CREATE FUNCTION iap.locked_with_periods(
     bundle_id text, environment text, transaction_id text
@@ -157,6 +162,7 @@ BEGIN
     PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
+    resolve.order_id := nullif(resolve.order_id, '');
     IF resolve.how IS NULL OR resolve.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
         RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
             USING ERRCODE = 'invalid_parameter_value';
@@ -176,7 +182,7 @@ BEGIN
         IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
             RETURN 'several_owners';
         ELSIF NOT (
-            resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners)
+            resolve.user_id IS NULL OR (resolve.is_unknown_user AND resolve.user_id <> '') OR resolve.user_id = ANY (owners)
             OR iap.is_known_user(resolve.user_id))
         THEN
             RETURN 'unknown_user';
