@@ -217,6 +217,25 @@ SELECT test.record(ARRAY[test.heard(
 SELECT results_eq(
     $$SELECT transaction_id, is_certain FROM iap.owed('com.example.a', 'rita')$$, $$VALUES ('revoked-1', true)$$,
     'until Apple was asked, and tells of no refund');
+-- Of what only a signature tells, looking at that again is no word of Apple's.
+CREATE FUNCTION test.hear_signed(signed_at timestamptz, looked_at timestamptz) RETURNS void LANGUAGE sql AS $$
+    SELECT test.record(ARRAY[test.heard(
+        'revoked-2', product_id => 'pass', product_type => 'auto_renewable', source => 'local',
+        app_account_token => 'b5c0f2c1-7d2c-4a35-9a52-3f54d0b7c111', verified_at => signed_at,
+        confirmed_at => looked_at)]);
+$$;
+SELECT test.hear_signed(iap.present() - interval '10 days', iap.present() - interval '1 day');
+SELECT test.run_as('iap_app', format(
+    'SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', 'revoked-2', 'rita', iap.present() + interval '29 days'));
+SELECT test.run_as('iap_app', format('SELECT iap.revoke_entitlement(%L, %L)', 'com.example.a', 'revoked-2'));
+SELECT test.hear_signed(iap.present() - interval '10 days', iap.present() + interval '1 day');
+SELECT results_eq(
+    $$SELECT transaction_id, is_certain FROM iap.owed('com.example.a', 'rita') WHERE transaction_id = 'revoked-2'$$,
+    $$VALUES ('revoked-2', false)$$, 'an old signature is no answer');
+SELECT test.hear_signed(iap.present() + interval '1 hour', iap.present() + interval '1 day');
+SELECT results_eq(
+    $$SELECT transaction_id, is_certain FROM iap.owed('com.example.a', 'rita') WHERE transaction_id = 'revoked-2'$$,
+    $$VALUES ('revoked-2', true)$$, 'one from afterwards is, the same night too');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -1256,11 +1256,12 @@ BEGIN
         SELECT FROM transactions AS other
         WHERE other.transaction_id = t.transaction_id AND other.bundle_id = t.bundle_id
             AND other.environment <> t.environment AND other.place = 'black')
-        -- What is taken back was mostly refunded, as Apple will say when it is asked.
+        -- What is taken back was mostly refunded, as Apple will say when it is asked. An old signature that is looked at
+        -- again, which counts a night, says nothing of it.
         OR EXISTS (
             SELECT FROM moves
-            WHERE moves.move_id = t.move_id AND kind = 'revoked'
-                AND moved_at > greatest(t.verified_at, t.last_confirmed_at))
+            WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
+                AND moves.environment = t.environment AND kind = 'revoked' AND moved_at > t.verified_at)
     THEN
         RETURN NULL;
     END IF;
@@ -2971,6 +2972,10 @@ BEGIN
     IF EXISTS (SELECT FROM iap.orders WHERE user_id = is_known_user.user_id)
         OR EXISTS (SELECT FROM iap.transactions WHERE user_id = is_known_user.user_id)
         OR EXISTS (SELECT FROM iap.entitlements WHERE user_id = is_known_user.user_id)
+        OR EXISTS (SELECT FROM iap.account_tokens WHERE user_id = is_known_user.user_id)
+        OR EXISTS (
+            SELECT FROM iap.transactions
+            WHERE admitted_user_id = is_known_user.user_id AND starts_with(place, 'white'))
     THEN
         RETURN true;
     END IF;
@@ -2979,7 +2984,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.is_known_user(user_id text) IS 'Whether a user ever handed anything in, ordered, was delivered to or is entitled to anything.';
+COMMENT ON FUNCTION iap.is_known_user(user_id text) IS 'Whether a user ever handed anything in, ordered, was registered, was delivered to, is entitled to anything or is owed what was admitted for them.';
 
 CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -3030,6 +3035,8 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
             AND (
                 v.exclusion IS NOT NULL
                 OR iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at))))
+        -- Of several signatures the latest tells until when nothing was refunded.
+        OR (t.place = 'white' AND t.source = 'local' AND v.source = 'local' AND v.verified_at > t.verified_at)
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
 $$;
 
@@ -3874,10 +3881,10 @@ DECLARE
     ordered bigint;
 BEGIN
     WITH told AS MATERIALIZED (
-        SELECT named_id AS id
+        SELECT unnest(words || named_id) AS id
         FROM refused_rows
         JOIN sources USING (source)
-        WHERE sources.kind IN ('delivered', 'entitlements') AND named_id IS NOT NULL
+        WHERE sources.kind IN ('delivered', 'entitlements')
     )
     INSERT INTO redeliveries AS known (
         transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, due_at)
@@ -3899,8 +3906,7 @@ BEGIN
                 WHERE under_way.transaction_id = cases.transaction_id AND under_way.bundle_id = cases.bundle_id
                     AND under_way.environment = cases.environment AND under_way.ended_at IS NULL)
             -- A row of a source that could not be taken may well say that it was delivered.
-            AND t.transaction_id NOT IN (SELECT id FROM told)
-            AND t.original_transaction_id NOT IN (SELECT id FROM told)
+            AND NOT EXISTS (SELECT FROM told WHERE id IN (t.transaction_id, t.original_transaction_id))
         OFFSET 0
     ) AS sure
     WHERE sure.user_id IS NOT NULL
@@ -5150,6 +5156,7 @@ BEGIN
     PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
+    resolve.order_id := nullif(resolve.order_id, '');
     IF resolve.how IS NULL OR resolve.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
         RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
             USING ERRCODE = 'invalid_parameter_value';
@@ -5169,7 +5176,7 @@ BEGIN
         IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
             RETURN 'several_owners';
         ELSIF NOT (
-            resolve.user_id IS NULL OR resolve.is_unknown_user OR resolve.user_id = ANY (owners)
+            resolve.user_id IS NULL OR (resolve.is_unknown_user AND resolve.user_id <> '') OR resolve.user_id = ANY (owners)
             OR iap.is_known_user(resolve.user_id))
         THEN
             RETURN 'unknown_user';
@@ -8483,6 +8490,7 @@ CREATE TABLE iap.refused_rows (
     source text NOT NULL COLLATE pg_catalog."C",
     row_id text NOT NULL COLLATE pg_catalog."C",
     named_id text COLLATE pg_catalog."C",
+    words text[] DEFAULT '{}'::text[] NOT NULL COLLATE pg_catalog."C",
     reason text NOT NULL,
     what text NOT NULL,
     refused_at timestamp with time zone NOT NULL

@@ -135,19 +135,25 @@ package actor ImportReader {
             return refuse(record, LineProblem(.malformed, "the line opens a quote that is never closed"))
         case .bytes(let range):
             guard let parsed = parse(range, by: parser) else {
+                let words = words(range)
                 framer.giveUpAllButFirstLine(of: record)
-                return refuse(record, LineProblem(.malformed, "the line's quotes are not as RFC 4180 has them"))
+                let problem = LineProblem(.malformed, "the line's quotes are not as RFC 4180 has them")
+                return refuse(record, problem, words: words)
             }
-            if let problem = parsed.problem { return refuse(record, problem, parsed.fields) }
+            if let problem = parsed.problem {
+                return refuse(record, problem, parsed.fields, words: words(range))
+            }
             do throws(LineProblem) {
                 let row = try ImportedRow(parsed.fields, kind: kind)
                 return .success(
                     ImportLine(number: record.line, row: row, name: parsed.fields.id(of: kind) ?? "\(record.line)"))
             } catch {
-                return refuse(record, error, parsed.fields)
+                return refuse(record, error, parsed.fields, words: words(range))
             }
         }
     }
+
+    private func words(_ range: Range<Int>) -> [String] { framer.withBytes(range) { LineWords.of($0) } }
 
     private func parse(_ range: Range<Int>, by parser: Parser) -> ParsedLine? {
         framer.withBytes(range) { bytes in
@@ -159,11 +165,14 @@ package actor ImportReader {
     }
 
     private func refuse(
-        _ record: RecordFramer.Record, _ problem: LineProblem, _ fields: LineFields = LineFields()
+        _ record: RecordFramer.Record, _ problem: LineProblem, _ fields: LineFields = LineFields(),
+        words: @autoclosure () -> [String] = []
     ) -> Result<ImportLine, RefusedLine> {
-        .failure(
+        let id = fields.id(of: kind)
+        return .failure(
             RefusedLine(
-                line: record.line, reason: problem.reason, id: fields.id(of: kind), text: problem.text))
+                line: record.line, reason: problem.reason, id: id, words: id == nil ? words() : [],
+                text: problem.text))
     }
 }
 

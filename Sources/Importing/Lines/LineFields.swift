@@ -21,11 +21,15 @@ package struct LineFields {
         text.hasPrefix("'") ? String(text.dropFirst()) : text
     }
 
-    /// As the account of refused lines has it: no longer than an index holds, however many marks a character has.
+    /// As the account of refused lines has it: without the blanks with which some tables fill it up, and no longer than an
+    /// index holds, however many marks a character has.
     package func id(of kind: ImportKind) -> String? {
-        let text = kind.identifying.lazy.compactMap { self[$0] }.first
-        return text.map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(100))) }
+        let texts = kind.identifying.lazy.compactMap { self[$0]?.trimmingCharacters(in: .whitespaces) }
+        return texts.first { !$0.isEmpty }.map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(100))) }
     }
+
+    /// The words of all that it holds.
+    package var words: [String] { LineWords.of(texts.compactMap(\.self).joined(separator: "\n").utf8) }
 }
 
 /// What could be read of a line, and what is wrong with it if anything is.

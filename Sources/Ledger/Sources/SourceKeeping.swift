@@ -102,14 +102,15 @@ extension LedgerSession {
             "DELETE FROM refused_rows WHERE source = \(mark.source) AND row_id = ANY (\(mended.sorted()))")
         _ = try await connection.execute(
             """
-            INSERT INTO refused_rows (source, row_id, named_id, reason, what, refused_at)
-            SELECT DISTINCT ON (row_id) \(mark.source), row_id, named_id, reason, what, \(now)
+            INSERT INTO refused_rows (source, row_id, named_id, words, reason, what, refused_at)
+            SELECT DISTINCT ON (row_id) \(mark.source), row_id, named_id, words::text[], reason, what, \(now)
             FROM unnest(
-                \(refused.map(\.id)), \(refused.map(\.namedID)), \(refused.map(\.reason)), \(refused.map(\.text)))
-                AS refused (row_id, named_id, reason, what)
+                \(refused.map(\.id)), \(refused.map(\.namedID)), \(refused.map { ArrayLiteral($0.words).text }),
+                \(refused.map(\.reason)), \(refused.map(\.text)))
+                AS refused (row_id, named_id, words, reason, what)
             ORDER BY row_id
             ON CONFLICT (source, row_id) DO UPDATE
-            SET named_id = EXCLUDED.named_id, reason = EXCLUDED.reason, what = EXCLUDED.what,
+            SET named_id = EXCLUDED.named_id, words = EXCLUDED.words, reason = EXCLUDED.reason, what = EXCLUDED.what,
                 refused_at = EXCLUDED.refused_at
             """)
         _ = try await connection.execute(
@@ -143,8 +144,9 @@ extension LedgerSession {
         }
     }
 
-    /// Writes down how a pull ended, and forgets what was refused long ago: it came under another id, or never will.
-    /// Not so what may tell of an open case.
+    /// Writes down how a pull ended, and forgets what was refused long ago: it came under another id, or never will. Not so
+    /// a row that tells of a delivery of which the ledger does not know: it holds a redelivery back, whenever that
+    /// purchase is found.
     ///
     /// - Parameter problem: why it did not come to its end; `nil` where it did.
     public func endPull(of source: SourceSettings, problem: String?, now: Date) async throws(LedgerError) {
@@ -153,8 +155,10 @@ extension LedgerSession {
                 """
                 DELETE FROM refused_rows
                 WHERE source = \(source.name) AND refused_at < \(now) - interval '30 days'
-                    -- What holds a redelivery back.
-                    AND NOT EXISTS (SELECT FROM cases WHERE state = 'open' AND transaction_id = named_id)
+                    AND (
+                        NOT \(source.tellsOfDeliveries) OR named_id IS NULL
+                        OR EXISTS (SELECT FROM transactions WHERE transaction_id = named_id AND place <> 'white')
+                        OR EXISTS (SELECT FROM entitlements WHERE original_transaction_id = named_id))
                 """)
             _ = try await connection.execute(
                 """

@@ -7,6 +7,7 @@ import PostgreSQL
 import Reconciliation
 import TestSupport
 import Testing
+import Verification
 
 /// Files that a job of the company's drops into a folder.
 @Suite struct SourceFolderTests {
@@ -129,6 +130,50 @@ import Testing
             play.settings.sources[0].origin = .folder("/nowhere/at/all")
             let problem = try #require(try await play.night().report.sources[0].problem)
             #expect(problem.contains("/nowhere/at/all can't be read"))
+        }
+    }
+
+    /// A delivery that can't be read was made all the same, and its purchase is not delivered once more: not when the row is
+    /// old either, and the purchase found only now.
+    @Test func whatALineThatCantBeReadTellsOfIsNotRedelivered() async throws {
+        try await withFolder { play in
+            var play = play
+            play.settings.apps[0].app.redelivery = .high
+            play.settings.sources[0] = SourceSettings(
+                name: "delivered", kind: .delivered, origin: .folder(folder.path(percentEncoded: false)))
+            let ids = (1...6).map { "200000000000000\($0)" }
+            let bought = ids.map { play.buy($0, account: "of-\($0)") }
+            let end = "gems.60,2026-09-01T00:00:00Z,2026-09-01T00:00:00Z"
+            let csv = """
+                bundle_id,transaction_id,product_id,purchased_at,delivered_at
+                \(Play.bundleID),\(ids[0]),\(end),one more
+                \(Play.bundleID),\(ids[1]),gems.60
+                \(Play.bundleID),\(ids[2])  ,\(end)
+                \(Play.bundleID),\(ids[5]),gems.60,yesterday,yesterday
+
+                """
+            let json = """
+                {"bundle_id":"\(Play.bundleID)","transaction_id":"\(ids[3])","transaction_id":"0"}
+                {"bundle_id":"\(Play.bundleID)","transaction_id":"\(ids[4])","product_
+
+                """
+            try drop("a.csv", Data(csv.utf8), modified: play.began - 60)
+            try drop("b.jsonl", Data(json.utf8), modified: play.began - 50)
+            let lost = play.buy("2000000000000009", account: "of-2000000000000009")
+            func upload(_ one: SimulatedTransaction) async throws {
+                try await play.upload(play.receipt([one], account: "of-\(one.id)"), by: "u-\(one.id)", for: one)
+            }
+            for one in bought.dropLast() + [lost] { try await upload(one) }
+            _ = try await play.night()
+            #expect(try await play.night(2).report.sources[0].refusedLately == 6)
+            #expect(try await play.text("SELECT string_agg(transaction_id, ' ') FROM iap.redeliveries") == lost.id)
+
+            _ = try await play.night(40)
+            let late = bought[5]
+            try await upload(late)
+            for day in [41, 50] { _ = try await play.night(day) }
+            #expect(try await play.count("iap.cases WHERE transaction_id = \(late.id) AND likelihood = 'high'") == 1)
+            #expect(try await play.count("iap.redeliveries WHERE transaction_id = \(late.id)") == 0)
         }
     }
 

@@ -105,7 +105,7 @@ CREATE FUNCTION test.heard(
     price_milliunits bigint DEFAULT NULL,
     currency text DEFAULT 'USD', product_type text DEFAULT NULL, app_account_token text DEFAULT NULL,
     storefront text DEFAULT NULL, is_trial boolean DEFAULT false, revocation_type text DEFAULT NULL,
-    revocation_percentage integer DEFAULT NULL
+    revocation_percentage integer DEFAULT NULL, confirmed_at timestamptz DEFAULT NULL
 ) RETURNS iap.verified
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -128,6 +128,7 @@ BEGIN
     v.refunded_at := heard.refunded_at;
     v.source := heard.source;
     v.verified_at := heard.verified_at;
+    v.confirmed_at := heard.confirmed_at;
     v.exclusion := heard.exclusion;
     v.revocation_type := heard.revocation_type;
     v.revocation_percentage := heard.revocation_percentage;

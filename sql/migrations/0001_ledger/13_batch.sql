@@ -80,6 +80,8 @@ LANGUAGE sql IMMUTABLE AS $$
             AND (
                 v.exclusion IS NOT NULL
                 OR iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at))))
+        -- Of several signatures the latest tells until when nothing was refunded.
+        OR (t.place = 'white' AND t.source = 'local' AND v.source = 'local' AND v.verified_at > t.verified_at)
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
 $$;
 COMMENT ON FUNCTION iap.is_news IS 'Whether iap.heard can make anything else of a transaction than what it is.';

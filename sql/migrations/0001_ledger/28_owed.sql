@@ -12,11 +12,12 @@ BEGIN
         SELECT FROM transactions AS other
         WHERE other.transaction_id = t.transaction_id AND other.bundle_id = t.bundle_id
             AND other.environment <> t.environment AND other.place = 'black')
-        -- What is taken back was mostly refunded, as Apple will say when it is asked.
+        -- What is taken back was mostly refunded, as Apple will say when it is asked. An old signature that is looked at
+        -- again, which counts a night, says nothing of it.
         OR EXISTS (
             SELECT FROM moves
-            WHERE moves.move_id = t.move_id AND kind = 'revoked'
-                AND moved_at > greatest(t.verified_at, t.last_confirmed_at))
+            WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
+                AND moves.environment = t.environment AND kind = 'revoked' AND moved_at > t.verified_at)
     THEN
         RETURN NULL;
     END IF;

@@ -134,10 +134,10 @@ DECLARE
     ordered bigint;
 BEGIN
     WITH told AS MATERIALIZED (
-        SELECT named_id AS id
+        SELECT unnest(words || named_id) AS id
         FROM refused_rows
         JOIN sources USING (source)
-        WHERE sources.kind IN ('delivered', 'entitlements') AND named_id IS NOT NULL
+        WHERE sources.kind IN ('delivered', 'entitlements')
     )
     INSERT INTO redeliveries AS known (
         transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, due_at)
@@ -159,8 +159,7 @@ BEGIN
                 WHERE under_way.transaction_id = cases.transaction_id AND under_way.bundle_id = cases.bundle_id
                     AND under_way.environment = cases.environment AND under_way.ended_at IS NULL)
             -- A row of a source that could not be taken may well say that it was delivered.
-            AND t.transaction_id NOT IN (SELECT id FROM told)
-            AND t.original_transaction_id NOT IN (SELECT id FROM told)
+            AND NOT EXISTS (SELECT FROM told WHERE id IN (t.transaction_id, t.original_transaction_id))
         OFFSET 0
     ) AS sure
     WHERE sure.user_id IS NOT NULL
