@@ -76,6 +76,7 @@ struct Sweeper {
         }
         let left = try await storeAgain(locked)
         try await session.withdrawCases(expecting: deliveries, runID: night.runID, now: night.now)
+        try await session.tellClosedCases(runID: night.runID)
         checkpoint(.casesClosed)
         try await RedeliveryOrders(night: night, session: session).order()
         swept.locked = left.map(\.key.id)
@@ -85,7 +86,7 @@ struct Sweeper {
     /// Up to when it is known what was delivered: now, or where sources tell of it when they were last pulled to their
     /// end.
     private func toldUpTo() async throws(LedgerError) -> Date {
-        let sources = night.settings.sources.filter(\.tellsOfDeliveries).map(\.name)
+        let sources = night.settings.sources.filter(\.kind.tellsOfDeliveries).map(\.name)
         guard !sources.isEmpty else { return night.now }
         return min(night.now, try await session.toldUpTo(sources) ?? .distantPast)
     }

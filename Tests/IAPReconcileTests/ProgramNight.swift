@@ -35,7 +35,7 @@ struct ProgramNight {
         defer { connection.close() }
         let passing = [
             "first_run_id", "run_id", "refund_run_id", "opened_run_id", "first_seen_at", "excluded_at", "opened_at",
-            "assessed_at", "assessed_run_id", "reopened_run_id", "seal",
+            "assessed_at", "assessed_run_id", "reopened_run_id", "told_run_id", "seal",
         ]
         var rows: [String] = []
         for table in ["iap.white", "iap.black", "iap.excluded", "iap.sightings", "iap.cases"] {

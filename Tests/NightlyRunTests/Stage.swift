@@ -64,7 +64,7 @@ struct Stage {
         let passing = [
             "first_run_id", "run_id", "refund_run_id", "opened_run_id", "first_seen_at", "last_confirmed_at",
             "verified_at", "excluded_at", "opened_at", "nights_confirmed", "assessed_at", "assessed_run_id",
-            "reopened_run_id", "seal",
+            "reopened_run_id", "told_run_id", "seal",
         ]
         var ledger: [String: [String]] = [:]
         for table in ["iap.white", "iap.black", "iap.excluded", "iap.sightings", "iap.cases"] {

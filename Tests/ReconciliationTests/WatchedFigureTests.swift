@@ -78,11 +78,18 @@ import Testing
             try alerts({ $0.redeliveriesFailing = 5 }) { $0.redeliveriesFailing = 5 } == ["redeliveries_failing"])
     }
 
-    private func hearing(lastHoursAgo hours: Double?, deliveredSince: Int) throws -> HearingFigures {
+    private func hearing(
+        lastHoursAgo hours: Double?, deliveredSince: Int, problem: String? = nil
+    ) throws -> HearingFigures {
         HearingFigures(
             bundleID: try #require(BundleID("com.example.game")), heardThrough: nil,
-            lastSignedAt: hours.map { Self.now - $0 * 3600 }, problem: nil, notTaken: [], unsent: 0, whyUnsent: nil,
+            lastSignedAt: hours.map { Self.now - $0 * 3600 }, problem: problem, notTaken: [], unsent: 0, whyUnsent: nil,
             deliveredSince: deliveredSince)
+    }
+
+    @Test func whatCouldNotBeReadIsNoDrySpell() throws {
+        let unread = try hearing(lastHoursAgo: 48, deliveredSince: 20, problem: "Apple is down")
+        #expect(try alerts(hearing: unread) { _ in } == [])
     }
 
     /// A quiet day is none, and neither are the deliveries of a busy morning.

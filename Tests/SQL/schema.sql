@@ -2412,7 +2412,8 @@ BEGIN
         AND cases.environment = (c.was).environment AND cases.state = 'open' AND (c.became).place <> 'white';
     IF kind = 'reopened' THEN
         UPDATE cases
-        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, reopened_run_id = 0
+        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, told_run_id = NULL,
+            reopened_run_id = 0
         FROM unnest(changes) AS c
         WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
             AND cases.environment = (c.was).environment AND cases.state = 'closed';
@@ -3881,7 +3882,7 @@ DECLARE
     ordered bigint;
 BEGIN
     WITH told AS MATERIALIZED (
-        SELECT unnest(words || named_id) AS id
+        SELECT unnest(numbers || named_id) AS id
         FROM refused_rows
         JOIN sources USING (source)
         WHERE sources.kind IN ('delivered', 'entitlements')
@@ -8054,13 +8055,15 @@ CREATE TABLE iap.cases (
     closed_as text,
     closed_by text,
     note text,
+    told_run_id bigint,
     periods text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT cases_closed_as_check CHECK ((closed_as = ANY (ARRAY['delivered'::text, 'dismissed'::text, 'refunded'::text, 'withdrawn'::text]))),
     CONSTRAINT cases_likelihood_check CHECK ((likelihood = ANY (ARRAY['high'::text, 'medium'::text, 'low'::text]))),
     CONSTRAINT cases_reasons_check CHECK ((cardinality(reasons) > 0)),
     CONSTRAINT cases_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text]))),
     CONSTRAINT closed_when_and_how CHECK ((((state = 'closed'::text) = (closed_at IS NOT NULL)) AND ((closed_at IS NULL) = (closed_as IS NULL)) AND ((closed_as IS NULL) = (closed_by IS NULL)))),
-    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text)))
+    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text))),
+    CONSTRAINT only_closed_is_told CHECK (((told_run_id IS NULL) OR (state = 'closed'::text)))
 );
 
 COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
@@ -8490,7 +8493,7 @@ CREATE TABLE iap.refused_rows (
     source text NOT NULL COLLATE pg_catalog."C",
     row_id text NOT NULL COLLATE pg_catalog."C",
     named_id text COLLATE pg_catalog."C",
-    words text[] DEFAULT '{}'::text[] NOT NULL COLLATE pg_catalog."C",
+    numbers text[] DEFAULT '{}'::text[] NOT NULL COLLATE pg_catalog."C",
     reason text NOT NULL,
     what text NOT NULL,
     refused_at timestamp with time zone NOT NULL
@@ -8710,6 +8713,10 @@ CREATE INDEX cases_by_owner ON iap.cases USING gin (owner_user_ids) WITH (fastup
 CREATE INDEX cases_by_period ON iap.cases USING gin (periods) WITH (fastupdate=off) WHERE ((state = 'open'::text) AND (periods <> '{}'::text[]));
 
 CREATE INDEX cases_open ON iap.cases USING btree (likelihood, opened_at) WHERE (state = 'open'::text);
+
+CREATE INDEX cases_told ON iap.cases USING btree (told_run_id) WHERE (told_run_id IS NOT NULL);
+
+CREATE INDEX cases_untold ON iap.cases USING btree (closed_at) WHERE ((state = 'closed'::text) AND (told_run_id IS NULL));
 
 CREATE INDEX claims_by_order ON iap.claims USING btree (order_id) WHERE (order_id IS NOT NULL);
 

@@ -8,7 +8,7 @@ struct Snapshot: Sendable {
 
     /// Which run wrote something down: after a disturbance it is another.
     private static let runs = [
-        "first_run_id", "run_id", "refund_run_id", "opened_run_id", "assessed_run_id", "reopened_run_id",
+        "first_run_id", "run_id", "refund_run_id", "opened_run_id", "assessed_run_id", "reopened_run_id", "told_run_id",
         // A sum over those too, and over the order in which things were written; `verify` looks whether it is right.
         "seal",
     ]

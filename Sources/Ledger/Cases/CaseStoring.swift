@@ -122,7 +122,7 @@ private struct CaseStoring {
         WHERE place = 'white'
         ORDER BY transaction_id, bundle_id, environment
         ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
-        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL,
+        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, told_run_id = NULL,
             likelihood = EXCLUDED.likelihood, reasons = EXCLUDED.reasons, action = EXCLUDED.action,
             owner_user_ids = EXCLUDED.owner_user_ids, candidates = EXCLUDED.candidates,
             order_ids = EXCLUDED.order_ids, periods = EXCLUDED.periods, assessed_at = EXCLUDED.assessed_at,

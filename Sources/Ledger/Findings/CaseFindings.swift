@@ -91,22 +91,18 @@ extension LedgerSession {
                 ORDER BY 2, 1
                 """)
             var counts = try rows.reduce(into: CaseCounts()) { try $0.add($1) }
-            counts.closed = try await closedCases(before: runID)
+            counts.closed = try await closedCases(toldBy: runID)
             return counts
         }
     }
 
-    /// The cases that were closed since the run before closed its books, by how they ended.
-    private func closedCases(before runID: Int64) async throws -> [CaseEnd: Int] {
+    /// The cases of whose closing a run tells, by how they ended.
+    private func closedCases(toldBy runID: Int64) async throws -> [CaseEnd: Int] {
         let rows = try await connection.query(
             """
             SELECT closed_as, count(*) AS cases
             FROM cases
-            WHERE state = 'closed' AND closed_at > (
-                SELECT as_of FROM runs
-                WHERE closing_number IS NOT NULL AND run_id <> \(runID)
-                ORDER BY closing_number DESC
-                LIMIT 1)
+            WHERE told_run_id = \(runID)
             GROUP BY closed_as
             """)
         return try Dictionary(

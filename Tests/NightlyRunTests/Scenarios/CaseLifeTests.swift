@@ -21,14 +21,82 @@ import Testing
             #expect(second.report.history.map(\.cases) == [1, 1])
             #expect(second.report.history.map(\.new) == [1, 0])
 
-            // A client that tries again after all: the claim closes the case, at a time after the last night.
+            // A client that tries again after all: the claim closes the case.
             try await play.claim(lost)
-            try await play.administer("UPDATE iap.cases SET closed_at = opened_at + interval '30 hours'")
             let third = try await play.night(3)
             #expect(third.report.cases.total == 0)
             #expect(third.report.cases.closed == [.delivered: 1])
             let kinds = try await play.events(of: lost)
             #expect(kinds == ["case_opened", "claimed"])
+        }
+    }
+
+    /// Neither twice, for a claim that comes while the night goes on, nor never, for one that is open all the night.
+    @Test func eachClosedCaseIsToldOfOnce() async throws {
+        try await withPlay { play in
+            let bought = (1...3).map { play.buy("100000000000310\($0)") }
+            for one in bought { try await play.upload(play.receipt([one]), for: one) }
+            #expect(try await play.night(1).report.cases.total == 3)
+            let server = try await play.database.connect(as: "iap_app")
+            defer { server.close() }
+            try await server.execute("BEGIN")
+            _ = try await server.query("SELECT iap.claim(\(Play.bundleID), \(bought[0].id), 'anna')")
+            try await play.claim(bought[1])
+            // As of a run that has begun and looks at its cases later.
+            try await play.administer(
+                "UPDATE iap.cases SET closed_at = closed_at + interval '2 days' WHERE state = 'closed'")
+            let second = try await play.night(2).report.cases
+            #expect(second.total == 2 && second.closed == [.delivered: 1])
+            try await server.execute("COMMIT")
+            let third = try await play.night(3).report.cases
+            #expect(third.total == 1 && third.closed == [.delivered: 1])
+            #expect(try await play.night(4).report.cases.closed == [:])
+            try await play.claim(bought[2])
+            // A run that is killed before it closes its books has told nobody.
+            try await play.administer(
+                """
+                WITH killed AS (
+                    INSERT INTO iap.runs (
+                        as_of, started_at, finished_at, host, process_id, program_version, state, reason)
+                    VALUES (now(), now(), now(), '', 1, '', 'abandoned', 'it was killed')
+                    RETURNING run_id)
+                UPDATE iap.cases SET told_run_id = killed.run_id
+                FROM killed
+                WHERE told_run_id IS NULL AND cases.state = 'closed'
+                """)
+            #expect(try await play.night(5).report.cases.closed == [.delivered: 1])
+            #expect(try await play.reportAgain().cases.closed == [.delivered: 1])
+        }
+    }
+
+    /// What was booked by the list of its day keeps that price, and what is unpriced is counted beside it.
+    @Test func aCaseCostsWhatIsBooked() async throws {
+        try await withPlay { play in
+            func list(_ milliunits: Int64, _ currency: String) async throws {
+                try await play.administer(
+                    """
+                    INSERT INTO iap.products (bundle_id, product_id, type, name, list_price_milliunits, currency)
+                    VALUES (\(Play.bundleID), 'gems.60', 'consumable', 'Gems', \(milliunits), \(currency))
+                    ON CONFLICT (bundle_id, product_id) DO UPDATE
+                    SET list_price_milliunits = EXCLUDED.list_price_milliunits, currency = EXCLUDED.currency
+                    """)
+            }
+            try await list(2_199_000_000, "IDR")
+            let booked = play.buy("1000000000003201") { $0.price = nil }
+            let many = play.buy("1000000000003202") {
+                $0.price = nil
+                $0.quantity = 2_147_483_647
+            }
+            for one in [booked, many] { #expect(try await play.admit(one) == "white") }
+            try await list(999_000_000, "IDR")
+            let night = try await play.night()
+            let rupiah = Money(milliunits: 2_199_000_000, currency: try #require(CurrencyCode("IDR")))
+            #expect(night.report.cases.money == [rupiah] && night.report.cases.unpriced == 1)
+            #expect(night.findings.cases.map(\.price) == [rupiah, nil])
+            #expect(night.findings.cases.first?.isListPrice == true)
+            let owed: String? = try await play.text(
+                "SELECT amount::bigint FROM finance.unclaimed_liability WHERE amount IS NOT NULL")
+            #expect(owed == "2199000")
         }
     }
 

@@ -287,6 +287,8 @@ CREATE TABLE iap.cases (
     closed_as      text CHECK (closed_as IN ('delivered', 'dismissed', 'refunded', 'withdrawn')),
     closed_by      text,
     note           text,
+    -- The run that told of its closing; NULL until one does.
+    told_run_id    bigint,
     -- Of a subscription, the periods that it tells of.
     periods        text[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (transaction_id, bundle_id, environment),
@@ -294,9 +296,12 @@ CREATE TABLE iap.cases (
         (state = 'closed') = (closed_at IS NOT NULL)
         AND (closed_at IS NULL) = (closed_as IS NULL)
         AND (closed_as IS NULL) = (closed_by IS NULL)),
-    CONSTRAINT only_closed_has_note CHECK (note IS NULL OR state = 'closed')
+    CONSTRAINT only_closed_has_note CHECK (note IS NULL OR state = 'closed'),
+    CONSTRAINT only_closed_is_told CHECK (told_run_id IS NULL OR state = 'closed')
 );
 
+CREATE INDEX cases_untold ON iap.cases (closed_at) WHERE state = 'closed' AND told_run_id IS NULL;
+CREATE INDEX cases_told ON iap.cases (told_run_id) WHERE told_run_id IS NOT NULL;
 CREATE INDEX cases_open ON iap.cases (likelihood, opened_at) WHERE state = 'open';
 -- The support desk: whose cases, and which orders' cases. Without a list of pending entries, which would be searched
 -- from end to end.

@@ -232,7 +232,8 @@ BEGIN
         AND cases.environment = (c.was).environment AND cases.state = 'open' AND (c.became).place <> 'white';
     IF kind = 'reopened' THEN
         UPDATE cases
-        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, reopened_run_id = 0
+        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, told_run_id = NULL,
+            reopened_run_id = 0
         FROM unnest(changes) AS c
         WHERE cases.transaction_id = (c.was).transaction_id AND cases.bundle_id = (c.was).bundle_id
             AND cases.environment = (c.was).environment AND cases.state = 'closed';
