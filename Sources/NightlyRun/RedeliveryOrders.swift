@@ -23,7 +23,7 @@ struct RedeliveryOrders {
     /// is dropped any more, looks alike, and what it keeps back was delivered.
     private func possiblyStalled() async throws(LedgerError) -> [Pattern] {
         let wanting = Set(night.settings.apps.map(\.app).filter { $0.redelivery == .high }.map(\.bundleID))
-        guard !wanting.isEmpty, night.settings.sources.contains(where: \.tellsOfDeliveries) else { return [] }
+        guard !wanting.isEmpty, night.settings.sources.contains(where: \.kind.tellsOfDeliveries) else { return [] }
         return Pattern.all(in: try await session.patternFacts(now: night.now))
             .filter { $0.cause == .outage && wanting.contains($0.bundleID) }
     }

@@ -10,4 +10,12 @@ public enum ImportKind: String, CaseIterable, Sendable {
     case entitlements
     /// What the apps sell.
     case products
+
+    /// Whether it tells what was delivered: without it nobody knows what is lost.
+    public var tellsOfDeliveries: Bool {
+        switch self {
+        case .delivered, .entitlements: true
+        case .receipts, .orders, .products: false
+        }
+    }
 }

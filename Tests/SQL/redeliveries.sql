@@ -41,12 +41,12 @@ SELECT results_eq(
 -- What a row that could not be taken may say was delivered is ordered by nobody but a person.
 SELECT test.admit(id, user_id => 'ann'), test.open_case(id, '{ann}') FROM unnest(ARRAY['106', '107', '108']) AS id;
 INSERT INTO iap.sources (source, kind, definition, tried_at) VALUES ('delivered', 'delivered', '', now());
-INSERT INTO iap.refused_rows (source, row_id, named_id, words, reason, what, refused_at)
+INSERT INTO iap.refused_rows (source, row_id, named_id, numbers, reason, what, refused_at)
 VALUES
     ('delivered', '106', '106', '{}', 'missing', 'purchased_at is missing', now()),
     ('delivered', 'wallet.csv:2', '107', '{}', 'bad_value', 'delivered_at lies in the future', now()),
     (
-        'delivered', 'wallet.csv:3', NULL, '{com.example.a,108,ann}', 'malformed',
+        'delivered', 'wallet.csv:3', NULL, '{108,2026}', 'malformed',
         'it has 3 fields, and the header has 7', now());
 SELECT is(test.order_all(), '0', 'what a refused row names, or holds where it can''t be read, is not sure');
 DELETE FROM iap.refused_rows WHERE row_id = '106';

@@ -135,25 +135,28 @@ package actor ImportReader {
             return refuse(record, LineProblem(.malformed, "the line opens a quote that is never closed"))
         case .bytes(let range):
             guard let parsed = parse(range, by: parser) else {
-                let words = words(range)
+                let numbers = numbers(range)
                 framer.giveUpAllButFirstLine(of: record)
                 let problem = LineProblem(.malformed, "the line's quotes are not as RFC 4180 has them")
-                return refuse(record, problem, words: words)
+                return refuse(record, problem, numbers: numbers)
             }
             if let problem = parsed.problem {
-                return refuse(record, problem, parsed.fields, words: words(range))
+                return refuse(record, problem, parsed.fields, numbers: numbers(range))
             }
             do throws(LineProblem) {
                 let row = try ImportedRow(parsed.fields, kind: kind)
                 return .success(
                     ImportLine(number: record.line, row: row, name: parsed.fields.id(of: kind) ?? "\(record.line)"))
             } catch {
-                return refuse(record, error, parsed.fields, words: words(range))
+                return refuse(record, error, parsed.fields, numbers: numbers(range))
             }
         }
     }
 
-    private func words(_ range: Range<Int>) -> [String] { framer.withBytes(range) { LineWords.of($0) } }
+    /// Of a line that may tell of a delivery.
+    private func numbers(_ range: Range<Int>) -> [String] {
+        kind.tellsOfDeliveries ? framer.withBytes(range) { LineNumbers.of($0) } : []
+    }
 
     private func parse(_ range: Range<Int>, by parser: Parser) -> ParsedLine? {
         framer.withBytes(range) { bytes in
@@ -166,12 +169,12 @@ package actor ImportReader {
 
     private func refuse(
         _ record: RecordFramer.Record, _ problem: LineProblem, _ fields: LineFields = LineFields(),
-        words: @autoclosure () -> [String] = []
+        numbers: @autoclosure () -> [String] = []
     ) -> Result<ImportLine, RefusedLine> {
         let id = fields.id(of: kind)
         return .failure(
             RefusedLine(
-                line: record.line, reason: problem.reason, id: id, words: id == nil ? words() : [],
+                line: record.line, reason: problem.reason, id: id, numbers: id == nil ? numbers() : [],
                 text: problem.text))
     }
 }

@@ -28,8 +28,8 @@ package struct LineFields {
         return texts.first { !$0.isEmpty }.map { String(String.UnicodeScalarView($0.unicodeScalars.prefix(100))) }
     }
 
-    /// The words of all that it holds.
-    package var words: [String] { LineWords.of(texts.compactMap(\.self).joined(separator: "\n").utf8) }
+    /// The numbers of all that it holds.
+    package var numbers: [String] { LineNumbers.of(texts.compactMap(\.self).joined(separator: "\n").utf8) }
 }
 
 /// What could be read of a line, and what is wrong with it if anything is.

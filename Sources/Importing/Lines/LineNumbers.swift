@@ -1,33 +1,33 @@
-/// The words of a line that can't be read, of which one may be an id.
-enum LineWords {
+/// The numbers of a line that can't be read, of which one may be the id of a transaction: Apple's are digits. Nothing else
+/// of such a line is kept.
+enum LineNumbers {
     /// More are no row of a table.
     private static let most = 64
-    /// As long as an id of Apple's may be, in bytes.
-    private static let longest = 64
+    /// How many digits an id has; fewer are those of dates and amounts.
+    private static let digits = 4...64
 
-    /// Each once, in their order: what stands between quotes, commas, blanks and the like.
+    /// Each once, in their order.
     static func of(_ bytes: some Sequence<UInt8>) -> [String] {
-        var words: [String] = []
-        var word: [UInt8] = []
+        var numbers: [String] = []
+        var (word, isNumber) = ([UInt8](), true)
         func end() {
-            defer { word.removeAll(keepingCapacity: true) }
-            guard !word.isEmpty, word.count <= longest, words.count < most else { return }
+            defer { (word, isNumber) = ([], true) }
+            guard isNumber, digits.contains(word.count), numbers.count < most else { return }
             let text = String(decoding: word, as: UTF8.self)
-            if !words.contains(text) { words.append(text) }
+            if !numbers.contains(text) { numbers.append(text) }
         }
         for byte in bytes {
-            if isOfWord(byte) { word.append(byte) } else { end() }
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                if word.count <= digits.upperBound { word.append(byte) }
+            // Of a word, or of a UUID.
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"),
+                UInt8(ascii: "_"), UInt8(ascii: "."), 0x80...:
+                isNumber = false
+            default: end()
+            }
         }
         end()
-        return words
-    }
-
-    private static func isOfWord(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default: false
-        }
+        return numbers
     }
 }

@@ -25,16 +25,16 @@ public struct RefusedLine: Hashable, Sendable {
     public let reason: RefusalReason
     /// By which the company knows the line, such as a transaction or order id; `nil` where it could not be read.
     public let id: String?
-    /// Where it could not be read, the words of the line: one of them may be it.
-    public let words: [String]
+    /// Where it could not be read, and tells of a delivery, the numbers of the line: one of them may be it.
+    public let numbers: [String]
     /// What is wrong, in a sentence.
     public let text: String
 
-    public init(line: Int, reason: RefusalReason, id: String?, words: [String] = [], text: String) {
+    public init(line: Int, reason: RefusalReason, id: String?, numbers: [String] = [], text: String) {
         self.line = line
         self.reason = reason
         self.id = id
-        self.words = words
+        self.numbers = numbers
         self.text = text
     }
 }

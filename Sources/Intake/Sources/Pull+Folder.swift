@@ -60,8 +60,8 @@ extension Pull {
 
     package static func refused(_ line: RefusedLine, in file: SourceFile) -> RefusedRow {
         RefusedRow(
-            id: "\(file.name):\(line.line)", namedID: line.id, words: line.words, reason: line.reason.rawValue,
-            text: line.text)
+            id: "\(file.name):\(line.line)", namedID: line.id, numbers: line.numbers,
+            reason: line.reason.rawValue, text: line.text)
     }
 
     /// What a folder holds.

@@ -50,8 +50,8 @@ package struct SourceRows {
                 let row = try ImportedRow(line, kind: kind)
                 add(ImportLine(number: number + index, row: row, name: name), to: &judged)
             } catch {
-                judged.refused.append(
-                    RefusedRow(error, id: name, namedID: namedID, words: namedID == nil ? line.words : []))
+                let numbers = namedID == nil && kind.tellsOfDeliveries ? line.numbers : []
+                judged.refused.append(RefusedRow(error, id: name, namedID: namedID, numbers: numbers))
             }
         }
         return judged
@@ -74,7 +74,7 @@ package struct SourceRows {
 }
 
 extension RefusedRow {
-    init(_ problem: LineProblem, id: String, namedID: String?, words: [String] = []) {
-        self.init(id: id, namedID: namedID, words: words, reason: problem.reason.rawValue, text: problem.text)
+    init(_ problem: LineProblem, id: String, namedID: String?, numbers: [String] = []) {
+        self.init(id: id, namedID: namedID, numbers: numbers, reason: problem.reason.rawValue, text: problem.text)
     }
 }

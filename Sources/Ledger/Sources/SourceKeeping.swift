@@ -102,15 +102,15 @@ extension LedgerSession {
             "DELETE FROM refused_rows WHERE source = \(mark.source) AND row_id = ANY (\(mended.sorted()))")
         _ = try await connection.execute(
             """
-            INSERT INTO refused_rows (source, row_id, named_id, words, reason, what, refused_at)
-            SELECT DISTINCT ON (row_id) \(mark.source), row_id, named_id, words::text[], reason, what, \(now)
+            INSERT INTO refused_rows (source, row_id, named_id, numbers, reason, what, refused_at)
+            SELECT DISTINCT ON (row_id) \(mark.source), row_id, named_id, numbers::text[], reason, what, \(now)
             FROM unnest(
-                \(refused.map(\.id)), \(refused.map(\.namedID)), \(refused.map { ArrayLiteral($0.words).text }),
+                \(refused.map(\.id)), \(refused.map(\.namedID)), \(refused.map { ArrayLiteral($0.numbers).text }),
                 \(refused.map(\.reason)), \(refused.map(\.text)))
-                AS refused (row_id, named_id, words, reason, what)
+                AS refused (row_id, named_id, numbers, reason, what)
             ORDER BY row_id
             ON CONFLICT (source, row_id) DO UPDATE
-            SET named_id = EXCLUDED.named_id, words = EXCLUDED.words, reason = EXCLUDED.reason, what = EXCLUDED.what,
+            SET named_id = EXCLUDED.named_id, numbers = EXCLUDED.numbers, reason = EXCLUDED.reason, what = EXCLUDED.what,
                 refused_at = EXCLUDED.refused_at
             """)
         _ = try await connection.execute(
@@ -156,7 +156,7 @@ extension LedgerSession {
                 DELETE FROM refused_rows
                 WHERE source = \(source.name) AND refused_at < \(now) - interval '30 days'
                     AND (
-                        NOT \(source.tellsOfDeliveries) OR named_id IS NULL
+                        NOT \(source.kind.tellsOfDeliveries) OR named_id IS NULL
                         OR EXISTS (SELECT FROM transactions WHERE transaction_id = named_id AND place <> 'white')
                         OR EXISTS (SELECT FROM entitlements WHERE original_transaction_id = named_id))
                 """)

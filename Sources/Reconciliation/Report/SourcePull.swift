@@ -33,17 +33,17 @@ public struct RefusedRow: Hashable, Sendable {
     /// By which the company knows it: the id of a transaction, an original transaction, an order or a product that it
     /// names; `nil` where that could not be read.
     public let namedID: String?
-    /// Where it could not, the words of the row: one of them may be that id.
-    public let words: [String]
+    /// Where it could not, and the row tells of a delivery, its numbers: one of them may be that id.
+    public let numbers: [String]
     /// In a word, such as `bad_value`.
     public let reason: String
     /// In a sentence.
     public let text: String
 
-    public init(id: String, namedID: String?, words: [String] = [], reason: String, text: String) {
+    public init(id: String, namedID: String?, numbers: [String] = [], reason: String, text: String) {
         self.id = id
         self.namedID = namedID
-        self.words = words
+        self.numbers = numbers
         self.reason = reason
         self.text = text
     }

@@ -19,14 +19,6 @@ public struct SourceSettings: Sendable, Hashable {
         self.kind = kind
         self.origin = origin
     }
-
-    /// Whether it tells what was delivered, so that without it nobody knows what is lost.
-    public var tellsOfDeliveries: Bool {
-        switch kind {
-        case .delivered, .entitlements: true
-        case .receipts, .orders, .products: false
-        }
-    }
 }
 
 /// A query of the company's own, in a database of its own.

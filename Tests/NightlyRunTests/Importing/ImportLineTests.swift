@@ -159,6 +159,22 @@ import Testing
         #expect(!"\(found.refused)".contains("SECRET"))
     }
 
+    /// But for the numbers of a delivery that can't be read: one of them may be its id.
+    @Test func aDeliveryThatCantBeReadKeepsItsNumbers() async throws {
+        let lines = """
+            com.a,1007014815038896,gems,"1007014815038897",'12','2026-11-01',7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b,u1234,SECRET
+            com.a, 1007014815038896 ,gems,1795230000,yesterday
+            """
+        let csv = "bundle_id,transaction_id,product_id,purchased_at,delivered_at\n" + lines + "\n"
+        let found = try await read(.delivered, csv, .csv)
+        #expect(found.refused.map(\.id) == [nil, "1007014815038896"])
+        #expect(found.refused.map(\.numbers) == [["1007014815038896", "1007014815038897"], []])
+        let cut = try await read(.delivered, #"{"transaction_id":1007014815038896,"user_id":"u"#, .jsonl)
+        #expect(cut.refused.map(\.numbers) == [["1007014815038896"]])
+        let order = try await read(.orders, #"{"order_id":"1007014815038896","user_"#, .jsonl)
+        #expect(order.refused.map(\.numbers) == [[]])
+    }
+
     @Test func textThatIsNotUTF8IsRefused() async throws {
         for (format, head) in [(ImportFormat.csv, "bundle_id,order_id,user_id,product_id\ncom.a,"), (.jsonl, "{\"")] {
             let bytes = Array(head.utf8) + [0xFF] + Array(",u,gems".utf8)

@@ -35,8 +35,8 @@ CREATE TABLE iap.refused_rows (
     -- The id of a transaction, an original transaction, an order or a product that it names; NULL where that could not be
     -- read.
     named_id   text COLLATE "C",
-    -- Where it could not, the words of the row: one of them may be that id.
-    words      text[] COLLATE "C" NOT NULL DEFAULT '{}',
+    -- Where it could not, and the row tells of a delivery, its numbers: one of them may be that id.
+    numbers    text[] COLLATE "C" NOT NULL DEFAULT '{}',
     reason     text NOT NULL,
     what       text NOT NULL,
     refused_at timestamptz NOT NULL,

@@ -134,7 +134,7 @@ DECLARE
     ordered bigint;
 BEGIN
     WITH told AS MATERIALIZED (
-        SELECT unnest(words || named_id) AS id
+        SELECT unnest(numbers || named_id) AS id
         FROM refused_rows
         JOIN sources USING (source)
         WHERE sources.kind IN ('delivered', 'entitlements')
