@@ -47,10 +47,20 @@ final class ReportFile {
             throw .failed(path: other.path, reason: Self.lastError())
         }
         defer { try? handle.close() }
-        while let piece = try? handle.read(upToCount: 1 << 20), !piece.isEmpty {
+        while let piece = try Self.piece(of: handle, at: other.path) {
             buffer.append(contentsOf: piece)
             size += piece.count
             try flush()
+        }
+    }
+
+    /// The next bytes of another file; `nil` at its end.
+    private static func piece(of handle: FileHandle, at path: String) throws(ReportError) -> Data? {
+        do {
+            guard let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty else { return nil }
+            return piece
+        } catch {
+            throw .failed(path: path, reason: "\(error)")
         }
     }
 

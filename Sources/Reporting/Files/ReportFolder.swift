@@ -76,7 +76,9 @@ struct ReportFolder {
         let old = "\(temporary).old"
         let hadOld = rename(place, old) == 0
         guard rename(temporary, place) == 0 else {
-            throw .failed(path: place, reason: ReportFile.lastError())
+            let reason = ReportFile.lastError()
+            if hadOld { rename(old, place) }
+            throw .failed(path: place, reason: reason)
         }
         if hadOld { try? FileManager.default.removeItem(atPath: old) }
         switch standing {

@@ -25,7 +25,7 @@ enum Phrase: String, CaseIterable {
     case redelivered, redeliveriesFailing
     case receipts, verifiedOfDue, notVerified, unusableCount, notTried, moreCurrencies
     // Charts
-    case ageing, ageingNote, trend, trendNote, trendSummary, openCases, newCases, age, count
+    case ageing, ageingNote, trend, trendNote, trendSummary, newCases, age, count
     case flow, flowNote, flowSummary, moneyTrend, moneyTrendNote, moneyTrendLeft
     case byAppVersion, bySystem, byModel, clientsNote, moreClients, lostShare, lostOf
     // Cases
@@ -57,7 +57,7 @@ enum Phrase: String, CaseIterable {
     case excluded, openingWhite, new, claimed, resolved, refunded, closingWhite, stages, stage, seconds, items
     case transactions, units, hash, figure
     // All reports
-    case reports, day, run, dryRun, outcome, complete, early, files
+    case reports, day, run, dryRun, outcome, complete, early
     // The spreadsheet
     case sheetCases, sheetUnusable, sheetUnverified, sheetSuspicious, sheetSales, sheetTotals
     case section, amount, productName, uploadedUTC
