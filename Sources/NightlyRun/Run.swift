@@ -172,6 +172,7 @@ struct Run {
             runID: night.isDryRun ? nil : night.runID, startedAt: startedAt, finishedAt: present.clock, now: night.now,
             timeZone: job.settings.timeZone, outcome: outcome(of: taken), receipts: taken.receipts, totals: totals,
             cases: figures.counts, pending: figures.pending, stages: night.stopwatch.stages)
+        head.beyondLimit = max(0, due.values.reduce(0, +) - max(taken.receipts.due, taken.receipts.tried))
         head.purged = purged
         head.leftOut = taken.leftOut
         head.unjudged = figures.unjudged

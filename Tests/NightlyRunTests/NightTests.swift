@@ -81,6 +81,9 @@ import Testing
             // Each worker may have met receipts with the payload of its last one.
             let payloads = Set(try tried.map { try #require($0.firstMatch(of: /"payload_sha256": "[^"]*"/)).output })
             #expect(payloads.count <= 20)
+            let due = try await stage.rows(of: "iap.receipts").count
+            #expect(report.outcome == .complete && report.beyondLimit == due - tried.count)
+            #expect(try await stage.run().report.beyondLimit == 0)
         }
     }
 }

@@ -22,6 +22,9 @@ import Testing
         #expect(text().contains("complete: everything due was tried, 944 receipts of it by runs beside this one\n"))
         #expect(text().contains("0 unusable, 944 tried by others\n"))
         run.receipts = ReceiptCounts(due: 56, verified: 56)
+        run.beyondLimit = 944
+        #expect(text().contains("complete: as many as --limit allows were tried, and 944 more receipts are due\n"))
+        run.beyondLimit = 0
         #expect(text().contains("complete: everything due was tried\n") && text().contains("0 unusable, 0 not tried\n"))
         run.runID = nil
         run.receipts = ReceiptCounts(due: 1000, verified: 56)

@@ -21,6 +21,8 @@ public struct RunReport: Hashable, Sendable {
     public var stages: [StageTime]
     /// The last runs up to this one, the oldest first.
     public var history: [RunFigures]
+    /// How many receipts more were due than the run was allowed to try.
+    public var beyondLimit = 0
     /// What the run took away because it need not be kept any longer.
     public var purged = Purged()
     /// What Apple's sales reports of the last thirty days come to; `nil` where none was read.

@@ -36,6 +36,8 @@ struct Summary {
         switch run.outcome {
         case .complete where leftToOthers > 0:
             "complete: everything due was tried, \(leftToOthers) receipts of it by runs beside this one"
+        case .complete where run.beyondLimit > 0:
+            "complete: as many as --limit allows were tried, and \(run.beyondLimit) more receipts are due"
         case .complete: "complete: everything due was tried"
         case .endedEarly(let why): "ended early: \(Printable.text(why, longest: 500))"
         }
