@@ -39,7 +39,7 @@ import Testing
             defer { server.close() }
             try await server.execute(Self.admit)
             async let claimed = claim(database)
-            try await Task.sleep(for: .milliseconds(300))
+            try await database.waitUntilSomebodyWaitsForALock()
             try await webhook.execute("COMMIT")
             #expect(try await claimed == "already_delivered")
         }
@@ -51,7 +51,7 @@ import Testing
             try await webhook.execute("BEGIN")
             try await webhook.execute(Self.grant)
             async let claimed = claim(database)
-            try await Task.sleep(for: .milliseconds(300))
+            try await database.waitUntilSomebodyWaitsForALock()
             try await webhook.execute("ROLLBACK")
             #expect(try await claimed == "delivered")
         }

@@ -20,7 +20,7 @@ import Testing
             try await job.execute("BEGIN")
             #expect(try await number("cover_entitled(1, now(), 100)", job) == 1)
             async let revoked: Void = revoke(database)
-            try await Task.sleep(for: .milliseconds(500))
+            try await database.waitUntilSomebodyWaitsForALock()
             try await job.execute("COMMIT")
             try await revoked
             #expect(try await number("(SELECT count(*) FROM white)", job) == 1)
