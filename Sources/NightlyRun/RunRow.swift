@@ -44,6 +44,13 @@ struct RunRow {
     private func fail(_ error: any Error) async {
         if case .appleUnavailable = error as? JobError { return }
         let ending = Ending((error as? LedgerError).map { JobError($0) } ?? error)
-        try? await session.end(runID, as: .failed(exitCode: ending.exitCode, ending.publicText), at: present.clock)
+        let end = RunEnd.failed(exitCode: ending.exitCode, ending.publicText)
+        do {
+            try await session.end(runID, as: end, at: present.clock)
+        } catch .connectionLost where !isDryRun {
+            // The database may be there again, or it ended this session alone.
+            try? await session.reconnect()
+            try? await session.end(runID, as: end, at: present.clock)
+        } catch {}
     }
 }
