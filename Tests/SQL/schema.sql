@@ -4922,10 +4922,7 @@ BEGIN
             ELSE iap.standing(t)
         END;
     ELSIF iap.type_of(t) = 'non_consumable' AND (
-        EXISTS (
-            SELECT FROM iap.delivered_originals AS taken
-            WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
-                AND taken.environment = t.environment AND taken.transaction_id <> t.transaction_id)
+        iap.is_original_delivered(t)
         OR EXISTS (
             SELECT FROM iap.transactions AS same
             WHERE iap.is_of_original(

@@ -22,7 +22,7 @@ struct WebhookDocument: Encodable {
     struct Figures: Encodable {
         let cases, new, reopened, pending, unpriced: Int
         let byLikelihood: [String: Int]
-        /// Cases closed since the run before, by how they ended.
+        /// Closed cases of which no run had told before, by how they ended.
         let closed: [String: Int]
         /// Milliunits by currency.
         let money: [String: Int64]

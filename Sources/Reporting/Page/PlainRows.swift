@@ -21,7 +21,7 @@ struct PlainRows {
         self.limits = limits
     }
 
-    /// What the page shows of the next case; `nil` where enough is shown.
+    /// What the page shows of the next case: nothing where enough is shown.
     mutating func html(_ found: ReportedCase) -> HTML {
         if found.customer == nil || found.customer != customer { ofCustomer = 0 }
         customer = found.customer
