@@ -65,7 +65,7 @@ extension AppVerifier {
         }
         let outcome = try await verifyReceipt.verify(
             receiptData: receiptData, sharedSecret: settings.sharedSecret?.plainText)
-        return chokedOn(payload, outcome) ?? heardWithWitness(ReceiptVerdict(outcome, now: now), payload)
+        return chokedOn(payload, outcome) ?? heardWithWitness(outcome, payload)
     }
 
     /// Where Apple's server chokes on what is no receipt at all, another night brings no better answer; `nil` of all else.
@@ -93,15 +93,14 @@ extension AppVerifier {
 
     /// Where Apple refuses a receipt, its signature is the second witness: what Apple signed is not malformed, an answer
     /// that it isn't genuine contradicts Apple's own hand, and the secret that Apple misses may be another app's.
-    private func heardWithWitness(_ verdict: ReceiptVerdict, _ payload: String) -> Judgement {
-        guard case .problem(let problem, let text) = verdict, Self.needWitness.contains(problem) else {
-            return Judgement(verdict)
-        }
+    private func heardWithWitness(_ outcome: VerifyReceiptOutcome, _ payload: String) -> Judgement {
+        let verdict = ReceiptVerdict(outcome, now: now)
+        guard case .problem(let problem, let text) = verdict, outcome.needsWitness else { return Judgement(verdict) }
         let proof = offline.check(payload, for: settings)
-        switch (problem, proof.signature) {
-        case (.needsConfiguration, .valid) where proof.isOfAnotherApp(than: settings.app): return Judgement(proof)
-        case (.needsConfiguration, _): return Judgement(verdict)
-        case (.malformed, .valid):
+        switch (outcome, proof.signature) {
+        case (.needsSecret, .valid) where proof.isOfAnotherApp(than: settings.app): return Judgement(proof)
+        case (.needsSecret, _): return Judgement(verdict)
+        case (.malformedOrOutage, .valid):
             let found = "\(text); but Apple's signature holds, so the trouble is Apple's"
             return Judgement(.problem(.tryAgain, found), .valid)
         case (.notGenuine, .valid):
@@ -112,8 +111,16 @@ extension AppVerifier {
             return judgement
         }
     }
+}
 
-    private static let needWitness: Set<ReceiptProblem> = [.malformed, .notGenuine, .needsConfiguration]
+extension VerifyReceiptOutcome {
+    /// Whether it is a word on the receipt, and refuses it.
+    fileprivate var needsWitness: Bool {
+        switch self {
+        case .notGenuine, .malformedOrOutage, .needsSecret: true
+        case .genuine, .tryAgain, .needsConfiguration, .accountGone, .notTried: false
+        }
+    }
 }
 
 extension TryAgain {

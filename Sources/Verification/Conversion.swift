@@ -13,7 +13,7 @@ extension ReceiptVerdict {
             case .malformedOrOutage(let status):
                 .problem(.malformed, "Apple says it is malformed (status \(status)), or was out of order")
             case .tryAgain(let why): .problem(ReceiptProblem(why), why.text)
-            case .needsConfiguration(let what): .problem(.needsConfiguration, what)
+            case .needsConfiguration(let what), .needsSecret(let what): .problem(.needsConfiguration, what)
             case .accountGone:
                 .problem(.accountGone, "Apple says the customer's account is gone (status 21010)")
             case .notTried: .notTried

@@ -11,6 +11,8 @@ public enum VerifyReceiptOutcome: Sendable, Hashable {
     case tryAgain(TryAgain)
     /// Asking again won't help until somebody mends the setting that the sentence names.
     case needsConfiguration(String)
+    /// 21004: the receipt is one of an app whose shared secret is another, or missing.
+    case needsSecret(String)
     /// 21010: the customer's account was not found, or was deleted.
     case accountGone
     /// Nothing was sent: the circuit is open, as Apple is down.

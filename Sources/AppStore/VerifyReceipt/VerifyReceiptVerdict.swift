@@ -34,7 +34,7 @@ enum VerifyReceiptVerdict: Sendable, Hashable {
         case 21000: self = .settled(.needsConfiguration(Self.notPosted))
         case 21002: self = .settled(.malformedOrOutage(status: status))
         case 21003: self = .settled(.notGenuine(status: status))
-        case 21004: self = .settled(.needsConfiguration(hasSecret ? Self.wrongSecret : Self.noSecret))
+        case 21004: self = .settled(.needsSecret(hasSecret ? Self.wrongSecret : Self.noSecret))
         case 21007 where endpoint == .production: self = .otherEnvironment
         case 21008 where endpoint == .sandbox: self = .otherEnvironment
         case 21010: self = .settled(.accountGone)

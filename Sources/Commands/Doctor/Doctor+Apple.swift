@@ -45,7 +45,7 @@ extension Doctor {
     private func verifyReceipt(_ services: AppleServices) async throws -> [Finding] {
         guard settings.apps.contains(where: { !$0.asksServerAPI && $0.verification != .local }) else { return [] }
         switch try await services.verifyReceipt.verify(receiptData: "AA==", sharedSecret: nil) {
-        case .genuine, .notGenuine, .malformedOrOutage, .accountGone:
+        case .genuine, .notGenuine, .malformedOrOutage, .needsSecret, .accountGone:
             return [Finding("Apple", .fine, "answers")]
         case .tryAgain(let why):
             return [

@@ -305,4 +305,20 @@ import Testing
             #expect(try await play.night(5).findings.caseIDs == [bought.id])
         }
     }
+
+    /// A secret that Apple misses may be another app's; that Apple can't be asked says nothing of whose a receipt is.
+    @Test func aReceiptOfAnotherAppWaitsUntilAppleCanBeAsked() async throws {
+        try await withPlay(.verifyReceipt) { play in
+            let foreign = SimulatedTransaction(
+                id: "1000000000000031", productID: "coins.100", purchasedAt: play.began - 90_000)
+            try await play.upload(play.receipt([foreign], bundleID: Play.foreignBundleID), for: foreign)
+            var unreachable = play
+            unreachable.settings.apple.verifyReceiptProduction = "not an address"
+            let findings = try await unreachable.night().findings
+            #expect(findings.unverified.map(\.problem) == [.needsConfiguration])
+            #expect(try await play.count("iap.excluded") == 0)
+            _ = try await play.night(2)
+            #expect(try await play.count("iap.excluded WHERE reason = 'foreign_bundle'") == 1)
+        }
+    }
 }
