@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(37);
+SELECT plan(42);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -62,6 +62,25 @@ SELECT is(
     'white', 'a null says nothing');
 SELECT throws_ok(
     $$SELECT iap.adopt('com.example.game', test.bought('a4'), '', 'desk', 'x')$$, '22023', NULL, 'for nobody');
+
+-- A period under another id than that by which Apple told of it first.
+SELECT test.hear_period('p1', 'p1', 'w1'), test.hear_period('r1', 'r1', 'w2', exclusion => 'refunded');
+SELECT is(test.claim('p1'), 'delivered', 'a period is delivered');
+SELECT is(
+    iap.adopt(
+        'com.example.a',
+        test.bought(id, jsonb_build_object(
+            'originalTransactionId', original, 'bundleId', 'com.example.a', 'productId', 'pass',
+            'webOrderLineItemId', line_item)),
+        'ann', 'desk', 'she sent another invoice'), outcome, why)
+FROM (
+    VALUES
+        ('p2', 'p1', 'w1', 'already_delivered', 'under another id it is not owed again'),
+        ('r2', 'r1', 'w2', 'excluded', 'nor one that was refunded'),
+        ('p3', 'p1', 'w3', 'white', 'and the next period is')) AS signed (id, original, line_item, outcome, why);
+SELECT results_eq(
+    $$SELECT transaction_id COLLATE "default" FROM iap.transactions WHERE transaction_id IN ('p2', 'r2', 'p3')$$,
+    $$VALUES ('p3')$$, 'which alone is taken');
 
 SELECT iap.adopt('com.example.game', test.bought('t1'), 'anna', 'desk', 'x');
 SELECT is((iap.take('t1', 'anna')).outcome, 'no_open_case', 'only an open case can be taken');

@@ -39,6 +39,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 DECLARE
     claims  jsonb := iap.signed_claims(adopt.signed_transaction);
     id      text := claims ->> 'transactionId';
+    wanted  iap.transactions;
     receipt bigint;
     outcome text;
 BEGIN
@@ -65,6 +66,21 @@ BEGIN
         RETURN 'refunded';
     ELSIF claims ->> 'isUpgraded' = 'true' THEN
         -- What replaced it is owed: the night would exclude it.
+        RETURN 'excluded';
+    END IF;
+
+    -- What Apple signed names a subscription's period, as no server does that admits one: under another id it may have
+    -- been delivered or refunded.
+    wanted.transaction_id := id;
+    wanted.bundle_id := adopt.bundle_id;
+    wanted.environment := claims ->> 'environment';
+    wanted.original_transaction_id := coalesce(claims ->> 'originalTransactionId', id);
+    wanted.product_id := claims ->> 'productId';
+    wanted.web_order_line_item_id := claims ->> 'webOrderLineItemId';
+    wanted.product_type := CASE WHEN wanted.web_order_line_item_id IS NOT NULL THEN 'auto_renewable' END;
+    IF iap.is_period_delivered(wanted) THEN
+        RETURN 'already_delivered';
+    ELSIF wanted.product_type = 'auto_renewable' AND iap.is_refunded_otherwise(wanted) THEN
         RETURN 'excluded';
     END IF;
 
