@@ -45,11 +45,12 @@ struct Sweeper {
         while try await !session.tryLock(.sweep) {
             if !isWaiting { night.log(LogEntry(.info, Self.waits, runID: night.runID)) }
             isWaiting = true
-            guard try await !session.isHeldByIdle(.sweep, for: night.settings.patience), !night.stop.isRequested else {
+            let isIdle = try await session.isHeldByIdle(.sweep, for: night.settings.patience)
+            // A task that is cancelled does not sleep.
+            guard !isIdle, !night.stop.isRequested, (try? await Task.sleep(for: .milliseconds(200))) != nil else {
                 night.log(LogEntry(.warning, Self.waitsNoMore, runID: night.runID))
                 return false
             }
-            try? await Task.sleep(for: .milliseconds(200))
         }
         return true
     }

@@ -97,17 +97,24 @@ import Verification
         }
     }
 
-    /// What it sees last is then stored last, too: a run that looked before the last receipts were recorded would else
-    /// store its pages over those of one that looked after it.
-    @Test func runsThatShareTheNightJudgeItsCasesOneAfterTheOther() async throws {
+    /// A night that may be shared, and another run's session that judges its cases.
+    private func whileAnotherJudgesItsCases(_ body: (Stage, LedgerSession) async throws -> Void) async throws {
         try await withStage(customers: 30) { stage in
             let other = try await LedgerSession.connect(LedgerSettings(database: stage.settings.database))
             defer { other.close() }
             #expect(try await other.tryLock(.sweep))
             var shared = stage
             shared.settings.workers = .shared
+            try await body(shared, other)
+        }
+    }
+
+    /// What it sees last is then stored last, too: a run that looked before the last receipts were recorded would else
+    /// store its pages over those of one that looked after it.
+    @Test func runsThatShareTheNightJudgeItsCasesOneAfterTheOther() async throws {
+        try await whileAnotherJudgesItsCases { stage, other in
             let (told, says) = AsyncStream.makeStream(of: String.self)
-            async let night = shared.run(log: { says.yield($0.message) })
+            async let night = stage.run(log: { says.yield($0.message) })
             for await said in told where said.contains("another run judges its cases") { break }
             #expect(try await stage.rows(of: "iap.cases") == [])
             try await other.unlock(.sweep)
@@ -118,15 +125,11 @@ import Verification
     }
 
     @Test func aRunThatHangsOverItsCasesHoldsNoOtherUp() async throws {
-        try await withStage(customers: 30) { stage in
-            let other = try await LedgerSession.connect(LedgerSettings(database: stage.settings.database))
-            defer { other.close() }
-            #expect(try await other.tryLock(.sweep))
-            var shared = stage
-            shared.settings.workers = .shared
-            shared.settings.patience = 0.3
+        try await whileAnotherJudgesItsCases { stage, _ in
+            var stage = stage
+            stage.settings.patience = 0.3
             let said = Mutex<[String]>([])
-            let report = try await shared.run(log: { entry in said.withLock { $0.append(entry.message) } }).report
+            let report = try await stage.run(log: { entry in said.withLock { $0.append(entry.message) } }).report
             #expect(report.outcome == .complete && report.cases.total > 0)
             #expect(said.withLock { $0.contains { $0.contains("cases are judged beside another run") } })
         }

@@ -135,27 +135,18 @@ package actor ImportReader {
             return refuse(record, LineProblem(.malformed, "the line opens a quote that is never closed"))
         case .bytes(let range):
             guard let parsed = parse(range, by: parser) else {
-                let numbers = numbers(range)
                 framer.giveUpAllButFirstLine(of: record)
-                let problem = LineProblem(.malformed, "the line's quotes are not as RFC 4180 has them")
-                return refuse(record, problem, numbers: numbers)
+                return refuse(record, LineProblem(.malformed, "the line's quotes are not as RFC 4180 has them"))
             }
-            if let problem = parsed.problem {
-                return refuse(record, problem, parsed.fields, numbers: numbers(range))
-            }
+            if let problem = parsed.problem { return refuse(record, problem, parsed.fields) }
             do throws(LineProblem) {
                 let row = try ImportedRow(parsed.fields, kind: kind)
                 return .success(
                     ImportLine(number: record.line, row: row, name: parsed.fields.id(of: kind) ?? "\(record.line)"))
             } catch {
-                return refuse(record, error, parsed.fields, numbers: numbers(range))
+                return refuse(record, error, parsed.fields)
             }
         }
-    }
-
-    /// Of a line that may tell of a delivery.
-    private func numbers(_ range: Range<Int>) -> [String] {
-        kind.tellsOfDeliveries ? framer.withBytes(range) { LineNumbers.of($0) } : []
     }
 
     private func parse(_ range: Range<Int>, by parser: Parser) -> ParsedLine? {
@@ -168,14 +159,19 @@ package actor ImportReader {
     }
 
     private func refuse(
-        _ record: RecordFramer.Record, _ problem: LineProblem, _ fields: LineFields = LineFields(),
-        numbers: @autoclosure () -> [String] = []
+        _ record: RecordFramer.Record, _ problem: LineProblem, _ fields: LineFields = LineFields()
     ) -> Result<ImportLine, RefusedLine> {
         let id = fields.id(of: kind)
         return .failure(
             RefusedLine(
-                line: record.line, reason: problem.reason, id: id, numbers: id == nil ? numbers() : [],
+                line: record.line, reason: problem.reason, id: id, numbers: id == nil ? numbers(in: record) : [],
                 text: problem.text))
+    }
+
+    /// Of a line that may tell of a delivery.
+    private func numbers(in record: RecordFramer.Record) -> [String] {
+        guard kind.tellsOfDeliveries, case .bytes(let range) = record.content else { return [] }
+        return framer.withBytes(range) { LineNumbers.of($0) }
     }
 }
 

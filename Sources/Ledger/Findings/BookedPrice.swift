@@ -15,6 +15,9 @@ enum BookedPrice {
         """
     }
 
+    /// Whether it is one of the list, whatever was paid.
+    static func isListed(_ purchase: SQL) -> SQL { "\(purchase).booked_as IN ('list', 'unknown')" }
+
     /// Nothing that is known where it is more than is booked, for its sums would be more than PostgreSQL holds.
     private static func listed(_ purchase: SQL) -> SQL {
         """

@@ -77,7 +77,7 @@ enum OpenCases {
             products.type AS listed_type, products.name AS product_name,
             (\(milliunits))::bigint AS milliunits,
             \(currency) AS currency,
-            subscription.milliunits IS NULL AND white.booked_as IN ('list', 'unknown') AS is_list_price,
+            subscription.milliunits IS NULL AND \(BookedPrice.isListed("white")) AS is_list_price,
             subscription.paid_until
         FROM cases
         JOIN white USING (transaction_id, bundle_id, environment)

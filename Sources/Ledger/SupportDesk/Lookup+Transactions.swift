@@ -11,7 +11,8 @@ extension LedgerSession {
                 known.*, known.source::text AS source_name, coalesce(known.product_type, products.type) AS type,
                 products.name AS product_name,
                 \(BookedPrice.milliunits(of: "known")) AS cost_milliunits,
-                \(BookedPrice.currency(of: "known")) AS cost_currency
+                \(BookedPrice.currency(of: "known")) AS cost_currency,
+                \(BookedPrice.isListed("known")) AS is_list_price
             FROM transactions AS known
             LEFT JOIN products USING (bundle_id, product_id)
             WHERE known.transaction_id = ANY (\(lookup.ids))
@@ -94,7 +95,6 @@ extension [KnownTransaction] {
 extension KnownTransaction {
     fileprivate init(_ row: Row) throws {
         let price = try row.money("cost_milliunits", "cost_currency")
-        let isListPrice = try ["list", "unknown"].contains(row.decode("booked_as", as: String.self))
         self.init(
             key: try TransactionKey(row),
             originalID: try row.id("original_transaction_id"),
@@ -104,7 +104,7 @@ extension KnownTransaction {
             quantity: Int(try row.decode("quantity", as: Int32.self)),
             purchasedAt: try row.decode("purchased_at"),
             price: price,
-            isListPrice: price != nil && isListPrice,
+            isListPrice: try price != nil && row.decode("is_list_price"),
             source: try row.word("source_name"),
             place: try Place(row))
     }

@@ -182,8 +182,8 @@ BEGIN
         IF resolve.user_id IS NULL AND cardinality(owners) > 1 THEN
             RETURN 'several_owners';
         ELSIF NOT (
-            resolve.user_id IS NULL OR (resolve.is_unknown_user AND resolve.user_id <> '') OR resolve.user_id = ANY (owners)
-            OR iap.is_known_user(resolve.user_id))
+            resolve.user_id IS NULL OR resolve.user_id = ANY (owners)
+            OR (resolve.is_unknown_user AND resolve.user_id <> '') OR iap.is_known_user(resolve.user_id))
         THEN
             RETURN 'unknown_user';
         END IF;

@@ -134,7 +134,7 @@ DECLARE
     ordered bigint;
 BEGIN
     WITH told AS MATERIALIZED (
-        SELECT unnest(numbers || named_id) AS id
+        SELECT unnest(array_remove(numbers || named_id, NULL)) AS id
         FROM refused_rows
         JOIN sources USING (source)
         WHERE sources.kind IN ('delivered', 'entitlements')
@@ -159,7 +159,8 @@ BEGIN
                 WHERE under_way.transaction_id = cases.transaction_id AND under_way.bundle_id = cases.bundle_id
                     AND under_way.environment = cases.environment AND under_way.ended_at IS NULL)
             -- A row of a source that could not be taken may well say that it was delivered.
-            AND NOT EXISTS (SELECT FROM told WHERE id IN (t.transaction_id, t.original_transaction_id))
+            AND t.transaction_id NOT IN (SELECT id FROM told)
+            AND t.original_transaction_id NOT IN (SELECT id FROM told)
         OFFSET 0
     ) AS sure
     WHERE sure.user_id IS NOT NULL
@@ -183,7 +184,11 @@ COMMENT ON FUNCTION iap.order_redeliveries IS
 
 CREATE FUNCTION iap.redelivery_of(t iap.transactions) RETURNS text
 LANGUAGE sql STABLE AS $$
-    SELECT coalesce(ended_as, CASE WHEN iap.is_given_up(ROW(ordered.*)::iap.redeliveries) THEN 'given up' ELSE 'under way' END)
+    SELECT CASE
+        WHEN ended_at IS NOT NULL THEN ended_as
+        WHEN iap.is_given_up(ROW(ordered.*)::iap.redeliveries) THEN 'given up'
+        ELSE 'under way'
+    END
     FROM iap.redeliveries AS ordered
     WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
 $$;
