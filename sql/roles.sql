@@ -101,8 +101,8 @@ GRANT EXECUTE ON FUNCTION
     iap.case_mark, iap.purge_orders, iap.count_unpaid_orders, iap.settle_redeliveries, iap.order_redeliveries,
     iap.is_given_up, iap.redeliverable_to, iap.end_of_redelivery, iap.certain_owner, iap.owners_of, iap.owners_by_history,
     iap.outcome_otherwise, iap.is_original_delivered, iap.is_delivered_otherwise, iap.is_refunded_otherwise,
-    iap.is_same_period, iap.is_period_delivered, iap.is_granted_already, iap.present, iap.withdraw_all_restored,
-    iap.release_restored, iap.carry_refunds,
+    iap.is_same_period, iap.is_same_purchase, iap.is_period_delivered, iap.is_granted_already, iap.is_elsewhere,
+    iap.present, iap.withdraw_all_restored, iap.release_restored, iap.count_refunds_once, iap.carry_refunds,
     iap.watch_again, iap.analyze_grown
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
@@ -173,7 +173,7 @@ GRANT EXECUTE ON FUNCTION
     iap.import_deliveries, iap.take_orders, iap.imported, iap.present, iap.enter, iap.amount_of, iap.position_of,
     iap.delivered, iap.excluded,
     iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.refuse_unseen_cases, iap.take_originals, iap.type_of,
-    iap.is_of_original, iap.refund_shares, iap.withdraw_restored,
+    iap.is_of_original, iap.is_same_period, iap.is_same_purchase, iap.refund_shares, iap.withdraw_restored,
     iap.note(text, text, bigint, timestamptz, jsonb), iap.import_entitlements, iap.revoke_entitlement,
     audit.receipt_seal
     TO iap_import;

@@ -93,13 +93,13 @@ struct Screener: Sendable {
     private func original(
         of transaction: Transaction, _ type: ProductType?, _ app: App, _ receipt: VerifiedReceipt
     ) -> KnownOriginals.Original? {
-        let isPeriod = type == .autoRenewable && transaction.periodID != nil
+        let isPeriod = type == .autoRenewable && transaction.webOrderLineItemID != nil
         guard ScreeningSubject.isRestorable(transaction, of: type) || isPeriod else {
             return nil
         }
         return KnownOriginals.Original(
             id: transaction.originalID, bundleID: app.bundleID, environment: receipt.environment,
-            period: isPeriod ? transaction.periodID : nil)
+            period: isPeriod ? transaction.webOrderLineItemID : nil)
     }
 
     /// Apple's word, otherwise the table of products, otherwise what an expiry tells.
@@ -107,9 +107,4 @@ struct Screener: Sendable {
         transaction.productType ?? catalogue.type(of: transaction.productID, in: app.bundleID)
             ?? (transaction.expiresAt == nil ? nil : .autoRenewable)
     }
-}
-
-extension Transaction {
-    /// The id of a subscription's period; what is tested in Xcode has none, or 0.
-    fileprivate var periodID: String? { webOrderLineItemID.flatMap { $0.isEmpty || $0 == "0" ? nil : $0 } }
 }

@@ -24,6 +24,7 @@ public struct Transaction: Hashable, Sendable {
     public var isTrial: Bool
     /// Replaced by an upgrade within its subscription group: the upgrade is what is owed.
     public var isUpgraded: Bool
+    /// `web_order_line_item_id`: of a subscription the period, which keeps it when it is restored.
     public var webOrderLineItemID: String?
     public var appAccountToken: String?
     /// Apple's id for the customer's account in this app; only signed transactions say it. Values that changed within one

@@ -149,7 +149,8 @@ extension Transaction {
         ownership = row.ownershipType
         isTrial = row.isTrialPeriod
         isUpgraded = row.isUpgraded
-        webOrderLineItemID = row.webOrderLineItemID
+        // What is tested in Xcode is of no period, or of 0.
+        webOrderLineItemID = row.webOrderLineItemID.flatMap { $0.isEmpty || $0 == "0" ? nil : $0 }
         // One that is no UUID occurs, and stays as it is.
         appAccountToken = row.appAccountToken.map { AppAccountToken.normalized($0) ?? $0 }?.upTo(Self.longestToken)
         appTransactionID = row.appTransactionID?.upTo(TransactionKind.longest)

@@ -120,13 +120,22 @@ SELECT test.settle(8);
 SELECT is(
     (SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '101'), 'not_owed', 'what is refunded is not owed');
 
-SELECT test.admit('108', environment => here), test.run_as('iap_support', format(
-    'SELECT iap.redeliver(%L, %L, %L, %L, %L)', '108', 'sue', 'x', 'com.example.a', here))
-FROM unnest(ARRAY['Production', 'Sandbox']) AS here;
+-- A tester's of that id is not to be had beside production's: a claim would say so, too.
+SELECT test.admit('108', environment => here) FROM unnest(ARRAY['Production', 'Sandbox']) AS here;
+SELECT set_eq(
+    $$SELECT here || ' ' || test.run_as('iap_support', format(
+        'SELECT iap.redeliver(%L, %L, %L, %L, %L)', '108', 'sue', 'x', 'com.example.a', here))
+    FROM unnest(ARRAY['Production', 'Sandbox']) AS here$$,
+    ARRAY['Production redelivery', 'Sandbox owner_uncertain'], 'a tester''s of a known id');
+SELECT is(
+    (SELECT count(*) FILTER (WHERE is_certain) FROM iap.owed('com.example.a', 'ann') WHERE transaction_id = '108'), 1::bigint,
+    'is not certain');
+INSERT INTO iap.redeliveries (transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, due_at)
+VALUES ('108', 'com.example.a', 'Sandbox', 'ann', 1, now(), 'sue', 0, now());
 SELECT test.exclude('108', 'refunded'), test.settle(8);
 SELECT results_eq(
     $$SELECT environment, ended_as FROM iap.redeliveries WHERE transaction_id = '108' ORDER BY 1$$,
-    $$VALUES ('Production', 'not_owed'), ('Sandbox', NULL)$$, 'and a tester''s of that id is');
+    $$VALUES ('Production', 'not_owed'), ('Sandbox', 'unsure')$$, 'nor is it when the real one is refunded');
 DELETE FROM iap.redeliveries WHERE transaction_id = '108';
 
 -- What a person who was erased was owed goes to nobody.

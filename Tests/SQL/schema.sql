@@ -1180,6 +1180,7 @@ DECLARE
     told    iap.verified;
     carried bigint := 0;
 BEGIN
+    PERFORM iap.count_refunds_once(run, at);
     FOR known IN
         SELECT
             restored.transaction_id, restored.refunded_at, restored.refund_reason, restored.revocation_type,
@@ -1193,12 +1194,7 @@ BEGIN
                     black.transaction_id, black.original_transaction_id, restored.original_transaction_id)
                 AND black.bundle_id = restored.bundle_id AND black.environment = restored.environment
                 AND black.place = 'black'
-                AND CASE
-                    WHEN restored.web_order_line_item_id IS NOT NULL
-                    THEN iap.is_same_period(ROW(restored.*)::iap.transactions, ROW(black.*)::iap.transactions)
-                    ELSE black.product_id = restored.product_id
-                        OR iap.type_of(ROW(black.*)::iap.transactions) = 'non_consumable'
-                END
+                AND iap.is_same_purchase(ROW(restored.*)::iap.transactions, ROW(black.*)::iap.transactions)
             ORDER BY black.refunded_at, black.transaction_id
             LIMIT 1
         ) AS delivered
@@ -1268,10 +1264,7 @@ DECLARE
     owners text[] := iap.owners_of(t);
     judged record;
 BEGIN
-    IF cardinality(owners) > 1 OR EXISTS (
-        SELECT FROM transactions AS other
-        WHERE other.transaction_id = t.transaction_id AND other.bundle_id = t.bundle_id
-            AND other.environment <> t.environment AND other.place = 'black')
+    IF cardinality(owners) > 1
         -- What is taken back was mostly refunded, as Apple will say when it is asked. An old signature that is looked at
         -- again, which counts a night, says nothing of it.
         OR EXISTS (
@@ -1317,8 +1310,6 @@ CREATE FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, ord
 DECLARE
     held    iap.transactions;
     t       iap.transactions;
-    black   boolean := false;
-    real    boolean := false;
     outcome text;
     at      timestamptz := iap.present();
     who     text := 'claim:' || claim.user_id;
@@ -1337,38 +1328,25 @@ BEGIN
     END IF;
 
     PERFORM iap.meet_grants(claim.bundle_id, claim.transaction_id);
-    -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
+    -- The same id in both environments is two rows: the owed one decides, then production's.
     FOR held IN
         SELECT * FROM iap.transactions
         WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
         ORDER BY environment
         FOR UPDATE
     LOOP
-        black := black OR held.place = 'black';
-        real := real OR held.environment = 'Production';
         IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place <> 'white') THEN
             t := held;
         END IF;
     END LOOP;
     -- Who restores a purchase may hold no other id of it than the one that it was restored under.
-    IF t.reason = 'restored' AND NOT black THEN
+    IF t.reason = 'restored' AND NOT iap.is_elsewhere(t) THEN
         owed_as := iap.owed_as(t);
         IF owed_as IS NOT NULL THEN
             RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
         END IF;
     END IF;
-    IF t.place = 'white' AND t.web_order_line_item_id IS NOT NULL THEN
-        -- Another session may be delivering the same period under another id.
-        PERFORM
-        FROM iap.transactions AS same
-        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-            AND same.transaction_id <> t.transaction_id AND same.place = 'white'
-            AND iap.is_same_period(t, ROW(same.*)::iap.transactions)
-        FOR UPDATE;
-    END IF;
-    -- What is not owed in production is not to be had by a test of the same id.
-    outcome := iap.claim_outcome(t, black OR (real AND t.environment = 'Sandbox'), claim.user_id, wanted);
+    outcome := iap.claim_outcome(t, claim.user_id, wanted);
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
         IF NOT is_ours THEN
@@ -1378,7 +1356,9 @@ BEGIN
     IF outcome IS NULL THEN
         outcome := iap.take_for_delivery(t, iap.type_of(t));
     END IF;
-    IF outcome = 'already_delivered' AND t.place = 'white' AND iap.is_delivered_otherwise(t) THEN
+    IF outcome = 'already_delivered' AND t.place = 'white'
+        AND (iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t))
+    THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
             '{}', who);
@@ -1408,9 +1388,7 @@ BEGIN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.delivered(t, claim.user_id, wanted, 'claim', at))::iap.change], 'claimed',
             session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', wanted), who);
-        IF iap.type_of(t) = 'non_consumable' THEN
-            PERFORM iap.withdraw_restored(t, session_user, at, who);
-        END IF;
+        PERFORM iap.withdraw_restored(t, session_user, at, who);
     END IF;
     RETURN attempt.outcome;
 END
@@ -1418,7 +1396,7 @@ $$;
 
 COMMENT ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) IS 'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which is for the support desk. A restored non-consumable is claimed as the purchase, where that is still owed. Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. Credit the goods only on delivered.';
 
-CREATE FUNCTION iap.claim_outcome(t iap.transactions, is_elsewhere boolean, user_id text, order_id text) RETURNS text
+CREATE FUNCTION iap.claim_outcome(t iap.transactions, user_id text, order_id text) RETURNS text
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
@@ -1447,14 +1425,14 @@ BEGIN
             AND served.original_transaction_id <> t.original_transaction_id)
     THEN
         RETURN 'order_used';
-    ELSIF cardinality(owners) > 1 OR is_elsewhere THEN
+    ELSIF cardinality(owners) > 1 THEN
         RETURN 'undecided';
     END IF;
     RETURN otherwise;
 END
 $$;
 
-COMMENT ON FUNCTION iap.claim_outcome(t iap.transactions, is_elsewhere boolean, user_id text, order_id text) IS 'Why a claim gets nothing; NULL where it may be delivered. is_elsewhere says that its id decides in the other environment, too.';
+COMMENT ON FUNCTION iap.claim_outcome(t iap.transactions, user_id text, order_id text) IS 'Why a claim gets nothing; NULL where it may be delivered.';
 
 CREATE FUNCTION iap.close_books(run bigint) RETURNS iap.white_totals
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1681,6 +1659,86 @@ $$;
 
 COMMENT ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) IS 'How many payloads and devices a purge would take away.';
 
+CREATE FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    known record;
+BEGIN
+    FOR known IN
+        WITH recent AS MATERIALIZED (
+            -- Of what can be bought again there is no other id.
+            SELECT ROW(t.*)::iap.transactions AS t
+            FROM (
+                SELECT transaction_id, bundle_id, environment
+                FROM moves
+                CROSS JOIN audit.frontier
+                WHERE iap.is_beyond(move_id, upto, gaps) AND (to_place = 'black' OR to_detail IN ('refunded', 'dismissed'))
+                UNION
+                SELECT transaction_id, bundle_id, environment
+                FROM transactions
+                CROSS JOIN audit.frontier
+                WHERE iap.is_beyond(entry_id, upto, gaps) AND (place = 'black' OR refunded_at IS NOT NULL)
+            ) AS moved
+            JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+            WHERE (t.place = 'black' OR t.refunded_at IS NOT NULL) AND t.product_type IS DISTINCT FROM 'consumable'
+        ), found AS (
+            SELECT DISTINCT ON (refunded.transaction_id, refunded.bundle_id, refunded.environment)
+                refunded.transaction_id, refunded.bundle_id, refunded.environment, stands.transaction_id AS known_as,
+                CASE stands.place WHEN 'black' THEN 'delivered_as' ELSE 'refunded_as' END AS how
+            FROM recent
+            CROSS JOIN LATERAL (
+                SELECT *
+                FROM transactions AS kin
+                WHERE iap.is_of_original(
+                        kin.transaction_id, kin.original_transaction_id, (recent.t).original_transaction_id)
+                    AND kin.bundle_id = (recent.t).bundle_id AND kin.environment = (recent.t).environment
+                    AND kin.transaction_id <> (recent.t).transaction_id
+                    AND (kin.place = 'black' OR kin.refunded_at IS NOT NULL)
+                    AND iap.is_same_purchase(recent.t, ROW(kin.*)::iap.transactions)
+                OFFSET 0
+            ) AS kin
+            CROSS JOIN LATERAL (
+                VALUES (recent.t, ROW(kin.*)::iap.transactions), (ROW(kin.*)::iap.transactions, recent.t)
+            ) AS pair (refunded, stands)
+            CROSS JOIN LATERAL (SELECT (pair.refunded).*) AS refunded
+            CROSS JOIN LATERAL (SELECT (pair.stands).*) AS stands
+            -- By Apple's word: what a person called refunded, they look after.
+            WHERE refunded.refund_run_id IS NOT NULL AND (
+                (
+                    stands.place = 'black'
+                    AND refunded.reason IN ('refunded', 'dismissed', 'upgraded', 'before_start'))
+                OR (
+                    stands.reason = 'refunded' AND refunded.reason = 'refunded'
+                    AND (stands.transaction_id <> stands.original_transaction_id, stands.transaction_id)
+                        < (refunded.transaction_id <> refunded.original_transaction_id, refunded.transaction_id)))
+            ORDER BY
+                refunded.transaction_id, refunded.bundle_id, refunded.environment, stands.place <> 'black',
+                stands.transaction_id
+        )
+        SELECT found.how, found.known_as, locked.t
+        FROM found
+        CROSS JOIN LATERAL (
+            SELECT ROW(refunded.*)::iap.transactions AS t
+            FROM transactions AS refunded
+            WHERE refunded.transaction_id = found.transaction_id AND refunded.bundle_id = found.bundle_id
+                AND refunded.environment = found.environment AND refunded.refunded_at IS NOT NULL
+                AND refunded.place = 'excluded'
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+    LOOP
+        PERFORM iap.move(
+            ARRAY[ROW(known.t, iap.excluded(known.t, 'restored', run, at))::iap.change], 'corrected', 'iap-reconcile', run,
+            at, jsonb_build_object(known.how, known.known_as));
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. Of what entered or moved since the books were closed.';
+
 CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1696,28 +1754,13 @@ CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamp with ti
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    held      record;
     change    iap.change;
     refusal   text;
     delivered iap.change[] := '{}';
     restored  iap.change[] := '{}';
 BEGIN
-    FOR held IN
-        SELECT
-            ROW(was, became)::iap.change AS change,
-            -- Another id of the same period is among these before it.
-            (was).web_order_line_item_id IS NOT NULL AND row_number() OVER (
-                PARTITION BY
-                    (was).original_transaction_id, (was).bundle_id, (was).environment, (was).web_order_line_item_id
-                ORDER BY number) > 1 AS is_again
-        FROM unnest(changes) WITH ORDINALITY AS c (was, became, number)
-        ORDER BY number
-    LOOP
-        change := held.change;
-        refusal := CASE
-            WHEN held.is_again OR iap.is_period_delivered(change.was) THEN 'already_delivered'
-            ELSE iap.take_for_entitlement(change.was)
-        END;
+    FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
+        refusal := iap.take_for_entitlement(change.was);
         IF refusal IS NULL THEN
             delivered := delivered || change;
         ELSIF refusal = 'already_delivered' THEN
@@ -1941,8 +1984,12 @@ BEGIN
             details);
         RETURN end_owed.how;
     END IF;
+    IF iap.is_refunded_otherwise(t) THEN
+        -- The night takes it out of white.
+        RETURN 'excluded';
+    END IF;
     -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-    IF iap.is_period_delivered(t) OR iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
+    IF iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
@@ -1954,14 +2001,12 @@ BEGIN
     PERFORM iap.move(
         ARRAY[ROW(t, iap.delivered(t, end_owed.user_id, end_owed.order_id, 'resolved', at))::iap.change], 'resolved',
         end_owed.who, NULL, at, details || jsonb_build_object('user_id', end_owed.user_id));
-    IF iap.type_of(t) = 'non_consumable' THEN
-        PERFORM iap.withdraw_restored(t, end_owed.who, at, end_owed.who);
-    END IF;
+    PERFORM iap.withdraw_restored(t, end_owed.who, at, end_owed.who);
     RETURN end_owed.how;
 END
 $$;
 
-COMMENT ON FUNCTION iap.end_owed(t iap.transactions, how text, who text, user_id text, order_id text, note text, at timestamp with time zone) IS 'Ends one white transaction, which the caller has locked, on the word of the support desk, and gives how; or already_delivered, where its original purchase was under another id.';
+COMMENT ON FUNCTION iap.end_owed(t iap.transactions, how text, who text, user_id text, order_id text, note text, at timestamp with time zone) IS 'Ends one white transaction, which the caller has locked, on the word of the support desk, and gives how; or already_delivered, or excluded, where its purchase was delivered, or refunded, under another id.';
 
 CREATE FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -2724,7 +2769,8 @@ BEGIN
         PERFORM iap.take_orders(orders);
     END IF;
 
-    -- A non-consumable is owed once: the other transactions of a purchase that was delivered leave white.
+    -- A non-consumable, or period of a subscription, is owed once: the other transactions of a purchase that was delivered
+    -- leave white.
     SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
     FROM unnest(deliveries) AS v
     CROSS JOIN LATERAL (
@@ -2733,13 +2779,12 @@ BEGIN
         OFFSET 0
     ) AS found
     LEFT JOIN products ON products.bundle_id = found.bundle_id AND products.product_id = found.product_id
-    WHERE coalesce(found.product_type, products.type, 'non_consumable') = 'non_consumable';
+    WHERE coalesce(found.product_type, products.type, 'non_consumable') = 'non_consumable'
+        OR found.web_order_line_item_id IS NOT NULL;
     IF delivered IS NOT NULL THEN
         PERFORM iap.take_originals(delivered);
         FOREACH purchase IN ARRAY delivered LOOP
-            IF iap.type_of(purchase) = 'non_consumable' THEN
-                PERFORM iap.withdraw_restored(purchase, session_user, at, 'import');
-            END IF;
+            PERFORM iap.withdraw_restored(purchase, session_user, at, 'import');
         END LOOP;
     END IF;
     RETURN cardinality(fresh) + coalesce(cardinality(changes), 0);
@@ -2952,6 +2997,21 @@ $$;
 
 COMMENT ON FUNCTION iap.is_delivered_otherwise(t iap.transactions) IS 'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
+CREATE FUNCTION iap.is_elsewhere(t iap.transactions) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS other
+        WHERE other.transaction_id = t.transaction_id AND other.bundle_id = t.bundle_id
+            AND other.environment <> t.environment
+            -- What is not owed in production is not to be had by a test of the same id.
+            AND (other.place = 'black' OR other.environment = 'Production'));
+END
+$$;
+
+COMMENT ON FUNCTION iap.is_elsewhere(t iap.transactions) IS 'Whether the id of a transaction decides in the other environment: it was delivered there, or is production''s.';
+
 CREATE FUNCTION iap.is_given_up(r iap.redeliveries) RETURNS boolean
     LANGUAGE sql STABLE
     AS $_$ SELECT ($1).ended_at IS NULL AND ($1).tries = 5 AND ($1).due_at <= now() $_$;
@@ -3075,7 +3135,8 @@ BEGIN
         SELECT
         FROM delivered_originals AS taken
         WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
-            AND taken.environment = t.environment AND taken.transaction_id <> t.transaction_id);
+            AND taken.environment = t.environment AND taken.web_order_line_item_id = ''
+            AND taken.transaction_id <> t.transaction_id);
 END
 $$;
 
@@ -3107,11 +3168,10 @@ BEGIN
     -- Of nothing else does Apple name one.
     RETURN t.web_order_line_item_id IS NOT NULL AND EXISTS (
         SELECT
-        FROM transactions AS same
-        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-            AND same.transaction_id <> t.transaction_id AND same.place = 'black'
-            AND iap.is_same_period(t, ROW(same.*)::iap.transactions));
+        FROM delivered_originals AS taken
+        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
+            AND taken.environment = t.environment AND taken.web_order_line_item_id = t.web_order_line_item_id
+            AND taken.transaction_id <> t.transaction_id);
 END
 $$;
 
@@ -3131,15 +3191,12 @@ BEGIN
             AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
             -- What a family shared was another purchase.
             AND same.reason <> 'family_shared'
-            AND CASE
-                WHEN type = 'auto_renewable' THEN iap.is_same_period(t, ROW(same.*)::iap.transactions)
-                WHEN type IS NOT NULL THEN
-                    same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'
+            AND (
+                iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
                 -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
-                ELSE same.product_id = t.product_id AND coalesce(
+                OR (type IS NULL AND same.product_id = t.product_id AND coalesce(
                     iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable',
-                    same.expires_at IS NULL AND same.source <> 'app_server')
-            END);
+                    same.expires_at IS NULL AND same.source <> 'app_server'))));
 END
 $$;
 
@@ -3153,6 +3210,18 @@ CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RE
 $_$;
 
 COMMENT ON FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) IS 'Whether two transactions of a subscription are one period, of which one restored the other: as far as Apple told of both.';
+
+CREATE FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $_$
+    SELECT CASE
+        WHEN iap.type_of($1) = 'non_consumable'
+            THEN ($1).product_id = ($2).product_id OR coalesce(iap.type_of($2) = 'non_consumable', false)
+        ELSE iap.is_same_period($1, $2)
+    END
+$_$;
+
+COMMENT ON FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) IS 'Whether two transactions of one original are one purchase, owed once: a non-consumable, or one period of a subscription.';
 
 CREATE FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) RETURNS void
     LANGUAGE plpgsql
@@ -3340,40 +3409,47 @@ $$;
 
 COMMENT ON FUNCTION iap.may_reopen(t iap.transactions) IS 'Whether the support desk put a transaction where it is, and Apple has not refunded it since: then that can be taken back. Never what a claim delivered.';
 
+CREATE FUNCTION iap.meet_grant(bundle_id text, original_transaction_id text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM
+    FROM iap.entitlements AS e
+    WHERE e.original_transaction_id = meet_grant.original_transaction_id AND e.bundle_id = meet_grant.bundle_id
+    FOR SHARE;
+    IF NOT FOUND THEN
+        INSERT INTO iap.entitlements (
+            original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
+        VALUES (
+            meet_grant.original_transaction_id, meet_grant.bundle_id, '', '-infinity', '-infinity', '-infinity')
+        ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
+    END IF;
+    -- Rolled back at once: who grants waits for nobody who only asks.
+    RAISE EXCEPTION USING ERRCODE = 'IAP01', MESSAGE = 'met';
+EXCEPTION
+    WHEN SQLSTATE 'IAP01' THEN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION iap.meet_grant(bundle_id text, original_transaction_id text) IS 'Waits for a session that is about to grant what an original transaction bought, and ends with a serialization failure where it was granted after the caller''s snapshot: only a row that is written in its place meets one that is not there yet. Leaves no row and no lock.';
+
 CREATE FUNCTION iap.meet_grants(bundle_id text, transaction_id text) RETURNS void
     LANGUAGE plpgsql
     AS $$
 #variable_conflict use_column
-DECLARE
-    original text;
 BEGIN
-    FOR original IN
+    PERFORM iap.meet_grant(meet_grants.bundle_id, original_transaction_id)
+    FROM (
         SELECT DISTINCT t.original_transaction_id
         FROM iap.transactions AS t
         WHERE t.transaction_id = meet_grants.transaction_id AND t.bundle_id = meet_grants.bundle_id
             AND t.place = 'white' AND iap.type_of(ROW(t.*)::iap.transactions) IS DISTINCT FROM 'consumable'
-    LOOP
-        -- Rolled back at once: who grants waits for no claim.
-        BEGIN
-            PERFORM
-            FROM iap.entitlements AS e
-            WHERE e.original_transaction_id = original AND e.bundle_id = meet_grants.bundle_id
-            FOR SHARE;
-            IF NOT FOUND THEN
-                INSERT INTO iap.entitlements (
-                    original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
-                VALUES (original, meet_grants.bundle_id, '', '-infinity', '-infinity', '-infinity')
-                ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
-            END IF;
-            RAISE EXCEPTION USING ERRCODE = 'IAP01', MESSAGE = 'met';
-        EXCEPTION
-            WHEN SQLSTATE 'IAP01' THEN NULL;
-        END;
-    END LOOP;
+    ) AS asked;
 END
 $$;
 
-COMMENT ON FUNCTION iap.meet_grants(bundle_id text, transaction_id text) IS 'Waits for a session that is about to grant what a claim asks for, and ends with a serialization failure where it was granted after the caller''s snapshot: only a row that is written in its place meets one that is not there yet. Leaves no row and no lock.';
+COMMENT ON FUNCTION iap.meet_grants(bundle_id text, transaction_id text) IS 'iap.meet_grant, for what a claim asks for.';
 
 CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb DEFAULT '{}'::jsonb, who text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
@@ -3436,12 +3512,14 @@ BEGIN
         PERFORM iap.release_originals(changes);
         PERFORM iap.release_orders(changes);
     END IF;
-    -- What was delivered under another original than Apple knows keeps that one from being delivered again, too.
+    -- What was delivered under another original than Apple knows keeps that one from being delivered again, too; and a
+    -- subscription that an app's server admitted, or a company imported, the period that Apple tells of.
     PERFORM iap.take_originals(array_agg(c.became))
     FROM unnest(changes) AS c
     WHERE (c.was).place = 'black' AND (c.became).place = 'black'
-        AND ((c.was).original_transaction_id, (c.was).product_type)
-            IS DISTINCT FROM ((c.became).original_transaction_id, (c.became).product_type)
+        AND ((c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id)
+            IS DISTINCT FROM (
+                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id)
     HAVING count(*) > 0;
     IF placed THEN
         PERFORM iap.follow_cases(changes, kind, coalesce(who, 'run ' || run, actor), run, at, details ->> 'note');
@@ -4001,12 +4079,12 @@ BEGIN
         WHEN iap.is_refunded_otherwise(t) THEN 'excluded'
         WHEN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t)
             THEN 'already_delivered'
-        WHEN iap.type_of(t) IS NULL AND iap.is_original_delivered(t) THEN 'undecided'
+        WHEN iap.is_elsewhere(t) OR (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN 'undecided'
     END;
 END
 $$;
 
-COMMENT ON FUNCTION iap.outcome_otherwise(t iap.transactions) IS 'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded where it was refunded, already_delivered, undecided where nobody knows whether it is the same; NULL where there is neither. So also what is owed, redelivered, and told of it.';
+COMMENT ON FUNCTION iap.outcome_otherwise(t iap.transactions) IS 'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded where it was refunded, already_delivered, undecided where nobody knows whether it is the same, or where its id is the other environment''s; NULL where there is neither. So also what is owed, redelivered, and told of it.';
 
 CREATE FUNCTION iap.owed(bundle_id text, user_id text, OUT transaction_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT order_ids text[], OUT is_certain boolean) RETURNS SETOF record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -4839,7 +4917,7 @@ BEGIN
                 SELECT FROM transactions AS t
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                     AND t.environment = taken.environment AND t.place <> 'black')
-        RETURNING taken.original_transaction_id, taken.bundle_id, taken.environment
+        RETURNING taken.*
     )
     SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
     FROM released
@@ -4848,6 +4926,7 @@ BEGIN
         WHERE iap.is_of_original(
                 t.transaction_id, t.original_transaction_id, released.original_transaction_id)
             AND t.bundle_id = released.bundle_id AND t.environment = released.environment AND t.place = 'black'
+            AND released.web_order_line_item_id IN ('', t.web_order_line_item_id)
         OFFSET 0
     ) AS black;
     -- What was imported beside it is delivered all the same.
@@ -4857,7 +4936,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.release_originals(changes iap.change[]) IS 'Gives back the original purchases of what was delivered and is no more, so that it can be delivered once more; but for those that were delivered under another id, too.';
+COMMENT ON FUNCTION iap.release_originals(changes iap.change[]) IS 'Gives back the original purchases, and periods, of what was delivered and is no more, so that it can be delivered once more; but for those that were delivered under another id, too.';
 
 CREATE FUNCTION iap.release_restored(run bigint, at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql
@@ -4870,7 +4949,9 @@ DECLARE
 BEGIN
     WITH released AS MATERIALIZED (
         -- Once, however many ids of it were withdrawn.
-        SELECT DISTINCT ON (restored.original_transaction_id, restored.bundle_id, restored.environment)
+        SELECT DISTINCT ON (
+                restored.original_transaction_id, restored.bundle_id, restored.environment,
+                restored.web_order_line_item_id)
             restored.transaction_id, restored.bundle_id, restored.environment
         FROM moves
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
@@ -4883,16 +4964,18 @@ BEGIN
                         same.transaction_id, same.original_transaction_id, restored.original_transaction_id)
                     AND same.bundle_id = restored.bundle_id AND same.environment = restored.environment
                     AND same.transaction_id <> restored.transaction_id
+                    AND same.web_order_line_item_id IS NOT DISTINCT FROM restored.web_order_line_item_id
                     AND (
                         same.place <> 'excluded'
                         OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
                 WHERE taken.original_transaction_id = restored.original_transaction_id
-                    AND taken.bundle_id = restored.bundle_id AND taken.environment = restored.environment)
+                    AND taken.bundle_id = restored.bundle_id AND taken.environment = restored.environment
+                    AND taken.web_order_line_item_id = coalesce(restored.web_order_line_item_id, ''))
         ORDER BY
             restored.original_transaction_id, restored.bundle_id, restored.environment,
-            restored.transaction_id <> restored.original_transaction_id, restored.transaction_id
+            restored.web_order_line_item_id, restored.transaction_id <> restored.original_transaction_id, restored.transaction_id
     )
     SELECT coalesce(array_agg(ROW(locked.t, iap.owed_again(locked.t))::iap.change), '{}') INTO changes
     FROM released
@@ -4911,7 +4994,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.release_restored(run bigint, at timestamp with time zone) IS 'Has non-consumables owed again that were withdrawn for a refund under another id which was reversed, each purchase under one id, and says how many.';
+COMMENT ON FUNCTION iap.release_restored(run bigint, at timestamp with time zone) IS 'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id which was reversed, each purchase under one id, and says how many.';
 
 CREATE FUNCTION iap.reopen(transaction_id text, who text, note text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5241,6 +5324,7 @@ BEGIN
             ERRCODE = 'invalid_parameter_value',
             HINT = 'What was granted by mistake is taken back from its beginning on.';
     END IF;
+    PERFORM iap.meet_grant(revoke_entitlement.bundle_id, revoke_entitlement.original_transaction_id);
     SELECT * INTO known
     FROM iap.entitlements
     WHERE original_transaction_id = revoke_entitlement.original_transaction_id
@@ -5463,17 +5547,8 @@ BEGIN
         WHEN t.transaction_id IS NULL THEN 'not_verified'
         WHEN t.place = 'white' THEN 'white'
         WHEN t.place = 'black' THEN 'already_delivered'
-        WHEN t.reason = 'restored' AND (
-            EXISTS (
-                SELECT FROM delivered_originals
-                WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
-                    AND environment = t.environment)
-            OR EXISTS (
-                SELECT FROM transactions AS same
-                WHERE iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment AND same.place = 'black'
-                    AND same.web_order_line_item_id = t.web_order_line_item_id)) THEN 'already_delivered'
+        WHEN t.reason = 'restored' AND (iap.is_original_delivered(t) OR iap.is_period_delivered(t))
+            THEN 'already_delivered'
         ELSE 'excluded'
     END;
 END
@@ -5788,9 +5863,11 @@ CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS tex
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    beside iap.transactions[];
+    is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
+    is_period boolean := t.web_order_line_item_id IS NOT NULL;
+    beside    iap.transactions[];
 BEGIN
-    IF coalesce(type, 'non_consumable') <> 'non_consumable' THEN
+    IF NOT (is_once OR is_period) THEN
         RETURN NULL;
     END IF;
     -- An import may have told of another id while what was delivered under a third was being taken back.
@@ -5798,18 +5875,21 @@ BEGIN
     FROM transactions AS same
     WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
         AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-        AND same.transaction_id <> t.transaction_id AND same.place = 'black';
+        AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+        AND (is_once OR iap.is_same_period(t, ROW(same.*)::iap.transactions));
     IF beside IS NOT NULL THEN
         PERFORM iap.take_originals(beside);
     END IF;
-    IF iap.take_originals(ARRAY[t]) = 1 THEN
+    IF iap.take_originals(ARRAY[t]) = is_once::integer + is_period::integer THEN
         RETURN NULL;
     END IF;
-    RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
+    -- Of two rows it may have got one.
+    PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+    RETURN CASE WHEN type IS NULL AND NOT iap.is_period_delivered(t) THEN 'undecided' ELSE 'already_delivered' END;
 END
 $$;
 
-COMMENT ON FUNCTION iap.take_for_delivery(t iap.transactions, type text) IS 'Takes the original purchase of a non-consumable for its delivery, and gives NULL; or why it can''t be delivered: already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
+COMMENT ON FUNCTION iap.take_for_delivery(t iap.transactions, type text) IS 'Takes the original purchase of a non-consumable, or the period of a subscription, for its delivery, and gives NULL; or why it can''t be delivered: already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
 
 CREATE FUNCTION iap.take_for_entitlement(t iap.transactions) RETURNS text
     LANGUAGE plpgsql
@@ -5936,20 +6016,26 @@ CREATE FUNCTION iap.take_originals(delivered iap.transactions[]) RETURNS bigint
 DECLARE
     taken bigint;
 BEGIN
-    INSERT INTO delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
-    SELECT t.original_transaction_id, t.bundle_id, t.environment, min(t.transaction_id)
+    INSERT INTO delivered_originals (
+        original_transaction_id, bundle_id, environment, web_order_line_item_id, transaction_id)
+    SELECT t.original_transaction_id, t.bundle_id, t.environment, once.period, min(t.transaction_id)
     FROM unnest(delivered) AS t
     LEFT JOIN products USING (bundle_id, product_id)
-    WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
-    GROUP BY t.original_transaction_id, t.bundle_id, t.environment
-    ORDER BY t.original_transaction_id, t.bundle_id, t.environment
-    ON CONFLICT (original_transaction_id, bundle_id, environment) DO NOTHING;
+    CROSS JOIN LATERAL (
+        SELECT '' AS period
+        WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
+        UNION ALL
+        SELECT t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
+    ) AS once
+    GROUP BY t.original_transaction_id, t.bundle_id, t.environment, once.period
+    ORDER BY t.original_transaction_id, t.bundle_id, t.environment, once.period
+    ON CONFLICT (original_transaction_id, bundle_id, environment, web_order_line_item_id) DO NOTHING;
     GET DIAGNOSTICS taken = ROW_COUNT;
     RETURN taken;
 END
 $$;
 
-COMMENT ON FUNCTION iap.take_originals(delivered iap.transactions[]) IS 'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type of; says how many were not before. Waits for another session that is about to note the same.';
+COMMENT ON FUNCTION iap.take_originals(delivered iap.transactions[]) IS 'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type of, and the periods of subscriptions; says how many were not before. Waits for another session that is about to note the same.';
 
 CREATE FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -6270,18 +6356,27 @@ DECLARE
 BEGIN
     FOR known IN
         WITH restorable AS MATERIALIZED (
-            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
+            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source, '' AS period
             FROM transactions
             WHERE place = 'white' AND product_type = 'non_consumable'
                 AND coalesce(product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
             -- By what is listed: of other products no row of white is read.
             SELECT
-                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id, white.source
+                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
+                white.source, ''
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
                 AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
+            UNION ALL
+            SELECT
+                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
+                white.source, white.web_order_line_item_id
+            FROM transactions AS white
+            LEFT JOIN products USING (bundle_id, product_id)
+            WHERE white.place = 'white' AND white.web_order_line_item_id IS NOT NULL
+                AND coalesce(white.product_type, products.type) IS DISTINCT FROM 'non_consumable'
         ), held AS MATERIALIZED (
             SELECT found.how, found.known_as, locked.t
             FROM restorable
@@ -6290,11 +6385,20 @@ BEGIN
                 FROM delivered_originals AS taken
                 WHERE taken.original_transaction_id = restorable.original_transaction_id
                     AND taken.bundle_id = restorable.bundle_id AND taken.environment = restorable.environment
+                    AND taken.web_order_line_item_id = restorable.period
                     AND taken.transaction_id <> restorable.transaction_id
                 UNION ALL
                 SELECT 'refunded_as', same.transaction_id
                 FROM transactions AS same
-                WHERE iap.is_of_original(
+                WHERE restorable.period <> '' AND same.original_transaction_id = restorable.original_transaction_id
+                    AND same.web_order_line_item_id = restorable.period AND same.web_order_line_item_id IS NOT NULL
+                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                    AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
+                    AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
+                UNION ALL
+                SELECT 'refunded_as', same.transaction_id
+                FROM transactions AS same
+                WHERE restorable.period = '' AND iap.is_of_original(
                         same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
                     AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
@@ -6305,12 +6409,21 @@ BEGIN
                 UNION ALL
                 -- By the id of which Apple told, if it did of one alone; else the original's, or the lowest.
                 SELECT 'owed_as', same.transaction_id
-                FROM transactions AS same
-                WHERE iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
-                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.place = 'white' AND same.product_id = restorable.product_id
-                    AND same.web_order_line_item_id IS NULL
+                FROM (
+                    SELECT *
+                    FROM transactions AS period
+                    WHERE restorable.period <> '' AND period.place = 'white'
+                        AND period.original_transaction_id = restorable.original_transaction_id
+                        AND period.web_order_line_item_id = restorable.period AND period.web_order_line_item_id IS NOT NULL
+                    UNION ALL
+                    SELECT *
+                    FROM transactions AS kin
+                    WHERE restorable.period = '' AND kin.place = 'white'
+                        AND iap.is_of_original(
+                            kin.transaction_id, kin.original_transaction_id, restorable.original_transaction_id)
+                        AND kin.product_id = restorable.product_id AND kin.web_order_line_item_id IS NULL
+                ) AS same
+                WHERE same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
                     AND (
                         same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
                         same.transaction_id)
@@ -6342,7 +6455,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables at most out of white whose purchase was delivered or refunded, or is owed, under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
+COMMENT ON FUNCTION iap.withdraw_all_restored(run bigint, at timestamp with time zone, most integer) IS 'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered or refunded, or is owed, under another id, and says how many: none, where none is left. What another session has locked is left for the next night.';
 
 CREATE FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) RETURNS void
     LANGUAGE plpgsql
@@ -6350,6 +6463,9 @@ CREATE FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at
 DECLARE
     changes iap.change[];
 BEGIN
+    IF delivered.web_order_line_item_id IS NULL AND iap.type_of(delivered) IS DISTINCT FROM 'non_consumable' THEN
+        RETURN;
+    END IF;
     -- What another session holds is about to be claimed itself, and will find its original taken.
     SELECT array_agg(ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change) INTO changes
     FROM (
@@ -6358,9 +6474,7 @@ BEGIN
         WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
             AND bundle_id = delivered.bundle_id AND environment = delivered.environment
             AND transaction_id <> delivered.transaction_id AND place = 'white'
-            AND (
-                product_id = delivered.product_id
-                OR iap.type_of(ROW(transactions.*)::iap.transactions) = 'non_consumable')
+            AND iap.is_same_purchase(delivered, ROW(transactions.*)::iap.transactions)
         ORDER BY transaction_id
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -6372,7 +6486,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) IS 'After the delivery of a non-consumable: takes the other transactions of the same purchase out of white.';
+COMMENT ON FUNCTION iap.withdraw_restored(delivered iap.transactions, actor text, at timestamp with time zone, who text) IS 'After the delivery of a non-consumable, or of a period of a subscription: takes the other transactions of the same purchase out of white.';
 
 CREATE FUNCTION iap.without_user(details jsonb, user_id text, pseudonym text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE
@@ -8347,7 +8461,8 @@ CREATE TABLE iap.delivered_originals (
     original_transaction_id text NOT NULL COLLATE pg_catalog."C",
     bundle_id text NOT NULL COLLATE pg_catalog."C",
     environment text NOT NULL,
-    transaction_id text NOT NULL COLLATE pg_catalog."C"
+    transaction_id text NOT NULL COLLATE pg_catalog."C",
+    web_order_line_item_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
 );
 
 COMMENT ON TABLE iap.delivered_originals IS 'The original purchases of non-consumables that were delivered, and under which transaction id.';
@@ -8630,7 +8745,7 @@ ALTER TABLE ONLY iap.delivered_orders
     ADD CONSTRAINT delivered_orders_pkey PRIMARY KEY (order_id, bundle_id);
 
 ALTER TABLE ONLY iap.delivered_originals
-    ADD CONSTRAINT delivered_originals_pkey PRIMARY KEY (original_transaction_id, bundle_id, environment);
+    ADD CONSTRAINT delivered_originals_pkey PRIMARY KEY (original_transaction_id, bundle_id, environment, web_order_line_item_id);
 
 ALTER TABLE ONLY iap.delivery_checks
     ADD CONSTRAINT delivery_checks_pkey PRIMARY KEY (transaction_id, bundle_id, environment);
@@ -8830,6 +8945,8 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (deliver
 
 CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
 
+CREATE INDEX transactions_refunded_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE ((place = 'excluded'::text) AND (refunded_at IS NOT NULL) AND (web_order_line_item_id IS NOT NULL));
+
 CREATE INDEX transactions_restored_refunded ON iap.transactions USING btree (original_transaction_id) WHERE ((reason = 'restored'::text) AND (refunded_at IS NOT NULL));
 
 CREATE INDEX transactions_unproved ON iap.transactions USING btree (bundle_id, environment, delivered_at) WHERE ((place = 'black'::text) AND (source = 'app_server'::iap.source) AND (delivered_by = 'claim'::text));
@@ -8839,6 +8956,8 @@ CREATE INDEX transactions_white ON iap.transactions USING btree (bundle_id, purc
 CREATE INDEX transactions_white_by_admission ON iap.transactions USING btree (admitted_user_id, bundle_id) WHERE (starts_with(place, 'white'::text) AND (admitted_user_id IS NOT NULL));
 
 CREATE INDEX transactions_white_by_token ON iap.transactions USING btree (app_account_token, bundle_id) WHERE (starts_with(place, 'white'::text) AND (app_account_token IS NOT NULL));
+
+CREATE INDEX transactions_white_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE ((place = 'white'::text) AND (web_order_line_item_id IS NOT NULL));
 
 CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (product_type, bundle_id, product_id) WHERE ((place = 'white'::text) AND (COALESCE(product_type, 'non_consumable'::text) = 'non_consumable'::text));
 
@@ -8918,7 +9037,7 @@ REVOKE ALL ON FUNCTION iap.certain_owner(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.claim(bundle_id text, transaction_id text, user_id text, order_id text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.claim_outcome(t iap.transactions, is_elsewhere boolean, user_id text, order_id text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.claim_outcome(t iap.transactions, user_id text, order_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.close_books(run bigint) FROM PUBLIC;
 
@@ -8929,6 +9048,8 @@ REVOKE ALL ON FUNCTION iap.connect() FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.count_purgeable(payloads_before timestamp with time zone, devices_before timestamp with time zone, OUT payloads bigint, OUT devices bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) FROM PUBLIC;
 
@@ -8996,6 +9117,8 @@ REVOKE ALL ON FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at
 
 REVOKE ALL ON FUNCTION iap.is_delivered_otherwise(t iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_elsewhere(t iap.transactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_given_up(r iap.redeliveries) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_granted(t iap.transactions, e iap.entitlements, said_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
@@ -9022,6 +9145,8 @@ REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC
 
 REVOKE ALL ON FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.keep_entitlement(was iap.entitlements, became iap.entitlements) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.kind_of_move(was iap.transactions, became iap.transactions) FROM PUBLIC;
@@ -9041,6 +9166,8 @@ REVOKE ALL ON FUNCTION iap.log_desk(kind text, who text, transaction_id text, bu
 REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.may_reopen(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.meet_grant(bundle_id text, original_transaction_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.meet_grants(bundle_id text, transaction_id text) FROM PUBLIC;
 

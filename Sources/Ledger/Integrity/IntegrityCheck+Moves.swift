@@ -73,11 +73,17 @@ extension IntegrityCheck {
 
     static let deliveriesWithoutOriginal: SQL = """
         SELECT transaction_id AS example
-        FROM black
+        FROM transactions AS black
         LEFT JOIN products USING (bundle_id, product_id)
-        WHERE coalesce(black.product_type, products.type) = 'non_consumable' AND NOT EXISTS (
+        CROSS JOIN LATERAL (
+            SELECT '' AS period WHERE coalesce(black.product_type, products.type) = 'non_consumable'
+            UNION ALL
+            SELECT black.web_order_line_item_id WHERE black.web_order_line_item_id IS NOT NULL
+        ) AS once
+        WHERE black.place = 'black' AND NOT EXISTS (
             SELECT FROM delivered_originals AS taken
             WHERE taken.original_transaction_id = black.original_transaction_id
-                AND taken.bundle_id = black.bundle_id AND taken.environment = black.environment)
+                AND taken.bundle_id = black.bundle_id AND taken.environment = black.environment
+                AND taken.web_order_line_item_id = once.period)
         """
 }

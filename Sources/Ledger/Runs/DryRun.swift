@@ -67,7 +67,6 @@ extension LedgerSession {
         SELECT kin.*
         FROM (
             SELECT DISTINCT original_transaction_id, bundle_id, environment FROM transactions
-            WHERE place = 'white' OR reason = 'restored'
         ) AS original
         JOIN iap.transactions AS kin
             ON iap.is_of_original(
@@ -77,10 +76,16 @@ extension LedgerSession {
         INSERT INTO delivered_originals
         SELECT taken.*
         FROM (
-            SELECT DISTINCT original_transaction_id, bundle_id, environment FROM transactions
+            SELECT DISTINCT original_transaction_id, bundle_id, environment, '' AS web_order_line_item_id
+            FROM transactions
             WHERE place = 'white' AND coalesce(product_type, 'non_consumable') = 'non_consumable'
+            UNION
+            SELECT original_transaction_id, bundle_id, environment, web_order_line_item_id
+            FROM transactions
+            WHERE place = 'white' AND web_order_line_item_id IS NOT NULL
         ) AS original
-        JOIN iap.delivered_originals AS taken USING (original_transaction_id, bundle_id, environment);
+        JOIN iap.delivered_originals AS taken
+            USING (original_transaction_id, bundle_id, environment, web_order_line_item_id);
         INSERT INTO cases SELECT * FROM iap.cases WHERE state = 'open';
         INSERT INTO sightings
         SELECT iap.sightings.* FROM iap.sightings
@@ -140,6 +145,7 @@ extension LedgerSession {
                 INSERT INTO delivered_originals
                 SELECT iap.delivered_originals.* FROM iap.delivered_originals
                 JOIN heard USING (original_transaction_id, bundle_id, environment)
+                WHERE iap.delivered_originals.web_order_line_item_id IN ('', heard.web_order_line_item_id)
                 ON CONFLICT DO NOTHING;
                 """)
     }

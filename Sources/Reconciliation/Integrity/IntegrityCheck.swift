@@ -8,7 +8,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
     case deliveredClaims = "delivered_claims"
     /// Every delivery by a claim has its claim.
     case claimsOfDeliveries = "claims_of_deliveries"
-    /// Every non-consumable that was delivered keeps its original purchase from being delivered again.
+    /// Every non-consumable, and period of a subscription, that was delivered keeps it from being delivered again.
     case deliveredOriginals = "delivered_originals"
     /// Every open case is of a transaction that is owed.
     case openCases = "open_cases"
@@ -65,7 +65,7 @@ public enum IntegrityCheck: String, Sendable, CaseIterable {
         case .movesInSequence: "each move begins where the one before it ended"
         case .deliveredClaims: "each claim that got the goods is the one delivery of its transaction"
         case .claimsOfDeliveries: "each delivery by a claim has its claim"
-        case .deliveredOriginals: "each delivered non-consumable keeps its original purchase"
+        case .deliveredOriginals: "each delivered non-consumable, or period, is kept from being delivered again"
         case .openCases: "each open case is of a white transaction"
         case .receiptsWithOutcome: "each verified receipt led to transactions"
         case .receiptsDue: "no receipt is put off for longer than a night"

@@ -14,6 +14,6 @@ public enum Exclusion: String, Hashable, Sendable, Codable, CaseIterable {
     case invalidQuantity = "invalid_quantity"
     /// Bought before the app's records begin.
     case beforeStart = "before_start"
-    /// A non-consumable bought once is owed once, however often it is restored.
+    /// A non-consumable bought once, or a subscription's period, is owed once, however often it is restored.
     case restored
 }

@@ -105,12 +105,16 @@ CREATE INDEX transactions_white ON iap.transactions (bundle_id, purchased_at) WH
 -- What may be owed under another id, too, is looked for each night: see iap.withdraw_all_restored.
 CREATE INDEX transactions_white_restorable ON iap.transactions (product_type, bundle_id, product_id)
     WHERE place = 'white' AND coalesce(product_type, 'non_consumable') = 'non_consumable';
+CREATE INDEX transactions_white_periods ON iap.transactions (original_transaction_id, web_order_line_item_id)
+    WHERE place = 'white' AND web_order_line_item_id IS NOT NULL;
 CREATE INDEX transactions_by_order ON iap.transactions (order_id, bundle_id) WHERE order_id IS NOT NULL;
 CREATE INDEX transactions_by_user ON iap.transactions (user_id, bundle_id) WHERE user_id IS NOT NULL;
 CREATE INDEX transactions_by_delivery ON iap.transactions (delivered_at) WHERE place = 'black';
 -- Of what was delivered under another id: see iap.carry_refunds.
 CREATE INDEX transactions_restored_refunded ON iap.transactions (original_transaction_id)
     WHERE reason = 'restored' AND refunded_at IS NOT NULL;
+CREATE INDEX transactions_refunded_periods ON iap.transactions (original_transaction_id, web_order_line_item_id)
+    WHERE place = 'excluded' AND refunded_at IS NOT NULL AND web_order_line_item_id IS NOT NULL;
 CREATE INDEX transactions_by_reason ON iap.transactions (reason, excluded_at) WHERE place = 'excluded';
 -- What a setting alone excluded: looked for each night by what the settings let through by now, which is nothing.
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions (bundle_id, environment, purchased_at)
@@ -177,14 +181,16 @@ CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
 CREATE INDEX moves_to_other_quantities ON iap.moves (moved_at)
     WHERE from_place = 'black' AND to_place = 'black' AND from_units <> to_units AND from_detail <> 'import';
 
--- A non-consumable that was bought once is delivered once, under whatever id it is restored: the first to deliver takes
--- this row, whatever the isolation level.
+-- A non-consumable that was bought once is delivered once, and so is each period of a subscription, under whatever id it
+-- is restored: the first to deliver takes this row, whatever the isolation level.
 CREATE TABLE iap.delivered_originals (
     original_transaction_id text COLLATE "C" NOT NULL,
     bundle_id               text COLLATE "C" NOT NULL,
     environment             text NOT NULL,
     transaction_id          text COLLATE "C" NOT NULL,
-    PRIMARY KEY (original_transaction_id, bundle_id, environment)
+    -- Of a subscription the period; empty for what is bought once.
+    web_order_line_item_id  text COLLATE "C" NOT NULL DEFAULT '',
+    PRIMARY KEY (original_transaction_id, bundle_id, environment, web_order_line_item_id)
 );
 
 -- An order is delivered once: the first delivery that names it takes this row, whatever the isolation level. The renewals

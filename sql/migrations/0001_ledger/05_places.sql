@@ -101,17 +101,8 @@ BEGIN
         WHEN t.transaction_id IS NULL THEN 'not_verified'
         WHEN t.place = 'white' THEN 'white'
         WHEN t.place = 'black' THEN 'already_delivered'
-        WHEN t.reason = 'restored' AND (
-            EXISTS (
-                SELECT FROM delivered_originals
-                WHERE original_transaction_id = t.original_transaction_id AND bundle_id = t.bundle_id
-                    AND environment = t.environment)
-            OR EXISTS (
-                SELECT FROM transactions AS same
-                WHERE iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment AND same.place = 'black'
-                    AND same.web_order_line_item_id = t.web_order_line_item_id)) THEN 'already_delivered'
+        WHEN t.reason = 'restored' AND (iap.is_original_delivered(t) OR iap.is_period_delivered(t))
+            THEN 'already_delivered'
         ELSE 'excluded'
     END;
 END

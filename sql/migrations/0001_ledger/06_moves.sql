@@ -43,7 +43,7 @@ BEGIN
                 SELECT FROM transactions AS t
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                     AND t.environment = taken.environment AND t.place <> 'black')
-        RETURNING taken.original_transaction_id, taken.bundle_id, taken.environment
+        RETURNING taken.*
     )
     SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
     FROM released
@@ -52,6 +52,7 @@ BEGIN
         WHERE iap.is_of_original(
                 t.transaction_id, t.original_transaction_id, released.original_transaction_id)
             AND t.bundle_id = released.bundle_id AND t.environment = released.environment AND t.place = 'black'
+            AND released.web_order_line_item_id IN ('', t.web_order_line_item_id)
         OFFSET 0
     ) AS black;
     -- What was imported beside it is delivered all the same.
@@ -61,8 +62,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.release_originals IS
-    'Gives back the original purchases of what was delivered and is no more, so that it can be delivered once more; '
-    'but for those that were delivered under another id, too.';
+    'Gives back the original purchases, and periods, of what was delivered and is no more, so that it can be delivered '
+    'once more; but for those that were delivered under another id, too.';
 
 CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
 -- Nobody else may take away what keeps an order from being delivered twice.
@@ -146,12 +147,14 @@ BEGIN
         PERFORM iap.release_originals(changes);
         PERFORM iap.release_orders(changes);
     END IF;
-    -- What was delivered under another original than Apple knows keeps that one from being delivered again, too.
+    -- What was delivered under another original than Apple knows keeps that one from being delivered again, too; and a
+    -- subscription that an app's server admitted, or a company imported, the period that Apple tells of.
     PERFORM iap.take_originals(array_agg(c.became))
     FROM unnest(changes) AS c
     WHERE (c.was).place = 'black' AND (c.became).place = 'black'
-        AND ((c.was).original_transaction_id, (c.was).product_type)
-            IS DISTINCT FROM ((c.became).original_transaction_id, (c.became).product_type)
+        AND ((c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id)
+            IS DISTINCT FROM (
+                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id)
     HAVING count(*) > 0;
     IF placed THEN
         PERFORM iap.follow_cases(changes, kind, coalesce(who, 'run ' || run, actor), run, at, details ->> 'note');
@@ -264,26 +267,54 @@ COMMENT ON FUNCTION iap.type_of IS
     'The type of the product that was bought: what Apple said, else what the list of products says; NULL where nobody '
     'knows it.';
 
+CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- Never by when they began: what is restored may bear another date, and a server may say a date of its own.
+    SELECT coalesce(($1).web_order_line_item_id = ($2).web_order_line_item_id, false)
+$$;
+COMMENT ON FUNCTION iap.is_same_period IS
+    'Whether two transactions of a subscription are one period, of which one restored the other: as far as Apple told of '
+    'both.';
+
+CREATE FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN iap.type_of($1) = 'non_consumable'
+            THEN ($1).product_id = ($2).product_id OR coalesce(iap.type_of($2) = 'non_consumable', false)
+        ELSE iap.is_same_period($1, $2)
+    END
+$$;
+COMMENT ON FUNCTION iap.is_same_purchase IS
+    'Whether two transactions of one original are one purchase, owed once: a non-consumable, or one period of a '
+    'subscription.';
+
 CREATE FUNCTION iap.take_originals(delivered iap.transactions[]) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     taken bigint;
 BEGIN
-    INSERT INTO delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
-    SELECT t.original_transaction_id, t.bundle_id, t.environment, min(t.transaction_id)
+    INSERT INTO delivered_originals (
+        original_transaction_id, bundle_id, environment, web_order_line_item_id, transaction_id)
+    SELECT t.original_transaction_id, t.bundle_id, t.environment, once.period, min(t.transaction_id)
     FROM unnest(delivered) AS t
     LEFT JOIN products USING (bundle_id, product_id)
-    WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
-    GROUP BY t.original_transaction_id, t.bundle_id, t.environment
-    ORDER BY t.original_transaction_id, t.bundle_id, t.environment
-    ON CONFLICT (original_transaction_id, bundle_id, environment) DO NOTHING;
+    CROSS JOIN LATERAL (
+        SELECT '' AS period
+        WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
+        UNION ALL
+        SELECT t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
+    ) AS once
+    GROUP BY t.original_transaction_id, t.bundle_id, t.environment, once.period
+    ORDER BY t.original_transaction_id, t.bundle_id, t.environment, once.period
+    ON CONFLICT (original_transaction_id, bundle_id, environment, web_order_line_item_id) DO NOTHING;
     GET DIAGNOSTICS taken = ROW_COUNT;
     RETURN taken;
 END
 $$;
 COMMENT ON FUNCTION iap.take_originals IS
     'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type '
-    'of; says how many were not before. Waits for another session that is about to note the same.';
+    'of, and the periods of subscriptions; says how many were not before. Waits for another session that is about to '
+    'note the same.';
 
 CREATE FUNCTION iap.withdraw_restored(
     delivered iap.transactions, actor text, at timestamptz, who text
@@ -292,6 +323,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
     changes iap.change[];
 BEGIN
+    IF delivered.web_order_line_item_id IS NULL AND iap.type_of(delivered) IS DISTINCT FROM 'non_consumable' THEN
+        RETURN;
+    END IF;
     -- What another session holds is about to be claimed itself, and will find its original taken.
     SELECT array_agg(ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change) INTO changes
     FROM (
@@ -300,9 +334,7 @@ BEGIN
         WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
             AND bundle_id = delivered.bundle_id AND environment = delivered.environment
             AND transaction_id <> delivered.transaction_id AND place = 'white'
-            AND (
-                product_id = delivered.product_id
-                OR iap.type_of(ROW(transactions.*)::iap.transactions) = 'non_consumable')
+            AND iap.is_same_purchase(delivered, ROW(transactions.*)::iap.transactions)
         ORDER BY transaction_id
         FOR UPDATE SKIP LOCKED
     ) AS t;
@@ -314,4 +346,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.withdraw_restored IS
-    'After the delivery of a non-consumable: takes the other transactions of the same purchase out of white.';
+    'After the delivery of a non-consumable, or of a period of a subscription: takes the other transactions of the same '
+    'purchase out of white.';

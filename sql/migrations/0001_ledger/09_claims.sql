@@ -7,7 +7,8 @@ BEGIN
         SELECT
         FROM delivered_originals AS taken
         WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
-            AND taken.environment = t.environment AND taken.transaction_id <> t.transaction_id);
+            AND taken.environment = t.environment AND taken.web_order_line_item_id = ''
+            AND taken.transaction_id <> t.transaction_id);
 END
 $$;
 COMMENT ON FUNCTION iap.is_original_delivered IS
@@ -23,26 +24,16 @@ $$;
 COMMENT ON FUNCTION iap.is_delivered_otherwise IS
     'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
 
-CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $$
-    -- Never by when they began: what is restored may bear another date, and a server may say a date of its own.
-    SELECT coalesce(($1).web_order_line_item_id = ($2).web_order_line_item_id, false)
-$$;
-COMMENT ON FUNCTION iap.is_same_period IS
-    'Whether two transactions of a subscription are one period, of which one restored the other: as far as Apple told of '
-    'both.';
-
 CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
     -- Of nothing else does Apple name one.
     RETURN t.web_order_line_item_id IS NOT NULL AND EXISTS (
         SELECT
-        FROM transactions AS same
-        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-            AND same.transaction_id <> t.transaction_id AND same.place = 'black'
-            AND iap.is_same_period(t, ROW(same.*)::iap.transactions));
+        FROM delivered_originals AS taken
+        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
+            AND taken.environment = t.environment AND taken.web_order_line_item_id = t.web_order_line_item_id
+            AND taken.transaction_id <> t.transaction_id);
 END
 $$;
 COMMENT ON FUNCTION iap.is_period_delivered IS
@@ -61,15 +52,12 @@ BEGIN
             AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
             -- What a family shared was another purchase.
             AND same.reason <> 'family_shared'
-            AND CASE
-                WHEN type = 'auto_renewable' THEN iap.is_same_period(t, ROW(same.*)::iap.transactions)
-                WHEN type IS NOT NULL THEN
-                    same.product_id = t.product_id OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'
+            AND (
+                iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
                 -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
-                ELSE same.product_id = t.product_id AND coalesce(
+                OR (type IS NULL AND same.product_id = t.product_id AND coalesce(
                     iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable',
-                    same.expires_at IS NULL AND same.source <> 'app_server')
-            END);
+                    same.expires_at IS NULL AND same.source <> 'app_server'))));
 END
 $$;
 COMMENT ON FUNCTION iap.is_refunded_otherwise IS
@@ -194,9 +182,11 @@ COMMENT ON FUNCTION iap.owners_of IS
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
-    beside iap.transactions[];
+    is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
+    is_period boolean := t.web_order_line_item_id IS NOT NULL;
+    beside    iap.transactions[];
 BEGIN
-    IF coalesce(type, 'non_consumable') <> 'non_consumable' THEN
+    IF NOT (is_once OR is_period) THEN
         RETURN NULL;
     END IF;
     -- An import may have told of another id while what was delivered under a third was being taken back.
@@ -204,19 +194,37 @@ BEGIN
     FROM transactions AS same
     WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
         AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-        AND same.transaction_id <> t.transaction_id AND same.place = 'black';
+        AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+        AND (is_once OR iap.is_same_period(t, ROW(same.*)::iap.transactions));
     IF beside IS NOT NULL THEN
         PERFORM iap.take_originals(beside);
     END IF;
-    IF iap.take_originals(ARRAY[t]) = 1 THEN
+    IF iap.take_originals(ARRAY[t]) = is_once::integer + is_period::integer THEN
         RETURN NULL;
     END IF;
-    RETURN CASE WHEN type IS NULL THEN 'undecided' ELSE 'already_delivered' END;
+    -- Of two rows it may have got one.
+    PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+    RETURN CASE WHEN type IS NULL AND NOT iap.is_period_delivered(t) THEN 'undecided' ELSE 'already_delivered' END;
 END
 $$;
 COMMENT ON FUNCTION iap.take_for_delivery IS
-    'Takes the original purchase of a non-consumable for its delivery, and gives NULL; or why it can''t be delivered: '
-    'already_delivered under another id, or undecided where nobody knows whether it is a non-consumable.';
+    'Takes the original purchase of a non-consumable, or the period of a subscription, for its delivery, and gives NULL; '
+    'or why it can''t be delivered: already_delivered under another id, or undecided where nobody knows whether it is a '
+    'non-consumable.';
+
+CREATE FUNCTION iap.is_elsewhere(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS other
+        WHERE other.transaction_id = t.transaction_id AND other.bundle_id = t.bundle_id
+            AND other.environment <> t.environment
+            -- What is not owed in production is not to be had by a test of the same id.
+            AND (other.place = 'black' OR other.environment = 'Production'));
+END
+$$;
+COMMENT ON FUNCTION iap.is_elsewhere IS
+    'Whether the id of a transaction decides in the other environment: it was delivered there, or is production''s.';
 
 CREATE FUNCTION iap.outcome_otherwise(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
@@ -225,18 +233,16 @@ BEGIN
         WHEN iap.is_refunded_otherwise(t) THEN 'excluded'
         WHEN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t)
             THEN 'already_delivered'
-        WHEN iap.type_of(t) IS NULL AND iap.is_original_delivered(t) THEN 'undecided'
+        WHEN iap.is_elsewhere(t) OR (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN 'undecided'
     END;
 END
 $$;
 COMMENT ON FUNCTION iap.outcome_otherwise IS
     'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded '
-    'where it was refunded, already_delivered, undecided where nobody knows whether it is the same; NULL where there is '
-    'neither. So also what is owed, redelivered, and told of it.';
+    'where it was refunded, already_delivered, undecided where nobody knows whether it is the same, or where its id is '
+    'the other environment''s; NULL where there is neither. So also what is owed, redelivered, and told of it.';
 
-CREATE FUNCTION iap.claim_outcome(
-    t iap.transactions, is_elsewhere boolean, user_id text, order_id text
-) RETURNS text
+CREATE FUNCTION iap.claim_outcome(t iap.transactions, user_id text, order_id text) RETURNS text
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -264,15 +270,14 @@ BEGIN
             AND served.original_transaction_id <> t.original_transaction_id)
     THEN
         RETURN 'order_used';
-    ELSIF cardinality(owners) > 1 OR is_elsewhere THEN
+    ELSIF cardinality(owners) > 1 THEN
         RETURN 'undecided';
     END IF;
     RETURN otherwise;
 END
 $$;
 COMMENT ON FUNCTION iap.claim_outcome IS
-    'Why a claim gets nothing; NULL where it may be delivered. is_elsewhere says that its id decides in the other '
-    'environment, too.';
+    'Why a claim gets nothing; NULL where it may be delivered.';
 
 CREATE FUNCTION iap.take_order(t iap.transactions, order_id text, OUT is_ours boolean, OUT is_new boolean)
 LANGUAGE plpgsql AS $$
@@ -299,41 +304,46 @@ $$;
 COMMENT ON FUNCTION iap.take_order IS
     'Takes an order for the delivery of a purchase: whether it is this purchase''s, and whether that is new.';
 
+CREATE FUNCTION iap.meet_grant(bundle_id text, original_transaction_id text) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM
+    FROM iap.entitlements AS e
+    WHERE e.original_transaction_id = meet_grant.original_transaction_id AND e.bundle_id = meet_grant.bundle_id
+    FOR SHARE;
+    IF NOT FOUND THEN
+        INSERT INTO iap.entitlements (
+            original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
+        VALUES (
+            meet_grant.original_transaction_id, meet_grant.bundle_id, '', '-infinity', '-infinity', '-infinity')
+        ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
+    END IF;
+    -- Rolled back at once: who grants waits for nobody who only asks.
+    RAISE EXCEPTION USING ERRCODE = 'IAP01', MESSAGE = 'met';
+EXCEPTION
+    WHEN SQLSTATE 'IAP01' THEN NULL;
+END
+$$;
+COMMENT ON FUNCTION iap.meet_grant IS
+    'Waits for a session that is about to grant what an original transaction bought, and ends with a serialization failure '
+    'where it was granted after the caller''s snapshot: only a row that is written in its place meets one that is not there '
+    'yet. Leaves no row and no lock.';
+
 CREATE FUNCTION iap.meet_grants(bundle_id text, transaction_id text) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
-DECLARE
-    original text;
 BEGIN
-    FOR original IN
+    PERFORM iap.meet_grant(meet_grants.bundle_id, original_transaction_id)
+    FROM (
         SELECT DISTINCT t.original_transaction_id
         FROM iap.transactions AS t
         WHERE t.transaction_id = meet_grants.transaction_id AND t.bundle_id = meet_grants.bundle_id
             AND t.place = 'white' AND iap.type_of(ROW(t.*)::iap.transactions) IS DISTINCT FROM 'consumable'
-    LOOP
-        -- Rolled back at once: who grants waits for no claim.
-        BEGIN
-            PERFORM
-            FROM iap.entitlements AS e
-            WHERE e.original_transaction_id = original AND e.bundle_id = meet_grants.bundle_id
-            FOR SHARE;
-            IF NOT FOUND THEN
-                INSERT INTO iap.entitlements (
-                    original_transaction_id, bundle_id, user_id, entitled_until, first_granted_at, granted_at)
-                VALUES (original, meet_grants.bundle_id, '', '-infinity', '-infinity', '-infinity')
-                ON CONFLICT (original_transaction_id, bundle_id) DO NOTHING;
-            END IF;
-            RAISE EXCEPTION USING ERRCODE = 'IAP01', MESSAGE = 'met';
-        EXCEPTION
-            WHEN SQLSTATE 'IAP01' THEN NULL;
-        END;
-    END LOOP;
+    ) AS asked;
 END
 $$;
-COMMENT ON FUNCTION iap.meet_grants IS
-    'Waits for a session that is about to grant what a claim asks for, and ends with a serialization failure where it was '
-    'granted after the caller''s snapshot: only a row that is written in its place meets one that is not there yet. Leaves '
-    'no row and no lock.';
+COMMENT ON FUNCTION iap.meet_grants IS 'iap.meet_grant, for what a claim asks for.';
 
 CREATE FUNCTION iap.owed_as(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
@@ -363,8 +373,6 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 DECLARE
     held    iap.transactions;
     t       iap.transactions;
-    black   boolean := false;
-    real    boolean := false;
     outcome text;
     at      timestamptz := iap.present();
     who     text := 'claim:' || claim.user_id;
@@ -383,38 +391,25 @@ BEGIN
     END IF;
 
     PERFORM iap.meet_grants(claim.bundle_id, claim.transaction_id);
-    -- The same id in both environments is two rows: a delivered one decides, then the owed one, then production's.
+    -- The same id in both environments is two rows: the owed one decides, then production's.
     FOR held IN
         SELECT * FROM iap.transactions
         WHERE transaction_id = claim.transaction_id AND bundle_id = claim.bundle_id
         ORDER BY environment
         FOR UPDATE
     LOOP
-        black := black OR held.place = 'black';
-        real := real OR held.environment = 'Production';
         IF t.transaction_id IS NULL OR (held.place = 'white' AND t.place <> 'white') THEN
             t := held;
         END IF;
     END LOOP;
     -- Who restores a purchase may hold no other id of it than the one that it was restored under.
-    IF t.reason = 'restored' AND NOT black THEN
+    IF t.reason = 'restored' AND NOT iap.is_elsewhere(t) THEN
         owed_as := iap.owed_as(t);
         IF owed_as IS NOT NULL THEN
             RETURN iap.claim(claim.bundle_id, owed_as, claim.user_id, claim.order_id);
         END IF;
     END IF;
-    IF t.place = 'white' AND t.web_order_line_item_id IS NOT NULL THEN
-        -- Another session may be delivering the same period under another id.
-        PERFORM
-        FROM iap.transactions AS same
-        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-            AND same.transaction_id <> t.transaction_id AND same.place = 'white'
-            AND iap.is_same_period(t, ROW(same.*)::iap.transactions)
-        FOR UPDATE;
-    END IF;
-    -- What is not owed in production is not to be had by a test of the same id.
-    outcome := iap.claim_outcome(t, black OR (real AND t.environment = 'Sandbox'), claim.user_id, wanted);
+    outcome := iap.claim_outcome(t, claim.user_id, wanted);
     IF outcome IS NULL AND wanted IS NOT NULL THEN
         SELECT order_is.is_ours, order_is.is_new INTO is_ours, is_new FROM iap.take_order(t, wanted) AS order_is;
         IF NOT is_ours THEN
@@ -424,7 +419,9 @@ BEGIN
     IF outcome IS NULL THEN
         outcome := iap.take_for_delivery(t, iap.type_of(t));
     END IF;
-    IF outcome = 'already_delivered' AND t.place = 'white' AND iap.is_delivered_otherwise(t) THEN
+    IF outcome = 'already_delivered' AND t.place = 'white'
+        AND (iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t))
+    THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', session_user, NULL, at,
             '{}', who);
@@ -454,9 +451,7 @@ BEGIN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.delivered(t, claim.user_id, wanted, 'claim', at))::iap.change], 'claimed',
             session_user, NULL, at, jsonb_build_object('user_id', claim.user_id, 'order_id', wanted), who);
-        IF iap.type_of(t) = 'non_consumable' THEN
-            PERFORM iap.withdraw_restored(t, session_user, at, who);
-        END IF;
+        PERFORM iap.withdraw_restored(t, session_user, at, who);
     END IF;
     RETURN attempt.outcome;
 END

@@ -85,8 +85,12 @@ BEGIN
             details);
         RETURN end_owed.how;
     END IF;
+    IF iap.is_refunded_otherwise(t) THEN
+        -- The night takes it out of white.
+        RETURN 'excluded';
+    END IF;
     -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-    IF iap.is_period_delivered(t) OR iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
+    IF iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
         PERFORM iap.move(
             ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
         RETURN 'already_delivered';
@@ -98,15 +102,13 @@ BEGIN
     PERFORM iap.move(
         ARRAY[ROW(t, iap.delivered(t, end_owed.user_id, end_owed.order_id, 'resolved', at))::iap.change], 'resolved',
         end_owed.who, NULL, at, details || jsonb_build_object('user_id', end_owed.user_id));
-    IF iap.type_of(t) = 'non_consumable' THEN
-        PERFORM iap.withdraw_restored(t, end_owed.who, at, end_owed.who);
-    END IF;
+    PERFORM iap.withdraw_restored(t, end_owed.who, at, end_owed.who);
     RETURN end_owed.how;
 END
 $$;
 COMMENT ON FUNCTION iap.end_owed IS
     'Ends one white transaction, which the caller has locked, on the word of the support desk, and gives how; or '
-    'already_delivered, where its original purchase was under another id.';
+    'already_delivered, or excluded, where its purchase was delivered, or refunded, under another id.';
 
 CREATE FUNCTION iap.owners_at_desk(t iap.transactions) RETURNS text[]
 LANGUAGE plpgsql STABLE AS $$

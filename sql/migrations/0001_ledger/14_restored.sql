@@ -9,18 +9,27 @@ DECLARE
 BEGIN
     FOR known IN
         WITH restorable AS MATERIALIZED (
-            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source
+            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source, '' AS period
             FROM transactions
             WHERE place = 'white' AND product_type = 'non_consumable'
                 AND coalesce(product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
             -- By what is listed: of other products no row of white is read.
             SELECT
-                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id, white.source
+                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
+                white.source, ''
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
                 AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
+            UNION ALL
+            SELECT
+                white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
+                white.source, white.web_order_line_item_id
+            FROM transactions AS white
+            LEFT JOIN products USING (bundle_id, product_id)
+            WHERE white.place = 'white' AND white.web_order_line_item_id IS NOT NULL
+                AND coalesce(white.product_type, products.type) IS DISTINCT FROM 'non_consumable'
         ), held AS MATERIALIZED (
             SELECT found.how, found.known_as, locked.t
             FROM restorable
@@ -29,11 +38,20 @@ BEGIN
                 FROM delivered_originals AS taken
                 WHERE taken.original_transaction_id = restorable.original_transaction_id
                     AND taken.bundle_id = restorable.bundle_id AND taken.environment = restorable.environment
+                    AND taken.web_order_line_item_id = restorable.period
                     AND taken.transaction_id <> restorable.transaction_id
                 UNION ALL
                 SELECT 'refunded_as', same.transaction_id
                 FROM transactions AS same
-                WHERE iap.is_of_original(
+                WHERE restorable.period <> '' AND same.original_transaction_id = restorable.original_transaction_id
+                    AND same.web_order_line_item_id = restorable.period AND same.web_order_line_item_id IS NOT NULL
+                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                    AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
+                    AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
+                UNION ALL
+                SELECT 'refunded_as', same.transaction_id
+                FROM transactions AS same
+                WHERE restorable.period = '' AND iap.is_of_original(
                         same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
                     AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
@@ -44,12 +62,21 @@ BEGIN
                 UNION ALL
                 -- By the id of which Apple told, if it did of one alone; else the original's, or the lowest.
                 SELECT 'owed_as', same.transaction_id
-                FROM transactions AS same
-                WHERE iap.is_of_original(
-                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
-                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.place = 'white' AND same.product_id = restorable.product_id
-                    AND same.web_order_line_item_id IS NULL
+                FROM (
+                    SELECT *
+                    FROM transactions AS period
+                    WHERE restorable.period <> '' AND period.place = 'white'
+                        AND period.original_transaction_id = restorable.original_transaction_id
+                        AND period.web_order_line_item_id = restorable.period AND period.web_order_line_item_id IS NOT NULL
+                    UNION ALL
+                    SELECT *
+                    FROM transactions AS kin
+                    WHERE restorable.period = '' AND kin.place = 'white'
+                        AND iap.is_of_original(
+                            kin.transaction_id, kin.original_transaction_id, restorable.original_transaction_id)
+                        AND kin.product_id = restorable.product_id AND kin.web_order_line_item_id IS NULL
+                ) AS same
+                WHERE same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
                     AND (
                         same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
                         same.transaction_id)
@@ -81,8 +108,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.withdraw_all_restored IS
-    'Takes so many non-consumables at most out of white whose purchase was delivered or refunded, or is owed, under another '
-    'id, and says how many: none, where none is left. What another session has locked is left for the next night.';
+    'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered or '
+    'refunded, or is owed, under another id, and says how many: none, where none is left. What another session has locked '
+    'is left for the next night.';
 
 CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
@@ -92,7 +120,9 @@ DECLARE
 BEGIN
     WITH released AS MATERIALIZED (
         -- Once, however many ids of it were withdrawn.
-        SELECT DISTINCT ON (restored.original_transaction_id, restored.bundle_id, restored.environment)
+        SELECT DISTINCT ON (
+                restored.original_transaction_id, restored.bundle_id, restored.environment,
+                restored.web_order_line_item_id)
             restored.transaction_id, restored.bundle_id, restored.environment
         FROM moves
         JOIN transactions AS restored USING (transaction_id, bundle_id, environment)
@@ -105,16 +135,18 @@ BEGIN
                         same.transaction_id, same.original_transaction_id, restored.original_transaction_id)
                     AND same.bundle_id = restored.bundle_id AND same.environment = restored.environment
                     AND same.transaction_id <> restored.transaction_id
+                    AND same.web_order_line_item_id IS NOT DISTINCT FROM restored.web_order_line_item_id
                     AND (
                         same.place <> 'excluded'
                         OR (same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')))
             AND NOT EXISTS (
                 SELECT FROM delivered_originals AS taken
                 WHERE taken.original_transaction_id = restored.original_transaction_id
-                    AND taken.bundle_id = restored.bundle_id AND taken.environment = restored.environment)
+                    AND taken.bundle_id = restored.bundle_id AND taken.environment = restored.environment
+                    AND taken.web_order_line_item_id = coalesce(restored.web_order_line_item_id, ''))
         ORDER BY
             restored.original_transaction_id, restored.bundle_id, restored.environment,
-            restored.transaction_id <> restored.original_transaction_id, restored.transaction_id
+            restored.web_order_line_item_id, restored.transaction_id <> restored.original_transaction_id, restored.transaction_id
     )
     SELECT coalesce(array_agg(ROW(locked.t, iap.owed_again(locked.t))::iap.change), '{}') INTO changes
     FROM released
@@ -133,8 +165,86 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.release_restored IS
-    'Has non-consumables owed again that were withdrawn for a refund under another id which was reversed, each purchase '
-    'under one id, and says how many.';
+    'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id which '
+    'was reversed, each purchase under one id, and says how many.';
+
+CREATE FUNCTION iap.count_refunds_once(run bigint, at timestamptz) RETURNS void
+-- By the primary keys, as iap.withdraw_all_restored.
+LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+    known record;
+BEGIN
+    FOR known IN
+        WITH recent AS MATERIALIZED (
+            -- Of what can be bought again there is no other id.
+            SELECT ROW(t.*)::iap.transactions AS t
+            FROM (
+                SELECT transaction_id, bundle_id, environment
+                FROM moves
+                CROSS JOIN audit.frontier
+                WHERE iap.is_beyond(move_id, upto, gaps) AND (to_place = 'black' OR to_detail IN ('refunded', 'dismissed'))
+                UNION
+                SELECT transaction_id, bundle_id, environment
+                FROM transactions
+                CROSS JOIN audit.frontier
+                WHERE iap.is_beyond(entry_id, upto, gaps) AND (place = 'black' OR refunded_at IS NOT NULL)
+            ) AS moved
+            JOIN transactions AS t USING (transaction_id, bundle_id, environment)
+            WHERE (t.place = 'black' OR t.refunded_at IS NOT NULL) AND t.product_type IS DISTINCT FROM 'consumable'
+        ), found AS (
+            SELECT DISTINCT ON (refunded.transaction_id, refunded.bundle_id, refunded.environment)
+                refunded.transaction_id, refunded.bundle_id, refunded.environment, stands.transaction_id AS known_as,
+                CASE stands.place WHEN 'black' THEN 'delivered_as' ELSE 'refunded_as' END AS how
+            FROM recent
+            CROSS JOIN LATERAL (
+                SELECT *
+                FROM transactions AS kin
+                WHERE iap.is_of_original(
+                        kin.transaction_id, kin.original_transaction_id, (recent.t).original_transaction_id)
+                    AND kin.bundle_id = (recent.t).bundle_id AND kin.environment = (recent.t).environment
+                    AND kin.transaction_id <> (recent.t).transaction_id
+                    AND (kin.place = 'black' OR kin.refunded_at IS NOT NULL)
+                    AND iap.is_same_purchase(recent.t, ROW(kin.*)::iap.transactions)
+                OFFSET 0
+            ) AS kin
+            CROSS JOIN LATERAL (
+                VALUES (recent.t, ROW(kin.*)::iap.transactions), (ROW(kin.*)::iap.transactions, recent.t)
+            ) AS pair (refunded, stands)
+            CROSS JOIN LATERAL (SELECT (pair.refunded).*) AS refunded
+            CROSS JOIN LATERAL (SELECT (pair.stands).*) AS stands
+            -- By Apple's word: what a person called refunded, they look after.
+            WHERE refunded.refund_run_id IS NOT NULL AND (
+                (
+                    stands.place = 'black'
+                    AND refunded.reason IN ('refunded', 'dismissed', 'upgraded', 'before_start'))
+                OR (
+                    stands.reason = 'refunded' AND refunded.reason = 'refunded'
+                    AND (stands.transaction_id <> stands.original_transaction_id, stands.transaction_id)
+                        < (refunded.transaction_id <> refunded.original_transaction_id, refunded.transaction_id)))
+            ORDER BY
+                refunded.transaction_id, refunded.bundle_id, refunded.environment, stands.place <> 'black',
+                stands.transaction_id
+        )
+        SELECT found.how, found.known_as, locked.t
+        FROM found
+        CROSS JOIN LATERAL (
+            SELECT ROW(refunded.*)::iap.transactions AS t
+            FROM transactions AS refunded
+            WHERE refunded.transaction_id = found.transaction_id AND refunded.bundle_id = found.bundle_id
+                AND refunded.environment = found.environment AND refunded.refunded_at IS NOT NULL
+                AND refunded.place = 'excluded'
+            FOR UPDATE SKIP LOCKED
+        ) AS locked
+    LOOP
+        PERFORM iap.move(
+            ARRAY[ROW(known.t, iap.excluded(known.t, 'restored', run, at))::iap.change], 'corrected', 'iap-reconcile', run,
+            at, jsonb_build_object(known.how, known.known_as));
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION iap.count_refunds_once IS
+    'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as '
+    'one: the other id is restored. Of what entered or moved since the books were closed.';
 
 CREATE FUNCTION iap.carry_refunds(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
@@ -144,6 +254,7 @@ DECLARE
     told    iap.verified;
     carried bigint := 0;
 BEGIN
+    PERFORM iap.count_refunds_once(run, at);
     FOR known IN
         SELECT
             restored.transaction_id, restored.refunded_at, restored.refund_reason, restored.revocation_type,
@@ -157,12 +268,7 @@ BEGIN
                     black.transaction_id, black.original_transaction_id, restored.original_transaction_id)
                 AND black.bundle_id = restored.bundle_id AND black.environment = restored.environment
                 AND black.place = 'black'
-                AND CASE
-                    WHEN restored.web_order_line_item_id IS NOT NULL
-                    THEN iap.is_same_period(ROW(restored.*)::iap.transactions, ROW(black.*)::iap.transactions)
-                    ELSE black.product_id = restored.product_id
-                        OR iap.type_of(ROW(black.*)::iap.transactions) = 'non_consumable'
-                END
+                AND iap.is_same_purchase(ROW(restored.*)::iap.transactions, ROW(black.*)::iap.transactions)
             ORDER BY black.refunded_at, black.transaction_id
             LIMIT 1
         ) AS delivered

@@ -85,7 +85,8 @@ BEGIN
         PERFORM iap.take_orders(orders);
     END IF;
 
-    -- A non-consumable is owed once: the other transactions of a purchase that was delivered leave white.
+    -- A non-consumable, or period of a subscription, is owed once: the other transactions of a purchase that was delivered
+    -- leave white.
     SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
     FROM unnest(deliveries) AS v
     CROSS JOIN LATERAL (
@@ -94,13 +95,12 @@ BEGIN
         OFFSET 0
     ) AS found
     LEFT JOIN products ON products.bundle_id = found.bundle_id AND products.product_id = found.product_id
-    WHERE coalesce(found.product_type, products.type, 'non_consumable') = 'non_consumable';
+    WHERE coalesce(found.product_type, products.type, 'non_consumable') = 'non_consumable'
+        OR found.web_order_line_item_id IS NOT NULL;
     IF delivered IS NOT NULL THEN
         PERFORM iap.take_originals(delivered);
         FOREACH purchase IN ARRAY delivered LOOP
-            IF iap.type_of(purchase) = 'non_consumable' THEN
-                PERFORM iap.withdraw_restored(purchase, session_user, at, 'import');
-            END IF;
+            PERFORM iap.withdraw_restored(purchase, session_user, at, 'import');
         END LOOP;
     END IF;
     RETURN cardinality(fresh) + coalesce(cardinality(changes), 0);

@@ -128,28 +128,13 @@ COMMENT ON FUNCTION iap.take_for_entitlement IS
 CREATE FUNCTION iap.cover(changes iap.change[], run bigint, at timestamptz, actor text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
-    held      record;
     change    iap.change;
     refusal   text;
     delivered iap.change[] := '{}';
     restored  iap.change[] := '{}';
 BEGIN
-    FOR held IN
-        SELECT
-            ROW(was, became)::iap.change AS change,
-            -- Another id of the same period is among these before it.
-            (was).web_order_line_item_id IS NOT NULL AND row_number() OVER (
-                PARTITION BY
-                    (was).original_transaction_id, (was).bundle_id, (was).environment, (was).web_order_line_item_id
-                ORDER BY number) > 1 AS is_again
-        FROM unnest(changes) WITH ORDINALITY AS c (was, became, number)
-        ORDER BY number
-    LOOP
-        change := held.change;
-        refusal := CASE
-            WHEN held.is_again OR iap.is_period_delivered(change.was) THEN 'already_delivered'
-            ELSE iap.take_for_entitlement(change.was)
-        END;
+    FOREACH change IN ARRAY coalesce(changes, '{}') LOOP
+        refusal := iap.take_for_entitlement(change.was);
         IF refusal IS NULL THEN
             delivered := delivered || change;
         ELSIF refusal = 'already_delivered' THEN

@@ -110,6 +110,7 @@ BEGIN
             ERRCODE = 'invalid_parameter_value',
             HINT = 'What was granted by mistake is taken back from its beginning on.';
     END IF;
+    PERFORM iap.meet_grant(revoke_entitlement.bundle_id, revoke_entitlement.original_transaction_id);
     SELECT * INTO known
     FROM iap.entitlements
     WHERE original_transaction_id = revoke_entitlement.original_transaction_id

@@ -8,10 +8,7 @@ DECLARE
     owners text[] := iap.owners_of(t);
     judged record;
 BEGIN
-    IF cardinality(owners) > 1 OR EXISTS (
-        SELECT FROM transactions AS other
-        WHERE other.transaction_id = t.transaction_id AND other.bundle_id = t.bundle_id
-            AND other.environment <> t.environment AND other.place = 'black')
+    IF cardinality(owners) > 1
         -- What is taken back was mostly refunded, as Apple will say when it is asked. An old signature that is looked at
         -- again, which counts a night, says nothing of it.
         OR EXISTS (

@@ -1,0 +1,158 @@
+-- A period of a subscription is paid once and owed once, under whatever id it is restored; and what Apple refunds under one
+-- of several ids went back once.
+BEGIN;
+SELECT no_plan();
+SET LOCAL search_path = public, iap;
+
+CREATE FUNCTION test.places(original text) RETURNS text[]
+LANGUAGE sql AS $$
+    SELECT array_agg(transaction_id || ' ' || coalesce(reason, place) ORDER BY transaction_id)
+    FROM iap.transactions
+    WHERE original_transaction_id = $1
+$$;
+CREATE FUNCTION test.keep_owed_once() RETURNS text
+LANGUAGE sql AS $$
+    SELECT concat_ws(
+        ' ', test.run_as('iap_job', 'SELECT iap.release_restored(7, now())'),
+        test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 10)'),
+        test.run_as('iap_job', 'SELECT iap.carry_refunds(7, now())'))
+$$;
+CREATE FUNCTION test.taken(original text) RETURNS text[]
+LANGUAGE sql AS $$
+    SELECT array_agg(web_order_line_item_id || ' ' || transaction_id ORDER BY 1)
+    FROM iap.delivered_originals
+    WHERE original_transaction_id = $1
+$$;
+
+-- Two ids of a period, of which Apple told without any receipt; and the next period.
+SELECT test.hear_period('a1', 'a0', 'w1'), test.hear_period('a2', 'a0', 'w1'), test.hear_period('a3', 'a0', 'w2', 30);
+SELECT test.open_case('a2', '{ann}');
+SELECT is(test.keep_owed_once(), '0 1 0', 'a night leaves one of its ids owed');
+SELECT is(test.places('a0'), ARRAY['a1 white', 'a2 restored', 'a3 white'], 'and the next period');
+SELECT is((SELECT closed_as FROM iap.cases WHERE transaction_id = 'a2'), 'withdrawn', 'with its case');
+SELECT is(test.claim('a2'), 'delivered', 'either may be claimed');
+SELECT is(test.claim('a1'), 'already_delivered', 'once');
+SELECT is(test.claim('a3'), 'delivered', 'and the next one as well');
+SELECT is(test.taken('a0'), ARRAY['w1 a1', 'w2 a3'], 'each period keeps itself from being delivered again');
+SELECT is(test.keep_owed_once(), '0 0 0', 'once');
+
+-- Delivered before Apple told of the other one; and by whatever delivers.
+SELECT test.hear_period('b1', 'b0', 'w1'), test.hear_period('b2', 'b0', 'w1');
+SELECT is(test.claim('b1'), 'delivered', 'a claim');
+SELECT is(test.places('b0'), ARRAY['b1 black', 'b2 restored'], 'takes the other id out of white');
+SELECT is(test.hear_period('b3', 'b0', 'w1'), 'white', 'what Apple tells of later');
+SELECT is(test.claim('b3'), 'already_delivered', 'is delivered, as a claim finds');
+SELECT is(test.places('b0'), ARRAY['b1 black', 'b2 restored', 'b3 restored'], 'which takes it out of white');
+SELECT test.hear_period('b4', 'b0', 'w1');
+SELECT is(test.keep_owed_once(), '0 1 0', 'and so does the night');
+SELECT test.hear_period('c1', 'c0', 'w1'), test.hear_period('c2', 'c0', 'w1');
+SELECT is(test.resolve('c1', 'delivered'), 'delivered', 'the desk');
+SELECT is(test.places('c0'), ARRAY['c1 black', 'c2 restored'], 'as well');
+SELECT is(test.reopen('c1'), 'reopened', 'taken back');
+SELECT is(test.places('c0'), ARRAY['c1 white', 'c2 white'], 'both are owed');
+SELECT is(test.taken('c0'), NULL, 'and nothing is delivered');
+SELECT is(test.keep_owed_once(), '0 1 0', 'once');
+SELECT is(test.claim('c2'), 'delivered', 'so that it can be claimed');
+SELECT test.hear_period('d1', 'd0', 'w1'), test.hear_period('d2', 'd0', 'w1');
+SELECT test.import(test.heard(
+    'd1', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'd0'));
+SELECT is(test.places('d0'), ARRAY['d1 black', 'd2 restored'], 'an import');
+SELECT is(test.taken('d0'), ARRAY['w1 d1'], 'of what Apple told of');
+SELECT test.import(test.heard(
+    'e1', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'e0'));
+SELECT is(test.taken('e0'), NULL, 'and where nobody knows the period yet');
+SELECT is(test.hear_period('e1', 'e0', 'w1'), 'black', 'once Apple tells of it');
+SELECT is(test.taken('e0'), ARRAY['w1 e1'], 'it is taken');
+SELECT test.hear_period('e2', 'e0', 'w1');
+SELECT is(test.claim('e2'), 'already_delivered', 'and not delivered again');
+
+-- What no list knows the type of.
+CREATE FUNCTION test.hear_unlisted(id text, original text, line_item text) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.hear(jsonb_populate_record(
+        test.heard(id, product_id => 'unheard.of', original_transaction_id => original),
+        jsonb_build_object('web_order_line_item_id', line_item)))
+$$;
+SELECT test.hear_unlisted('f1', 'f0', 'w1'), test.hear_unlisted('f2', 'f0', 'w1'), test.hear_unlisted('f3', 'f0', 'w2');
+SELECT is(test.claim('f1'), 'delivered', 'one period');
+SELECT is(test.taken('f0'), ARRAY[' f1', 'w1 f1'], 'may be a purchase that is bought once');
+SELECT is(test.claim('f2'), 'already_delivered', 'the same period is delivered');
+SELECT is(test.claim('f3'), 'undecided', 'another one is for a person to decide');
+SELECT is(test.taken('f0'), ARRAY[' f1', 'w1 f1'], 'and keeps nothing');
+SELECT is(test.resolve('f3', 'delivered'), 'delivered', 'who did');
+
+-- Refunded under another id: owed under none, and the desk delivers none.
+SELECT test.hear_period('g1', 'g0', 'w1'), test.hear_period('g2', 'g0', 'w1', exclusion => 'refunded'),
+    test.hear_period('g3', 'g0', 'w2', 30);
+SELECT is(test.resolve('g1', 'delivered'), 'excluded', 'Apple has given the money back');
+SELECT is(test.keep_owed_once(), '0 1 0', 'and the night withdraws it');
+SELECT is(test.places('g0'), ARRAY['g1 restored', 'g2 refunded', 'g3 white'], 'but for the next period');
+SELECT is(
+    test.hear_period('g2', 'g0', 'w1', verified_at => now() + interval '3 days'), 'white', 'until Apple takes that back');
+SELECT is(test.keep_owed_once(), '0 0 0', 'under one id');
+SELECT test.hear_period('h1', 'h0', 'w1'), test.hear_period('h2', 'h0', 'w1', exclusion => 'refunded'), test.keep_owed_once();
+UPDATE iap.transactions SET reason = 'before_start' WHERE transaction_id = 'h2';
+UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id = 'h2';
+SELECT is(
+    test.hear_period('h2', 'h0', 'w1', exclusion => 'before_start', verified_at => now() + interval '3 days'),
+    'before_start', 'or of what a setting keeps from being owed');
+SELECT is(test.keep_owed_once(), '1 0 0', 'the other id is owed again');
+SELECT is(test.places('h0'), ARRAY['h1 white', 'h2 before_start'], 'as it was');
+
+-- A refund that Apple tells of first under another id than the delivered one counts once, for that one.
+CREATE FUNCTION test.money(account text) RETURNS bigint
+LANGUAGE sql AS $$
+    SELECT coalesce(sum(booked_milliunits), 0)::bigint FROM iap.excluded WHERE reason = $1 AND product_id = 'pass'
+$$;
+SELECT test.close_books();
+SELECT test.hear_period('i1', 'i0', 'w1'), test.claim('i1');
+SELECT is(test.hear_period('i2', 'i0', 'w1', exclusion => 'refunded'), 'refunded', 'a refund of what is delivered');
+SELECT is(test.keep_owed_once(), '0 0 1', 'is carried');
+SELECT is(test.places('i0'), ARRAY['i1 black', 'i2 restored'], 'and its id is none of its own');
+SELECT isnt((SELECT refunded_at FROM iap.black WHERE transaction_id = 'i1'), NULL, 'it went back for the delivered one');
+SELECT is(test.keep_owed_once(), '0 0 0', 'once');
+SELECT is(
+    test.hear_period('i2', 'i0', 'w1', exclusion => 'restored', verified_at => now() + interval '3 days'), 'restored',
+    'where Apple takes it back');
+SELECT is(test.keep_owed_once(), '0 0 1', 'the delivered one is paid again');
+SELECT is((SELECT refunded_at FROM iap.black WHERE transaction_id = 'i1'), NULL, 'and counts so');
+-- Delivered later, as a company tells; and what the desk had dismissed.
+SELECT test.hear_period('j1', 'j0', 'w1', exclusion => 'refunded'), test.close_books(), test.hear_period('j2', 'j0', 'w1');
+SELECT test.import(test.heard(
+    'j2', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'j0'));
+SELECT is(test.keep_owed_once(), '0 0 1', 'a delivery that an import tells of');
+SELECT is(test.places('j0'), ARRAY['j1 restored', 'j2 black'], 'takes the refund over');
+SELECT test.admit('k1', product_id => 'full'), test.admit('k2', 'k1', 'full');
+SELECT is(test.resolve('k1', 'dismissed'), 'dismissed', 'one id that the desk dismissed');
+SELECT is(test.claim('k2'), 'delivered', 'for the other');
+SELECT test.hear(test.heard(
+    'k1', product_id => 'full', product_type => 'non_consumable', exclusion => 'refunded', refunded_at => now()));
+SELECT is(test.keep_owed_once(), '0 0 1', 'is refunded as that');
+-- What a person called refunded stays with them.
+SELECT test.hear_period('l1', 'l0', 'w1');
+SELECT is(test.resolve('l1', 'refunded'), 'refunded', 'by a person''s word');
+SELECT test.hear_period('l2', 'l0', 'w1');
+SELECT test.import(test.heard(
+    'l2', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'l0'));
+SELECT is(test.keep_owed_once(), '0 0 0', 'nothing is carried');
+-- Of two ids that are refunded one stands for both.
+SELECT test.hear_period('m2', 'm0', 'w1', exclusion => 'refunded'), test.hear_period('m1', 'm0', 'w1', exclusion => 'refunded'),
+    test.hear_period('m3', 'm0', 'w2', 30, exclusion => 'refunded');
+SELECT is(test.keep_owed_once(), '0 0 0', 'nothing is delivered');
+SELECT is(test.places('m0'), ARRAY['m1 refunded', 'm2 restored', 'm3 refunded'], 'one refund for each period');
+-- What a family shared, or another app and environment has, is another purchase.
+SELECT test.hear_period('n1', 'n0', 'w1'), test.claim('n1');
+SELECT test.hear(jsonb_populate_record(
+    test.heard(
+        'n2', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'n0',
+        exclusion => 'family_shared', refunded_at => now()),
+    '{"web_order_line_item_id": "w1"}'));
+SELECT is(test.keep_owed_once(), '0 0 0', 'a family''s share');
+SELECT is(test.places('n0'), ARRAY['n1 black', 'n2 family_shared'], 'stays what it is');
+SELECT is_empty(
+    $$SELECT FROM finance.unexplained$$, 'and finance''s journal explains each of these moves');
+SELECT is(test.moved_tally(), test.white_tally(), 'as the moves explain the white table');
+SELECT is_empty('SELECT * FROM test.misfits', 'all of them sealed');
+
+SELECT * FROM finish();
+ROLLBACK;
