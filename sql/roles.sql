@@ -96,7 +96,7 @@ GRANT EXECUTE ON FUNCTION
     iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
     iap.count_purgeable, iap.share_of, iap.worth, iap.booked_on,
     iap.lines_of, iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
-    iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.owners_by_token, iap.note_entered,
+    iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.postpone_questions, iap.owners_by_token, iap.note_entered,
     iap.note_customers, iap.asked_after_expiry, iap.note_prices,
     iap.case_mark, iap.purge_orders, iap.count_unpaid_orders, iap.settle_redeliveries, iap.order_redeliveries,
     iap.is_given_up, iap.redeliverable_to, iap.end_of_redelivery, iap.certain_owner, iap.owners_of, iap.owners_by_history,

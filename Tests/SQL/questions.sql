@@ -1,6 +1,6 @@
 -- What Apple is asked again: customers, deliveries that only the app's server vouches for, and prices.
 BEGIN;
-SELECT plan(50);
+SELECT plan(54);
 SET search_path = iap, test, public;
 
 SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
@@ -240,6 +240,21 @@ SELECT results_eq(
 SELECT is_empty(
     $$SELECT FROM iap.unproved WHERE transaction_id = 'd3'$$, 'and it speaks against nobody');
 DELETE FROM iap.delivery_checks WHERE transaction_id = 'd3';
+SELECT iap.postpone_questions('com.example.game', 'Production', '{A}', '{d1,d2}', '2026-03-06Z');
+SELECT results_eq(
+    $$SELECT transaction_id, finding, next_at FROM iap.delivery_checks ORDER BY 1$$,
+    $$VALUES
+        ('d1' COLLATE "C", 'unanswered', '2026-03-06 20:00Z'::timestamptz), ('d2', 'sandbox', '2026-03-06 20:00Z')$$,
+    'where Apple gives no answer, what it said before holds, and it is asked another night');
+SELECT set_eq(
+    $$SELECT transaction_id FROM iap.unproved$$, ARRAY['d2'], 'which speaks against nobody');
+SELECT is(
+    (SELECT next_at FROM iap.customers WHERE customer_id = 'A' AND environment = 'Production'), '2026-03-06 20:00Z',
+    'a customer as well');
+SELECT iap.note_checks('com.example.game', 'Production', '{d1}', '{unknown_to_apple}', '{NULL}', '2026-03-07Z');
+SELECT is(
+    (SELECT times FROM iap.delivery_checks WHERE transaction_id = 'd1'), 1, 'and no answer is none that is counted');
+DELETE FROM iap.delivery_checks WHERE transaction_id = 'd1';
 UPDATE iap.transactions SET source = 'server_api' WHERE transaction_id = 'd2';
 SELECT is_empty(
     $$SELECT FROM finance.delivered_unproved$$, 'nor is what Apple came to tell of in another way');

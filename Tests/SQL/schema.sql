@@ -3631,7 +3631,8 @@ BEGIN
     WHERE finding IS NOT NULL
     ORDER BY transaction_id
     ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
-    SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at, times = known.times + 1,
+    SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at,
+        times = CASE known.finding WHEN 'unanswered' THEN 1 ELSE known.times + 1 END,
         -- Apple has been seen to know a purchase hours late, and not days.
         next_at = CASE WHEN known.times < 4 THEN EXCLUDED.next_at END;
 END
@@ -4372,6 +4373,28 @@ CREATE FUNCTION iap.position_of(t iap.transactions) RETURNS iap."position"
     RETURN ROW((t).place, CASE (t).place WHEN 'black'::text THEN (t).delivered_by WHEN 'excluded'::text THEN (t).reason ELSE NULL::text END, ((CASE WHEN ((t).place = 'white'::text) THEN (t).purchased_at WHEN ((t).place = 'black'::text) THEN (t).delivered_at WHEN ((t).reason = 'refunded'::text) THEN (t).refunded_at ELSE (t).excluded_at END AT TIME ZONE 'UTC'::text))::date, CASE (t).place WHEN 'black'::text THEN (((t).refunded_at AT TIME ZONE 'UTC'::text))::date ELSE NULL::date END, (t).product_id, (t).quantity, (t).booked_milliunits, (t).booked_currency, (t).booked_as)::iap."position";
 
 COMMENT ON FUNCTION iap.position_of(t iap.transactions) IS 'What the books say of a transaction as it is.';
+
+CREATE FUNCTION iap.postpone_questions(bundle_id text, environment text, customer_ids text[], transaction_ids text[], at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    tomorrow timestamptz := postpone_questions.at + interval '20 hours';
+BEGIN
+    UPDATE customers AS known
+    SET next_at = tomorrow
+    WHERE known.customer_id = ANY (customer_ids) AND known.bundle_id = postpone_questions.bundle_id
+        AND known.environment = postpone_questions.environment;
+    INSERT INTO delivery_checks AS known (transaction_id, bundle_id, environment, finding, checked_at, times, next_at)
+    SELECT asked.id, postpone_questions.bundle_id, postpone_questions.environment, 'unanswered', at, 1, tomorrow
+    FROM unnest(transaction_ids) AS asked (id)
+    ORDER BY asked.id
+    -- What Apple said of it before still holds.
+    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE SET next_at = EXCLUDED.next_at;
+END
+$$;
+
+COMMENT ON FUNCTION iap.postpone_questions(bundle_id text, environment text, customer_ids text[], transaction_ids text[], at timestamp with time zone) IS 'Has customers and deliveries asked about another night of which Apple gave no answer that could be used, after those that have been waiting for longer: who is never answered keeps nobody else from it.';
 
 CREATE FUNCTION iap.present() RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
@@ -7057,13 +7080,13 @@ CREATE TABLE iap.delivery_checks (
     times integer NOT NULL,
     next_at timestamp with time zone,
     CONSTRAINT delivery_checks_environment_check CHECK ((environment = ANY (ARRAY['Production'::text, 'Sandbox'::text]))),
-    CONSTRAINT delivery_checks_finding_check CHECK ((finding = ANY (ARRAY['unknown_to_apple'::text, 'sandbox'::text, 'another_user'::text, 'account_gone'::text]))),
+    CONSTRAINT delivery_checks_finding_check CHECK ((finding = ANY (ARRAY['unknown_to_apple'::text, 'sandbox'::text, 'another_user'::text, 'account_gone'::text, 'unanswered'::text]))),
     CONSTRAINT delivery_checks_times_check CHECK ((times > 0))
 );
 
 COMMENT ON TABLE iap.delivery_checks IS 'What Apple answered when it was asked about a delivery for which only the app''s server vouched, and does not prove it.';
 
-COMMENT ON COLUMN iap.delivery_checks.finding IS 'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account no longer, and so can''t tell, which speaks against nobody.';
+COMMENT ON COLUMN iap.delivery_checks.finding IS 'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account no longer, and so can''t tell; unanswered: it gave no answer that could be used. The last two speak against nobody.';
 
 CREATE VIEW iap.unproved AS
  SELECT found.finding,
@@ -7120,7 +7143,7 @@ CREATE VIEW iap.unproved AS
             delivery_checks.bundle_id,
             delivery_checks.environment
            FROM iap.delivery_checks
-          WHERE (delivery_checks.finding <> 'account_gone'::text)
+          WHERE (delivery_checks.finding <> ALL (ARRAY['account_gone'::text, 'unanswered'::text]))
         UNION ALL
          SELECT 'other_product'::text,
             moves.moved_at,
@@ -9220,6 +9243,8 @@ REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, 
 REVOKE ALL ON FUNCTION iap.placing_of(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.position_of(t iap.transactions) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.postpone_questions(bundle_id text, environment text, customer_ids text[], transaction_ids text[], at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.present() FROM PUBLIC;
 

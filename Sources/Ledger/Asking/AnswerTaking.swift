@@ -65,6 +65,9 @@ public struct AnswerBatch: Sendable {
     public var purchases: [HeardNotice] = []
     public var customers: [Customer] = []
     public var deliveries: [Delivery] = []
+    /// Of whom nothing was learnt: they are asked about another night, after those that have been waiting for longer.
+    public var unansweredCustomers: [String] = []
+    public var unansweredDeliveries: [TransactionID] = []
 
     public init(runID: Int64, now: Date, interval: TimeInterval) {
         self.runID = runID
@@ -73,9 +76,12 @@ public struct AnswerBatch: Sendable {
     }
 
     /// How many questions it answers.
-    public var count: Int { customers.count + deliveries.count }
+    public var answered: Int { customers.count + deliveries.count }
 
-    /// Each answer as a batch of its own.
+    /// How many questions it tells of.
+    public var count: Int { answered + unansweredCustomers.count + unansweredDeliveries.count }
+
+    /// Each question as a batch of its own.
     public var oneByOne: [AnswerBatch] {
         func one(_ ids: Set<TransactionID>, _ answer: (inout AnswerBatch) -> Void) -> AnswerBatch {
             var batch = AnswerBatch(runID: runID, now: now, interval: interval)
@@ -85,6 +91,8 @@ public struct AnswerBatch: Sendable {
         }
         return customers.map { customer in one(customer.transactionIDs) { $0.customers = [customer] } }
             + deliveries.map { delivery in one([delivery.transactionID]) { $0.deliveries = [delivery] } }
+            + unansweredCustomers.map { id in one([]) { $0.unansweredCustomers = [id] } }
+            + unansweredDeliveries.map { id in one([]) { $0.unansweredDeliveries = [id] } }
     }
 }
 
@@ -99,7 +107,7 @@ extension LedgerSession {
         try await translating {
             try await prepare(.notices)
             return try await connection.transaction {
-                var totals = AskingTotals(asked: batch.count)
+                var totals = AskingTotals(asked: batch.answered)
                 if !batch.purchases.isEmpty { totals += try await take(batch) }
                 checkpoint(.answersTaken)
                 if !isShadowed {
@@ -134,6 +142,14 @@ extension LedgerSession {
                     \(bundleID.text), \(environment.rawValue), \(customers.map(\.customerID)),
                     \(customers.map(\.account)), \(customers.map(\.revision)), \(customers.map(\.expiresAt)),
                     make_interval(secs => \(batch.interval)), \(batch.now))
+                """)
+        }
+        if !(batch.unansweredCustomers.isEmpty && batch.unansweredDeliveries.isEmpty) {
+            _ = try await connection.query(
+                """
+                SELECT iap.postpone_questions(
+                    \(bundleID.text), \(environment.rawValue), \(batch.unansweredCustomers),
+                    \(batch.unansweredDeliveries.map(\.text)), \(batch.now))
                 """)
         }
         let deliveries = batch.deliveries.filter { !locked.contains($0.transactionID) }

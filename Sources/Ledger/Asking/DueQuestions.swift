@@ -49,7 +49,8 @@ extension LedgerSession {
         }
     }
 
-    /// The purchases that were delivered before a moment, and for which only the app's server vouches.
+    /// The purchases that were delivered before a moment, and for which only the app's server vouches: those first about
+    /// which nobody asked yet, then those that have been waiting longest.
     public func unprovedDeliveries(
         of app: App, before moment: Date, at now: Date, limit: Int
     ) async throws(LedgerError) -> [TransactionKey] {
@@ -59,16 +60,16 @@ extension LedgerSession {
                 SELECT transaction_id, bundle_id, environment
                 FROM \(stored: .transactions) AS t
                 LEFT JOIN LATERAL (
-                    SELECT true AS is_settled
+                    SELECT next_at, next_at IS NULL OR next_at > \(now) AS is_settled
                     FROM iap.delivery_checks AS known
                     WHERE known.transaction_id = t.transaction_id AND known.bundle_id = t.bundle_id
-                        AND known.environment = t.environment AND (known.next_at IS NULL OR known.next_at > \(now))
+                        AND known.environment = t.environment
                     OFFSET 0
                 ) AS known ON true
                 WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
                     AND place = 'black' AND source = 'app_server' AND delivered_by = 'claim'
-                    AND delivered_at < \(moment) AND known.is_settled IS NULL
-                ORDER BY delivered_at, transaction_id
+                    AND delivered_at < \(moment) AND known.is_settled IS NOT TRUE
+                ORDER BY next_at NULLS FIRST, delivered_at, transaction_id
                 LIMIT \(Int64(limit))
                 """)
             return try rows.map { try TransactionKey($0) }

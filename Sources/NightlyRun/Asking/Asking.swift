@@ -67,8 +67,8 @@ struct Asking {
         case delivery(TransactionKey, VerifiedTransaction?, Environment)
         /// A delivery to a customer whose account Apple knows no longer.
         case ofAccountGone(TransactionKey)
-        /// Nothing was learnt of this one.
-        case problem(String)
+        /// Nothing was learnt of this one, and why.
+        case problem(Question, String)
         /// Nothing more can be asked tonight.
         case end(String)
     }
@@ -152,7 +152,7 @@ struct Asking {
             switch told {
             case .answer(let changes): return .customer(customer, changes)
             case .notKnown, .accountGone: return .customer(customer, AppleQuestions.Changes())
-            case .problem(let why): return .problem(why)
+            case .problem(let why): return .problem(question, why)
             case .needsConfiguration(let why): return .end(why)
             case .notTried: return .end("Apple could not be reached")
             }
@@ -161,7 +161,7 @@ struct Asking {
             case .answer((let found, let environment)): return .delivery(key, found, environment)
             case .notKnown: return .delivery(key, nil, environment)
             case .accountGone: return .ofAccountGone(key)
-            case .problem(let why): return .problem(why)
+            case .problem(let why): return .problem(question, why)
             case .needsConfiguration(let why): return .end(why)
             case .notTried: return .end("Apple could not be reached")
             }
@@ -177,9 +177,13 @@ struct Asking {
         case .ofAccountGone(let key):
             gathered.batch.deliveries.append(
                 AnswerBatch.Delivery(transactionID: key.id, finding: .accountGone, appAccountToken: nil))
-        case .problem(let why):
+        case .problem(let question, let why):
             gathered.totals.unanswered += 1
             gathered.problem = gathered.problem ?? why
+            switch question {
+            case .customer(let customer): gathered.batch.unansweredCustomers.append(customer.customerID)
+            case .delivery(let key): gathered.batch.unansweredDeliveries.append(key.id)
+            }
         case .end(let why):
             gathered.isOver = true
             gathered.problem = why

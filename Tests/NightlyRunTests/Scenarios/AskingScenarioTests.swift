@@ -276,6 +276,27 @@ import Verification
 
     // MARK: Disturbances
 
+    /// Apple's answer for the first of two deliveries can never be used; the budget is one question a night.
+    @Test func whoIsNeverAnsweredKeepsNobodyFromBeingAskedAbout() async throws {
+        try await withReasking { play in
+            play.settings.questionsANight = 1
+            play.settings.apps[0].reasking = nil
+            let unusable = String(repeating: "x", count: 300)
+            for (id, product) in [("2000000000000118", unusable), ("2000000000000119", "gems.60")] {
+                _ = play.buy(id, product, hoursAgo: 30)
+                let claimed = SimulatedTransaction(
+                    id: id, productID: "gems.60", purchasedAt: play.began - 30 * 3600)
+                try await deliverUnseen(claimed, play)
+            }
+            #expect(try await play.night(3).report.asked == AskingTotals(unanswered: 1))
+            #expect(try await play.night(4).report.asked == AskingTotals(asked: 1))
+            #expect(try await play.count("iap.black WHERE source = 'server_api'") == 1)
+            let (report, findings) = try await play.night(5)
+            #expect(report.asked == AskingTotals(unanswered: 1) && findings.suspicions.isEmpty)
+            #expect(try await play.count("finance.delivered_unproved") == 0)
+        }
+    }
+
     @Test func aDryRunAsksAndWritesNothing() async throws {
         try await withReasking { play in
             let bought = try await deliver("2000000000000115", play)

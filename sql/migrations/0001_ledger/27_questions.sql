@@ -165,7 +165,8 @@ CREATE TABLE iap.delivery_checks (
     transaction_id text COLLATE "C" NOT NULL,
     bundle_id      text COLLATE "C" NOT NULL,
     environment    text NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
-    finding        text NOT NULL CHECK (finding IN ('unknown_to_apple', 'sandbox', 'another_user', 'account_gone')),
+    finding        text NOT NULL CHECK (finding IN (
+        'unknown_to_apple', 'sandbox', 'another_user', 'account_gone', 'unanswered')),
     checked_at     timestamptz NOT NULL,
     times          integer NOT NULL CHECK (times > 0),
     -- NULL where it was asked about often enough.
@@ -178,7 +179,7 @@ COMMENT ON TABLE iap.delivery_checks IS
 COMMENT ON COLUMN iap.delivery_checks.finding IS
     'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the '
     'appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account no longer, '
-    'and so can''t tell, which speaks against nobody.';
+    'and so can''t tell; unanswered: it gave no answer that could be used. The last two speak against nobody.';
 
 CREATE FUNCTION iap.note_checks(
     bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamptz
@@ -213,7 +214,8 @@ BEGIN
     WHERE finding IS NOT NULL
     ORDER BY transaction_id
     ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
-    SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at, times = known.times + 1,
+    SET finding = EXCLUDED.finding, checked_at = EXCLUDED.checked_at,
+        times = CASE known.finding WHEN 'unanswered' THEN 1 ELSE known.times + 1 END,
         -- Apple has been seen to know a purchase hours late, and not days.
         next_at = CASE WHEN known.times < 4 THEN EXCLUDED.next_at END;
 END
@@ -221,6 +223,30 @@ $$;
 COMMENT ON FUNCTION iap.note_checks IS
     'Notes what Apple answered for these deliveries; a finding that is NULL is that Apple knows the purchase, with its '
     'appAccountToken.';
+
+CREATE FUNCTION iap.postpone_questions(
+    bundle_id text, environment text, customer_ids text[], transaction_ids text[], at timestamptz
+) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    tomorrow timestamptz := postpone_questions.at + interval '20 hours';
+BEGIN
+    UPDATE customers AS known
+    SET next_at = tomorrow
+    WHERE known.customer_id = ANY (customer_ids) AND known.bundle_id = postpone_questions.bundle_id
+        AND known.environment = postpone_questions.environment;
+    INSERT INTO delivery_checks AS known (transaction_id, bundle_id, environment, finding, checked_at, times, next_at)
+    SELECT asked.id, postpone_questions.bundle_id, postpone_questions.environment, 'unanswered', at, 1, tomorrow
+    FROM unnest(transaction_ids) AS asked (id)
+    ORDER BY asked.id
+    -- What Apple said of it before still holds.
+    ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE SET next_at = EXCLUDED.next_at;
+END
+$$;
+COMMENT ON FUNCTION iap.postpone_questions IS
+    'Has customers and deliveries asked about another night of which Apple gave no answer that could be used, after those '
+    'that have been waiting for longer: who is never answered keeps nobody else from it.';
 
 CREATE FUNCTION iap.owners_by_token(bundle_id text, app_account_token text) RETURNS SETOF text
 LANGUAGE sql STABLE AS $$
@@ -237,7 +263,7 @@ SELECT found.finding, found.found_at, t.*
 FROM (
     SELECT finding, checked_at AS found_at, transaction_id, bundle_id, environment
     FROM iap.delivery_checks
-    WHERE finding <> 'account_gone'
+    WHERE finding NOT IN ('account_gone', 'unanswered')
     UNION ALL
     SELECT 'other_product', moved_at, transaction_id, bundle_id, environment
     FROM iap.moves
