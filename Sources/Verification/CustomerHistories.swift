@@ -122,11 +122,12 @@ struct CustomerHistory: Sendable {
 }
 
 extension VerifiedReceipt {
-    /// Takes over how the customer's purchases stand, and those that the receipt doesn't hold.
+    /// Takes over how the customer's purchases stand, and those that the receipt doesn't hold. What of either could not be
+    /// read stays: the history may lack what the receipt holds.
     mutating func take(_ history: CustomerHistory) {
         var places: [TransactionID: Int] = [:]
         for (place, verified) in transactions.enumerated() { places[verified.transaction.id] = place }
-        unreadable = history.unreadable
+        unreadable += history.unreadable
         for transaction in history.transactions {
             if let place = places[transaction.id] {
                 transactions[place].transaction = transaction

@@ -73,4 +73,14 @@ import Testing
         #expect(
             try reading { $0.transactionID = "1\u{7}" }.unreadable == ["transaction no. 1: its id can't be one"])
     }
+
+    /// The history of the customer may lack it, as Apple knows a purchase late.
+    @Test func whatOfAReceiptCouldNotBeReadIsNotForgottenForTheHistory() throws {
+        var receipt = try reading { $0.productID = "a b" }
+        var history = CustomerHistory()
+        history.unreadable = ["page 2"]
+        receipt.take(history)
+        #expect(
+            receipt.unreadable == ["transaction 1000000000000001: its product id can't be one", "page 2"])
+    }
 }
