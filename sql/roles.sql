@@ -103,6 +103,7 @@ GRANT EXECUTE ON FUNCTION
     iap.outcome_otherwise, iap.is_original_delivered, iap.is_delivered_otherwise, iap.is_refunded_otherwise,
     iap.is_same_period, iap.is_same_purchase, iap.is_period_delivered, iap.is_granted_already, iap.is_elsewhere,
     iap.present, iap.withdraw_all_restored, iap.release_restored, iap.count_refunds_once, iap.carry_refunds,
+    iap.stand_for_refund, iap.paid_again, iap.take_corrected,
     iap.watch_again, iap.analyze_grown
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
@@ -173,6 +174,7 @@ GRANT EXECUTE ON FUNCTION
     iap.import_deliveries, iap.take_orders, iap.imported, iap.present, iap.enter, iap.amount_of, iap.position_of,
     iap.delivered, iap.excluded,
     iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.refuse_unseen_cases, iap.take_originals, iap.type_of,
+    iap.take_corrected, iap.release_originals,
     iap.is_of_original, iap.is_same_period, iap.is_same_purchase, iap.refund_shares, iap.withdraw_restored,
     iap.note(text, text, bigint, timestamptz, jsonb), iap.import_entitlements, iap.revoke_entitlement,
     audit.receipt_seal

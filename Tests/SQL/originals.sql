@@ -128,20 +128,24 @@ SELECT is(
     'and not the restore');
 SELECT is(test.hear_again('6B', '6A', 2, now()), 'restored', 'which Apple refunds');
 SELECT is(test.keep_owed_once(), '0 1', 'then nothing is owed');
+SELECT results_eq($$SELECT test.places('6A')$$, $$VALUES ('6A restored'), ('6B refunded')$$, 'and the refund counts');
 SELECT is(test.claim('6A'), 'excluded', 'under either id');
 SELECT is(test.keep_owed_once(), '0 0', 'while that holds');
+UPDATE iap.transactions SET reason = 'before_start' WHERE transaction_id = '6B';
 INSERT INTO iap.transactions
 SELECT (jsonb_populate_record(t, others.here)).*
 FROM iap.transactions AS t
 CROSS JOIN (VALUES ('{"bundle_id": "com.example.b"}'::jsonb), ('{"environment": "Sandbox"}')) AS others (here)
 WHERE original_transaction_id = '6A';
 UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE original_transaction_id = '6A';
-SELECT test.hear_again('6B', '6A', 4);
+SELECT test.hear(test.heard(
+    '6B', source => 'server_api', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '6A',
+    exclusion => 'before_start', verified_at => now() + interval '4 days'));
 SELECT is(test.keep_owed_once(), '1 0', 'when it is reversed the purchase is owed again, and no other of its id');
 DELETE FROM iap.transactions
 WHERE original_transaction_id = '6A' AND (bundle_id <> 'com.example.a' OR environment <> 'Production');
-SELECT results_eq($$SELECT test.places('6A')$$, $$VALUES ('6A white'), ('6B restored')$$, 'under one id');
-SELECT is(test.claim('6B'), 'delivered', 'and claimed by either');
+SELECT results_eq($$SELECT test.places('6A')$$, $$VALUES ('6A white'), ('6B before_start')$$, 'under one id');
+SELECT is(test.claim('6A'), 'delivered', 'and claimed');
 
 -- The same, where Apple tells the price while the refund stands.
 SELECT is(
@@ -153,10 +157,49 @@ SELECT is(
     test.hear(test.heard(
         '7A', source => 'server_api', product_id => 'full', product_type => 'non_consumable', price_milliunits => 3990,
         verified_at => now() + interval '3 days')), 'restored', 'also when its price comes to be known');
-SELECT test.hear_again('7B', '7A', 4);
-SELECT is(test.keep_owed_once(), '1 0', 'and is owed again when the refund is reversed');
-SELECT results_eq($$SELECT test.places('7A')$$, $$VALUES ('7A white'), ('7B restored')$$, 'under one id, too');
-SELECT test.claim('7A');
+SELECT is(test.hear_again('7B', '7A', 4), 'white', 'and is owed again when the refund is reversed');
+SELECT is(test.keep_owed_once(), '0 0', 'once');
+SELECT results_eq($$SELECT test.places('7A')$$, $$VALUES ('7A restored'), ('7B white')$$, 'under one id, too');
+SELECT is(test.claim('7A'), 'delivered', 'and claimed by either');
+
+-- The night after the refund takes the other id for restored, before the refund is taken back; or nobody but the screen
+-- knew of it.
+SELECT is(test.hear_again('20A', '20A', 1), 'white', 'an original that is owed');
+SELECT test.hear(test.heard('20B', product_id => 'full', original_transaction_id => '20A', exclusion => 'restored'));
+SELECT is(test.hear_again('20B', '20A', 2, now()), 'restored', 'of whose restore Apple tells a refund');
+SELECT is(
+    test.hear(test.heard(
+        '20A', source => 'server_api', product_id => 'full', product_type => 'non_consumable', exclusion => 'restored',
+        verified_at => now() + interval '2 days')), 'white', 'stays for the night to withdraw');
+SELECT is(test.keep_owed_once(), '0 1', 'which does');
+SELECT is(test.hear_again('20B', '20A', 4), 'white', 'until the refund is taken back');
+SELECT is(test.keep_owed_once(), '0 0', 'under one id');
+SELECT is(test.hear(test.heard('21A', product_id => 'unheard.of')), 'white', 'what no list knows');
+SELECT test.hear(test.heard('21B', product_id => 'unheard.of', original_transaction_id => '21A', exclusion => 'restored'));
+SELECT test.hear(test.heard(
+    '21B', 'server_api', 'unheard.of', exclusion => 'refunded', original_transaction_id => '21A', refunded_at => now(),
+    verified_at => now() + interval '1 day'));
+SELECT is(
+    test.hear(test.heard('21A', 'server_api', 'unheard.of', exclusion => 'restored', verified_at => now() + interval '1 day')),
+    'restored', 'is restored by what the screen saw');
+SELECT is(
+    test.hear(test.heard(
+        '21B', 'server_api', 'unheard.of', original_transaction_id => '21A', verified_at => now() + interval '4 days')),
+    'white', 'and owed again, too');
+SELECT is(
+    test.hear(test.heard('21A', 'server_api', 'unheard.of', verified_at => now() + interval '4 days')), 'restored',
+    'once');
+SELECT test.resolve('21B', 'dismissed');
+SELECT is(
+    test.hear(test.heard('21A', 'server_api', 'unheard.of', verified_at => now() + interval '5 days')), 'restored',
+    'and not under the other id once the desk has dismissed it');
+
+-- A server that names a wrong original: what Apple calls another purchase is delivered by itself.
+SELECT test.admit('22B', '22A', 'full');
+SELECT is(test.claim('22B'), 'delivered', 'delivered as another purchase''s restore');
+SELECT is(test.hear_again('22B', '22B', 1), 'black', 'until Apple says that it is its own');
+SELECT is(test.hear_again('22A', '22A', 1), 'white', 'and the other is owed');
+SELECT is(test.claim('22A'), 'delivered', 'and delivered');
 
 -- Refunded, and taken back, under all of its ids at once: each is told of as a restore of the other.
 SELECT is(test.hear_again('16A', '16A', 1), 'white', 'a purchase');

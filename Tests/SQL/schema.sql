@@ -1205,7 +1205,8 @@ BEGIN
                 AND black.environment = restored.environment AND black.place = 'black' AND black.refunded_at IS NULL
             FOR UPDATE SKIP LOCKED
         ) AS locked
-        WHERE restored.reason = 'restored' AND restored.refunded_at IS NOT NULL AND delivered.refunded_at IS NULL
+        WHERE restored.reason IN ('restored', 'dismissed') AND restored.refunded_at IS NOT NULL
+            AND restored.refund_run_id IS NOT NULL AND delivered.refunded_at IS NULL
             -- Of this id Apple said later that there is none.
             AND (delivered.refund_reversed_at < restored.refunded_at) IS NOT FALSE
     LOOP
@@ -1241,7 +1242,7 @@ BEGIN
         WHERE moves.details ? 'refunded_as' AND moves.kind = 'refunded' AND restored.refunded_at IS NULL
     LOOP
         PERFORM iap.move(
-            ARRAY[ROW(known.t, iap.refund_reversed(known.t, coalesce(known.refund_reversed_at, at)))::iap.change], NULL,
+            ARRAY[ROW(known.t, iap.paid_again(known.t, coalesce(known.refund_reversed_at, at), at))::iap.change], NULL,
             'iap-reconcile', run, at);
         carried := carried + 1;
     END LOOP;
@@ -1670,54 +1671,89 @@ DECLARE
 BEGIN
     FOR known IN
         WITH recent AS MATERIALIZED (
-            -- Of what can be bought again there is no other id.
-            SELECT ROW(t.*)::iap.transactions AS t
-            FROM (
-                SELECT transaction_id, bundle_id, environment
-                FROM moves
-                CROSS JOIN audit.frontier
-                WHERE iap.is_beyond(move_id, upto, gaps) AND (to_place = 'black' OR to_detail IN ('refunded', 'dismissed'))
-                UNION
-                SELECT transaction_id, bundle_id, environment
-                FROM transactions
-                CROSS JOIN audit.frontier
-                WHERE iap.is_beyond(entry_id, upto, gaps) AND (place = 'black' OR refunded_at IS NOT NULL)
-            ) AS moved
-            JOIN transactions AS t USING (transaction_id, bundle_id, environment)
-            WHERE (t.place = 'black' OR t.refunded_at IS NOT NULL) AND t.product_type IS DISTINCT FROM 'consumable'
-        ), found AS (
-            SELECT DISTINCT ON (refunded.transaction_id, refunded.bundle_id, refunded.environment)
-                refunded.transaction_id, refunded.bundle_id, refunded.environment, stands.transaction_id AS known_as,
-                CASE stands.place WHEN 'black' THEN 'delivered_as' ELSE 'refunded_as' END AS how
+            SELECT transaction_id, bundle_id, environment
+            FROM moves
+            CROSS JOIN audit.frontier
+            WHERE iap.is_beyond(move_id, upto, gaps) AND kind IN ('imported', 'entitled')
+            UNION
+            SELECT transaction_id, bundle_id, environment
+            FROM transactions
+            CROSS JOIN audit.frontier
+            WHERE iap.is_beyond(entry_id, upto, gaps) AND delivered_by = 'import'
+            UNION
+            -- Of a delivered id Apple may tell later that it is the same, and another session may hold one of both.
+            SELECT transaction_id, bundle_id, environment
+            FROM transactions
+            WHERE place = 'excluded' AND reason = 'refunded' AND excluded_at > count_refunds_once.at - interval '7 days'
+        ), told AS MATERIALIZED (
+            SELECT t.*
             FROM recent
             CROSS JOIN LATERAL (
-                SELECT *
+                SELECT
+                    transaction_id, bundle_id, environment, original_transaction_id, web_order_line_item_id, product_type,
+                    place, reason
+                FROM transactions AS t
+                WHERE t.transaction_id = recent.transaction_id AND t.bundle_id = recent.bundle_id
+                    AND t.environment = recent.environment
+                OFFSET 0
+            ) AS t
+        ), refunded AS MATERIALIZED (
+            SELECT transaction_id, bundle_id, environment FROM told WHERE reason = 'refunded'
+            UNION
+            -- A claim asks whether another id was refunded; who grants, or delivered before, does not.
+            SELECT period.transaction_id, told.bundle_id, told.environment
+            FROM told
+            CROSS JOIN LATERAL (
+                SELECT transaction_id
+                FROM transactions AS period
+                WHERE period.original_transaction_id = told.original_transaction_id
+                    AND period.web_order_line_item_id = told.web_order_line_item_id
+                    AND period.bundle_id = told.bundle_id AND period.environment = told.environment
+                    AND starts_with(period.place, 'excluded') AND period.refunded_at IS NOT NULL
+                    AND period.web_order_line_item_id IS NOT NULL
+                OFFSET 0
+            ) AS period
+            WHERE told.place = 'black' AND told.web_order_line_item_id IS NOT NULL
+            UNION
+            SELECT kin.transaction_id, told.bundle_id, told.environment
+            FROM told
+            CROSS JOIN LATERAL (
+                SELECT transaction_id
                 FROM transactions AS kin
                 WHERE iap.is_of_original(
-                        kin.transaction_id, kin.original_transaction_id, (recent.t).original_transaction_id)
-                    AND kin.bundle_id = (recent.t).bundle_id AND kin.environment = (recent.t).environment
-                    AND kin.transaction_id <> (recent.t).transaction_id
-                    AND (kin.place = 'black' OR kin.refunded_at IS NOT NULL)
-                    AND iap.is_same_purchase(recent.t, ROW(kin.*)::iap.transactions)
+                        kin.transaction_id, kin.original_transaction_id, told.original_transaction_id)
+                    AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment
+                    AND kin.refunded_at IS NOT NULL
                 OFFSET 0
             ) AS kin
+            WHERE told.place = 'black' AND told.web_order_line_item_id IS NULL
+                AND coalesce(told.product_type, 'non_consumable') = 'non_consumable'
+        ), found AS (
+            SELECT DISTINCT ON (t.transaction_id, t.bundle_id, t.environment)
+                t.transaction_id, t.bundle_id, t.environment, stands.transaction_id AS known_as,
+                CASE stands.place WHEN 'black' THEN 'delivered_as' ELSE 'refunded_as' END AS how
+            FROM refunded
+            JOIN transactions AS t USING (transaction_id, bundle_id, environment)
             CROSS JOIN LATERAL (
-                VALUES (recent.t, ROW(kin.*)::iap.transactions), (ROW(kin.*)::iap.transactions, recent.t)
-            ) AS pair (refunded, stands)
-            CROSS JOIN LATERAL (SELECT (pair.refunded).*) AS refunded
-            CROSS JOIN LATERAL (SELECT (pair.stands).*) AS stands
+                SELECT *
+                FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+                    AND same.transaction_id <> t.transaction_id
+                    AND (
+                        same.place = 'black'
+                        OR (
+                            same.reason = 'refunded'
+                            AND (same.transaction_id <> same.original_transaction_id, same.transaction_id)
+                                < (t.transaction_id <> t.original_transaction_id, t.transaction_id)))
+                    AND iap.is_same_purchase(ROW(t.*)::iap.transactions, ROW(same.*)::iap.transactions)
+                OFFSET 0
+            ) AS stands
             -- By Apple's word: what a person called refunded, they look after.
-            WHERE refunded.refund_run_id IS NOT NULL AND (
-                (
-                    stands.place = 'black'
-                    AND refunded.reason IN ('refunded', 'dismissed', 'upgraded', 'before_start'))
-                OR (
-                    stands.reason = 'refunded' AND refunded.reason = 'refunded'
-                    AND (stands.transaction_id <> stands.original_transaction_id, stands.transaction_id)
-                        < (refunded.transaction_id <> refunded.original_transaction_id, refunded.transaction_id)))
+            WHERE t.reason = 'refunded' AND t.refund_run_id IS NOT NULL
             ORDER BY
-                refunded.transaction_id, refunded.bundle_id, refunded.environment, stands.place <> 'black',
-                stands.transaction_id
+                t.transaction_id, t.bundle_id, t.environment, stands.place <> 'black', stands.transaction_id
         )
         SELECT found.how, found.known_as, locked.t
         FROM found
@@ -1725,8 +1761,7 @@ BEGIN
             SELECT ROW(refunded.*)::iap.transactions AS t
             FROM transactions AS refunded
             WHERE refunded.transaction_id = found.transaction_id AND refunded.bundle_id = found.bundle_id
-                AND refunded.environment = found.environment AND refunded.refunded_at IS NOT NULL
-                AND refunded.place = 'excluded'
+                AND refunded.environment = found.environment AND refunded.reason = 'refunded'
             FOR UPDATE SKIP LOCKED
         ) AS locked
     LOOP
@@ -1737,7 +1772,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. Of what entered or moved since the books were closed.';
+COMMENT ON FUNCTION iap.count_refunds_once(run bigint, at timestamp with time zone) IS 'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as one: the other id is restored. Of what was refunded in the last week, or delivered since the books were closed.';
 
 CREATE FUNCTION iap.count_unpaid_orders(before timestamp with time zone, OUT orders bigint, OUT oldest timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -1988,12 +2023,16 @@ BEGIN
         -- The night takes it out of white.
         RETURN 'excluded';
     END IF;
-    -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-    IF iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
-        PERFORM iap.move(
-            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
-        RETURN 'already_delivered';
-    END IF;
+    CASE iap.take_for_delivery(t, iap.type_of(t))
+        WHEN 'already_delivered' THEN
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+            RETURN 'already_delivered';
+        WHEN 'undecided' THEN
+            -- What nobody knows the type of is for the support desk to decide, and this is its decision.
+            PERFORM iap.take_originals(ARRAY[t]);
+        ELSE
+    END CASE;
     IF end_owed.order_id IS NOT NULL THEN
         -- Whatever it was delivered for before: the desk may say otherwise, and a claim may not.
         PERFORM iap.take_order(t, end_owed.order_id);
@@ -2675,11 +2714,7 @@ BEGIN
             t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
         END IF;
     ELSIF iap.ends_refund(was, v) THEN
-        t := iap.refund_reversed(t, v.verified_at);
-        -- Access was taken away with the money, and is owed with it.
-        IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
-            t := iap.owed_again(t);
-        END IF;
+        t := iap.paid_again(t, v.verified_at, at);
     ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
         AND t.refunded_at IS NULL AND v.exclusion IS NULL
         AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
@@ -2690,7 +2725,11 @@ BEGIN
     END IF;
 
     IF t.place = 'white' THEN
-        IF v.exclusion IS NOT NULL THEN
+        -- What is restored the night withdraws, and knows then for the sake of which id: see iap.withdraw_all_restored. It
+        -- can't of what nobody knows the type of.
+        IF v.exclusion <> 'restored' OR (
+            v.exclusion = 'restored' AND t.web_order_line_item_id IS NULL AND iap.type_of(t) IS NULL)
+        THEN
             IF v.refunded_at IS NOT NULL THEN
                 t := iap.refunded(t, v, run);
             END IF;
@@ -2698,6 +2737,13 @@ BEGIN
         ELSIF iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at)) THEN
             t.nights_confirmed := t.nights_confirmed + 1;
             t.last_confirmed_at := coalesce(v.confirmed_at, v.verified_at);
+        END IF;
+    ELSIF t.reason = 'restored' AND t.refunded_at IS NULL AND v.exclusion IS NULL
+        AND t.original_transaction_id = was.original_transaction_id
+    THEN
+        -- What it was restored from may have been refunded, and be so no more.
+        IF NOT iap.stands_otherwise(t) THEN
+            t := iap.owed_again(t);
         END IF;
     ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
         AND (
@@ -3115,6 +3161,7 @@ CREATE FUNCTION iap.is_news(t iap.transactions, v iap.verified) RETURNS boolean
         -- Of several signatures the latest tells until when nothing was refunded.
         OR (t.place = 'white' AND t.source = 'local' AND v.source = 'local' AND v.verified_at > t.verified_at)
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
+        OR (t.reason = 'restored' AND t.refunded_at IS NULL AND v.exclusion IS NULL)
 $$;
 
 COMMENT ON FUNCTION iap.is_news(t iap.transactions, v iap.verified) IS 'Whether iap.heard can make anything else of a transaction than what it is.';
@@ -3458,11 +3505,12 @@ CREATE FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint
     SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
-    change   iap.change;
-    moved    boolean := false;
-    placed   boolean := false;
-    returned boolean := false;
-    rows     bigint;
+    change    iap.change;
+    corrected iap.change[];
+    moved     boolean := false;
+    placed    boolean := false;
+    returned  boolean := false;
+    rows      bigint;
 BEGIN
     FOR number IN 1 .. cardinality(changes) LOOP
         change := changes[number];
@@ -3512,15 +3560,17 @@ BEGIN
         PERFORM iap.release_originals(changes);
         PERFORM iap.release_orders(changes);
     END IF;
-    -- What was delivered under another original than Apple knows keeps that one from being delivered again, too; and a
-    -- subscription that an app's server admitted, or a company imported, the period that Apple tells of.
-    PERFORM iap.take_originals(array_agg(c.became))
+    -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the other
+    -- no more; and a subscription that an app's server admitted, or a company imported, the period that Apple tells of.
+    SELECT array_agg(c) INTO corrected
     FROM unnest(changes) AS c
     WHERE (c.was).place = 'black' AND (c.became).place = 'black'
         AND ((c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id)
             IS DISTINCT FROM (
-                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id)
-    HAVING count(*) > 0;
+                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id);
+    IF corrected IS NOT NULL THEN
+        PERFORM iap.take_corrected(corrected);
+    END IF;
     IF placed THEN
         PERFORM iap.follow_cases(changes, kind, coalesce(who, 'run ' || run, actor), run, at, details ->> 'note');
     END IF;
@@ -4333,6 +4383,21 @@ $$;
 
 COMMENT ON FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) IS 'iap.owners_at_desk of a transaction, as check tells it; nobody where none has the id.';
 
+CREATE FUNCTION iap.paid_again(t iap.transactions, reversed_at timestamp with time zone, at timestamp with time zone) RETURNS iap.transactions
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    t := iap.refund_reversed(t, reversed_at);
+    -- Access was taken away with the money, and is owed with it.
+    IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
+        t := iap.owed_again(t);
+    END IF;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.paid_again(t iap.transactions, reversed_at timestamp with time zone, at timestamp with time zone) IS 'A transaction whose refund Apple took back: owed again, where a grant had delivered it that reaches to its end no more.';
+
 CREATE FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4805,7 +4870,8 @@ $$;
 COMMENT ON FUNCTION iap.refunded(t iap.transactions, v iap.verified, run bigint) IS 'A transaction that Apple refunded, whole or in part; what was delivered stays delivered.';
 
 CREATE FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamp with time zone) RETURNS void
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $$
 BEGIN
     IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
@@ -4939,7 +5005,8 @@ BEGIN
             AND EXISTS (
                 SELECT FROM transactions AS t
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
-                    AND t.environment = taken.environment AND t.place <> 'black')
+                    AND t.environment = taken.environment
+                    AND (t.place <> 'black' OR t.original_transaction_id <> taken.original_transaction_id))
         RETURNING taken.*
     )
     SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
@@ -4959,7 +5026,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.release_originals(changes iap.change[]) IS 'Gives back the original purchases, and periods, of what was delivered and is no more, so that it can be delivered once more; but for those that were delivered under another id, too.';
+COMMENT ON FUNCTION iap.release_originals(changes iap.change[]) IS 'Gives back the original purchases, and periods, of what was delivered and is no more, or was delivered of another original, so that they can be delivered; but for those that were delivered under another id, too.';
 
 CREATE FUNCTION iap.release_restored(run bigint, at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql
@@ -5562,6 +5629,33 @@ $_$;
 
 COMMENT ON FUNCTION iap.signed_claims(signed_transaction text) IS 'What a signed transaction (JWS) says; NULL where it can''t be one. Whether Apple signed it is looked at by the night.';
 
+CREATE FUNCTION iap.stand_for_refund(bundle_id text, environment text, transaction_id text, run bigint, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    t iap.transactions;
+BEGIN
+    SELECT * INTO t
+    FROM transactions
+    WHERE transaction_id = stand_for_refund.transaction_id AND bundle_id = stand_for_refund.bundle_id
+        AND environment = stand_for_refund.environment AND reason = 'restored' AND refunded_at IS NOT NULL
+    FOR UPDATE SKIP LOCKED;
+    IF FOUND AND NOT EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND (same.place = 'black' OR same.reason = 'refunded')
+            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions))
+    THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'refunded', run, at))::iap.change], 'corrected', 'iap-reconcile', run, at);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION iap.stand_for_refund(bundle_id text, environment text, transaction_id text, run bigint, at timestamp with time zone) IS 'Has a restored id that Apple refunded stand for its purchase, where that was not delivered and no other id does: else the refund would count nowhere.';
+
 CREATE FUNCTION iap.standing(t iap.transactions) RETURNS text
     LANGUAGE plpgsql STABLE
     AS $$
@@ -5589,19 +5683,20 @@ BEGIN
             AND same.bundle_id = t.bundle_id AND same.environment = t.environment
             AND same.transaction_id <> t.transaction_id
             AND (
-                same.place <> 'excluded'
+                same.place <> 'excluded' OR same.reason = 'dismissed'
+                OR (t.reason = 'restored' AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')
                 -- Of several that are refunded the original will stand for all, or else the lowest id.
                 OR (
                     same.reason = 'refunded'
                     AND (same.transaction_id <> same.original_transaction_id, same.transaction_id)
                         < (t.transaction_id <> t.original_transaction_id, t.transaction_id)))
             AND (
-                iap.type_of(t) IS DISTINCT FROM 'auto_renewable'
+                (t.web_order_line_item_id IS NULL AND iap.type_of(t) IS DISTINCT FROM 'auto_renewable')
                 OR iap.is_same_period(t, ROW(same.*)::iap.transactions)));
 END
 $$;
 
-COMMENT ON FUNCTION iap.stands_otherwise(t iap.transactions) IS 'Whether what was bought once, or a period of a subscription, is owed or was delivered under another transaction id, or will be where its refund is taken back.';
+COMMENT ON FUNCTION iap.stands_otherwise(t iap.transactions) IS 'Whether what was bought once, or a period of a subscription, is owed, was delivered or dismissed under another transaction id, or will be where its refund is taken back; of a restored id, also where another is refunded.';
 
 CREATE FUNCTION iap.status(bundle_id text, transaction_id text DEFAULT NULL::text, order_id text DEFAULT NULL::text, OUT place text, OUT case_state text, OUT tell text) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -5881,6 +5976,21 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) IS 'Takes what Apple answered, as it is staged in the session''s tables heard and told: what it says of known transactions changes the ledger. Says the numbers in the batch of the transactions that nobody knows, and which another session has locked.';
+
+CREATE FUNCTION iap.take_corrected(changes iap.change[]) RETURNS void
+    LANGUAGE plpgsql
+    SET lock_timeout TO '20ms'
+    AS $$
+BEGIN
+    PERFORM iap.take_originals(array_agg(became)) FROM unnest(changes);
+    PERFORM iap.release_originals(changes);
+EXCEPTION
+    -- Another session is about to deliver the same, and has the row: iap.take_for_delivery looks beside it.
+    WHEN lock_not_available OR deadlock_detected THEN NULL;
+END
+$$;
+
+COMMENT ON FUNCTION iap.take_corrected(changes iap.change[]) IS 'Takes the original purchases, and periods, that Apple tells of for what was delivered, in place of those that it was taken for; but where another session is about to deliver the same, and does not end.';
 
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
     LANGUAGE plpgsql
@@ -6379,7 +6489,9 @@ DECLARE
 BEGIN
     FOR known IN
         WITH restorable AS MATERIALIZED (
-            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source, '' AS period
+            SELECT
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, source, '' AS period,
+                NULL AS owed_as
             FROM transactions
             WHERE place = 'white' AND product_type = 'non_consumable'
                 AND coalesce(product_type, 'non_consumable') = 'non_consumable'
@@ -6387,15 +6499,22 @@ BEGIN
             -- By what is listed: of other products no row of white is read.
             SELECT
                 white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
-                white.source, ''
+                white.source, '', NULL
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
                 AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
+            -- What is white of subscriptions is mostly many: read once, and not once for each.
             SELECT
                 white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
-                white.source, white.web_order_line_item_id
+                white.source, white.web_order_line_item_id,
+                first_value(white.transaction_id) OVER (
+                    PARTITION BY
+                        white.original_transaction_id, white.web_order_line_item_id, bundle_id, white.environment
+                    ORDER BY
+                        white.source = 'app_server', white.transaction_id <> white.original_transaction_id,
+                        white.transaction_id)
             FROM transactions AS white
             LEFT JOIN products USING (bundle_id, product_id)
             WHERE white.place = 'white' AND white.web_order_line_item_id IS NOT NULL
@@ -6413,10 +6532,10 @@ BEGIN
                 UNION ALL
                 SELECT 'refunded_as', same.transaction_id
                 FROM transactions AS same
-                WHERE restorable.period <> '' AND same.original_transaction_id = restorable.original_transaction_id
+                WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
+                    AND same.original_transaction_id = restorable.original_transaction_id
                     AND same.web_order_line_item_id = restorable.period AND same.web_order_line_item_id IS NOT NULL
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
                     AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
                 UNION ALL
                 SELECT 'refunded_as', same.transaction_id
@@ -6431,22 +6550,16 @@ BEGIN
                         OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
                 UNION ALL
                 -- By the id of which Apple told, if it did of one alone; else the original's, or the lowest.
+                SELECT 'owed_as', restorable.owed_as
+                WHERE restorable.owed_as <> restorable.transaction_id
+                UNION ALL
                 SELECT 'owed_as', same.transaction_id
-                FROM (
-                    SELECT *
-                    FROM transactions AS period
-                    WHERE restorable.period <> '' AND period.place = 'white'
-                        AND period.original_transaction_id = restorable.original_transaction_id
-                        AND period.web_order_line_item_id = restorable.period AND period.web_order_line_item_id IS NOT NULL
-                    UNION ALL
-                    SELECT *
-                    FROM transactions AS kin
-                    WHERE restorable.period = '' AND kin.place = 'white'
-                        AND iap.is_of_original(
-                            kin.transaction_id, kin.original_transaction_id, restorable.original_transaction_id)
-                        AND kin.product_id = restorable.product_id AND kin.web_order_line_item_id IS NULL
-                ) AS same
-                WHERE same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                FROM transactions AS same
+                WHERE restorable.period = '' AND iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                    AND same.place = 'white' AND same.product_id = restorable.product_id
+                    AND same.web_order_line_item_id IS NULL
                     AND (
                         same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
                         same.transaction_id)
@@ -6465,13 +6578,16 @@ BEGIN
             LIMIT most
         )
         SELECT
-            held.how, held.known_as,
+            held.how, held.known_as, (held.t).bundle_id, (held.t).environment,
             array_agg(ROW(held.t, iap.excluded(held.t, 'restored', run, at))::iap.change) AS changes
         FROM held
         GROUP BY held.how, held.known_as, (held.t).bundle_id, (held.t).environment
     LOOP
         PERFORM iap.move(
             known.changes, 'withdrawn', 'iap-reconcile', run, at, jsonb_build_object(known.how, known.known_as));
+        IF known.how = 'refunded_as' THEN
+            PERFORM iap.stand_for_refund(known.bundle_id, known.environment, known.known_as, run, at);
+        END IF;
         rows := rows + cardinality(known.changes);
     END LOOP;
     RETURN rows;
@@ -8968,9 +9084,9 @@ CREATE INDEX transactions_of_other_apps ON iap.transactions USING btree (deliver
 
 CREATE INDEX transactions_refunded_first ON iap.transactions USING btree (delivered_at) WHERE ((place = 'black'::text) AND (refunded_at < delivered_at));
 
-CREATE INDEX transactions_refunded_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE ((place = 'excluded'::text) AND (refunded_at IS NOT NULL) AND (web_order_line_item_id IS NOT NULL));
+CREATE INDEX transactions_refunded_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE (starts_with(place, 'excluded'::text) AND (refunded_at IS NOT NULL) AND (web_order_line_item_id IS NOT NULL));
 
-CREATE INDEX transactions_restored_refunded ON iap.transactions USING btree (original_transaction_id) WHERE ((reason = 'restored'::text) AND (refunded_at IS NOT NULL));
+CREATE INDEX transactions_restored_refunded ON iap.transactions USING btree (original_transaction_id) WHERE ((reason = ANY (ARRAY['restored'::text, 'dismissed'::text])) AND (refunded_at IS NOT NULL));
 
 CREATE INDEX transactions_unproved ON iap.transactions USING btree (bundle_id, environment, delivered_at) WHERE ((place = 'black'::text) AND (source = 'app_server'::iap.source) AND (delivered_by = 'claim'::text));
 
@@ -9238,6 +9354,8 @@ REVOKE ALL ON FUNCTION iap.owners_of(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.paid_again(t iap.transactions, reversed_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.placing_of(t iap.transactions) FROM PUBLIC;
@@ -9316,6 +9434,8 @@ REVOKE ALL ON FUNCTION iap.sightings_of(numbers integer[], run bigint) FROM PUBL
 
 REVOKE ALL ON FUNCTION iap.signed_claims(signed_transaction text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.stand_for_refund(bundle_id text, environment text, transaction_id text, run bigint, at timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.standing(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.stands_otherwise(t iap.transactions) FROM PUBLIC;
@@ -9331,6 +9451,8 @@ REVOKE ALL ON FUNCTION iap.submit_receipt(bundle_id text, user_id text, payload 
 REVOKE ALL ON FUNCTION iap.take(transaction_id text, who text, bundle_id text, environment text, is_freeing boolean, OUT outcome text, OUT taken_by text, OUT taken_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_answers(run bigint, at timestamp with time zone, OUT unknown integer[], OUT locked text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.take_corrected(changes iap.change[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_for_delivery(t iap.transactions, type text) FROM PUBLIC;
 

@@ -338,20 +338,35 @@ BEGIN
             AND same.bundle_id = t.bundle_id AND same.environment = t.environment
             AND same.transaction_id <> t.transaction_id
             AND (
-                same.place <> 'excluded'
+                same.place <> 'excluded' OR same.reason = 'dismissed'
+                OR (t.reason = 'restored' AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')
                 -- Of several that are refunded the original will stand for all, or else the lowest id.
                 OR (
                     same.reason = 'refunded'
                     AND (same.transaction_id <> same.original_transaction_id, same.transaction_id)
                         < (t.transaction_id <> t.original_transaction_id, t.transaction_id)))
             AND (
-                iap.type_of(t) IS DISTINCT FROM 'auto_renewable'
+                (t.web_order_line_item_id IS NULL AND iap.type_of(t) IS DISTINCT FROM 'auto_renewable')
                 OR iap.is_same_period(t, ROW(same.*)::iap.transactions)));
 END
 $$;
 COMMENT ON FUNCTION iap.stands_otherwise IS
-    'Whether what was bought once, or a period of a subscription, is owed or was delivered under another transaction id, or '
-    'will be where its refund is taken back.';
+    'Whether what was bought once, or a period of a subscription, is owed, was delivered or dismissed under another '
+    'transaction id, or will be where its refund is taken back; of a restored id, also where another is refunded.';
+
+CREATE FUNCTION iap.paid_again(t iap.transactions, reversed_at timestamptz, at timestamptz) RETURNS iap.transactions
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    t := iap.refund_reversed(t, reversed_at);
+    -- Access was taken away with the money, and is owed with it.
+    IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
+        t := iap.owed_again(t);
+    END IF;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.paid_again IS
+    'A transaction whose refund Apple took back: owed again, where a grant had delivered it that reaches to its end no more.';
 
 CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz)
 RETURNS iap.transactions
@@ -380,11 +395,7 @@ BEGIN
             t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
         END IF;
     ELSIF iap.ends_refund(was, v) THEN
-        t := iap.refund_reversed(t, v.verified_at);
-        -- Access was taken away with the money, and is owed with it.
-        IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
-            t := iap.owed_again(t);
-        END IF;
+        t := iap.paid_again(t, v.verified_at, at);
     ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
         AND t.refunded_at IS NULL AND v.exclusion IS NULL
         AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
@@ -395,7 +406,11 @@ BEGIN
     END IF;
 
     IF t.place = 'white' THEN
-        IF v.exclusion IS NOT NULL THEN
+        -- What is restored the night withdraws, and knows then for the sake of which id: see iap.withdraw_all_restored. It
+        -- can't of what nobody knows the type of.
+        IF v.exclusion <> 'restored' OR (
+            v.exclusion = 'restored' AND t.web_order_line_item_id IS NULL AND iap.type_of(t) IS NULL)
+        THEN
             IF v.refunded_at IS NOT NULL THEN
                 t := iap.refunded(t, v, run);
             END IF;
@@ -403,6 +418,13 @@ BEGIN
         ELSIF iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at)) THEN
             t.nights_confirmed := t.nights_confirmed + 1;
             t.last_confirmed_at := coalesce(v.confirmed_at, v.verified_at);
+        END IF;
+    ELSIF t.reason = 'restored' AND t.refunded_at IS NULL AND v.exclusion IS NULL
+        AND t.original_transaction_id = was.original_transaction_id
+    THEN
+        -- What it was restored from may have been refunded, and be so no more.
+        IF NOT iap.stands_otherwise(t) THEN
+            t := iap.owed_again(t);
         END IF;
     ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
         AND (

@@ -42,7 +42,8 @@ BEGIN
             AND EXISTS (
                 SELECT FROM transactions AS t
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
-                    AND t.environment = taken.environment AND t.place <> 'black')
+                    AND t.environment = taken.environment
+                    AND (t.place <> 'black' OR t.original_transaction_id <> taken.original_transaction_id))
         RETURNING taken.*
     )
     SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
@@ -62,8 +63,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.release_originals IS
-    'Gives back the original purchases, and periods, of what was delivered and is no more, so that it can be delivered '
-    'once more; but for those that were delivered under another id, too.';
+    'Gives back the original purchases, and periods, of what was delivered and is no more, or was delivered of another '
+    'original, so that they can be delivered; but for those that were delivered under another id, too.';
 
 CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
 -- Nobody else may take away what keeps an order from being delivered twice.
@@ -93,11 +94,12 @@ CREATE FUNCTION iap.move(
 -- By the primary keys, even where the plan was made when the tables were small.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    change   iap.change;
-    moved    boolean := false;
-    placed   boolean := false;
-    returned boolean := false;
-    rows     bigint;
+    change    iap.change;
+    corrected iap.change[];
+    moved     boolean := false;
+    placed    boolean := false;
+    returned  boolean := false;
+    rows      bigint;
 BEGIN
     FOR number IN 1 .. cardinality(changes) LOOP
         change := changes[number];
@@ -147,15 +149,17 @@ BEGIN
         PERFORM iap.release_originals(changes);
         PERFORM iap.release_orders(changes);
     END IF;
-    -- What was delivered under another original than Apple knows keeps that one from being delivered again, too; and a
-    -- subscription that an app's server admitted, or a company imported, the period that Apple tells of.
-    PERFORM iap.take_originals(array_agg(c.became))
+    -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the other
+    -- no more; and a subscription that an app's server admitted, or a company imported, the period that Apple tells of.
+    SELECT array_agg(c) INTO corrected
     FROM unnest(changes) AS c
     WHERE (c.was).place = 'black' AND (c.became).place = 'black'
         AND ((c.was).original_transaction_id, (c.was).product_type, (c.was).web_order_line_item_id)
             IS DISTINCT FROM (
-                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id)
-    HAVING count(*) > 0;
+                (c.became).original_transaction_id, (c.became).product_type, (c.became).web_order_line_item_id);
+    IF corrected IS NOT NULL THEN
+        PERFORM iap.take_corrected(corrected);
+    END IF;
     IF placed THEN
         PERFORM iap.follow_cases(changes, kind, coalesce(who, 'run ' || run, actor), run, at, details ->> 'note');
     END IF;
@@ -190,7 +194,8 @@ $$;
 COMMENT ON FUNCTION iap.log_moves IS 'Writes the moves of those changes that have a new number.';
 
 CREATE FUNCTION iap.refuse_unseen_cases(changes iap.change[], at timestamptz) RETURNS void
-LANGUAGE plpgsql AS $$
+-- Who imports opens no case. A dry run, whose cases are shadows, reads what is committed.
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 BEGIN
     IF current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN
         RETURN;
@@ -315,6 +320,20 @@ COMMENT ON FUNCTION iap.take_originals IS
     'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type '
     'of, and the periods of subscriptions; says how many were not before. Waits for another session that is about to '
     'note the same.';
+
+CREATE FUNCTION iap.take_corrected(changes iap.change[]) RETURNS void
+LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
+BEGIN
+    PERFORM iap.take_originals(array_agg(became)) FROM unnest(changes);
+    PERFORM iap.release_originals(changes);
+EXCEPTION
+    -- Another session is about to deliver the same, and has the row: iap.take_for_delivery looks beside it.
+    WHEN lock_not_available OR deadlock_detected THEN NULL;
+END
+$$;
+COMMENT ON FUNCTION iap.take_corrected IS
+    'Takes the original purchases, and periods, that Apple tells of for what was delivered, in place of those that it was '
+    'taken for; but where another session is about to deliver the same, and does not end.';
 
 CREATE FUNCTION iap.withdraw_restored(
     delivered iap.transactions, actor text, at timestamptz, who text

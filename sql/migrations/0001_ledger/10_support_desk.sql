@@ -89,12 +89,16 @@ BEGIN
         -- The night takes it out of white.
         RETURN 'excluded';
     END IF;
-    -- What nobody knows the type of is for the support desk to decide, and this is its decision.
-    IF iap.take_for_delivery(t, iap.type_of(t)) = 'already_delivered' THEN
-        PERFORM iap.move(
-            ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
-        RETURN 'already_delivered';
-    END IF;
+    CASE iap.take_for_delivery(t, iap.type_of(t))
+        WHEN 'already_delivered' THEN
+            PERFORM iap.move(
+                ARRAY[ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change], 'withdrawn', end_owed.who, NULL, at);
+            RETURN 'already_delivered';
+        WHEN 'undecided' THEN
+            -- What nobody knows the type of is for the support desk to decide, and this is its decision.
+            PERFORM iap.take_originals(ARRAY[t]);
+        ELSE
+    END CASE;
     IF end_owed.order_id IS NOT NULL THEN
         -- Whatever it was delivered for before: the desk may say otherwise, and a claim may not.
         PERFORM iap.take_order(t, end_owed.order_id);

@@ -83,6 +83,7 @@ LANGUAGE sql IMMUTABLE AS $$
         -- Of several signatures the latest tells until when nothing was refunded.
         OR (t.place = 'white' AND t.source = 'local' AND v.source = 'local' AND v.verified_at > t.verified_at)
         OR (t.reason IN ('sandbox', 'before_start') AND v.exclusion IS DISTINCT FROM t.reason)
+        OR (t.reason = 'restored' AND t.refunded_at IS NULL AND v.exclusion IS NULL)
 $$;
 COMMENT ON FUNCTION iap.is_news IS 'Whether iap.heard can make anything else of a transaction than what it is.';
 

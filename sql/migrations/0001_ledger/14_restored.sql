@@ -1,5 +1,34 @@
 -- A purchase that is owed once, under whatever ids it is restored: withdrawn by the night, and released by it.
 
+CREATE FUNCTION iap.stand_for_refund(
+    bundle_id text, environment text, transaction_id text, run bigint, at timestamptz
+) RETURNS void
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    t iap.transactions;
+BEGIN
+    SELECT * INTO t
+    FROM transactions
+    WHERE transaction_id = stand_for_refund.transaction_id AND bundle_id = stand_for_refund.bundle_id
+        AND environment = stand_for_refund.environment AND reason = 'restored' AND refunded_at IS NOT NULL
+    FOR UPDATE SKIP LOCKED;
+    IF FOUND AND NOT EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND (same.place = 'black' OR same.reason = 'refunded')
+            AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions))
+    THEN
+        PERFORM iap.move(
+            ARRAY[ROW(t, iap.excluded(t, 'refunded', run, at))::iap.change], 'corrected', 'iap-reconcile', run, at);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.stand_for_refund IS
+    'Has a restored id that Apple refunded stand for its purchase, where that was not delivered and no other id does: else '
+    'the refund would count nowhere.';
+
 CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamptz, most integer) RETURNS bigint
 -- By the primary keys, even where the plan was made when the tables were small.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -9,7 +38,9 @@ DECLARE
 BEGIN
     FOR known IN
         WITH restorable AS MATERIALIZED (
-            SELECT transaction_id, bundle_id, environment, original_transaction_id, product_id, source, '' AS period
+            SELECT
+                transaction_id, bundle_id, environment, original_transaction_id, product_id, source, '' AS period,
+                NULL AS owed_as
             FROM transactions
             WHERE place = 'white' AND product_type = 'non_consumable'
                 AND coalesce(product_type, 'non_consumable') = 'non_consumable'
@@ -17,15 +48,22 @@ BEGIN
             -- By what is listed: of other products no row of white is read.
             SELECT
                 white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
-                white.source, ''
+                white.source, '', NULL
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
                 AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
+            -- What is white of subscriptions is mostly many: read once, and not once for each.
             SELECT
                 white.transaction_id, bundle_id, white.environment, white.original_transaction_id, product_id,
-                white.source, white.web_order_line_item_id
+                white.source, white.web_order_line_item_id,
+                first_value(white.transaction_id) OVER (
+                    PARTITION BY
+                        white.original_transaction_id, white.web_order_line_item_id, bundle_id, white.environment
+                    ORDER BY
+                        white.source = 'app_server', white.transaction_id <> white.original_transaction_id,
+                        white.transaction_id)
             FROM transactions AS white
             LEFT JOIN products USING (bundle_id, product_id)
             WHERE white.place = 'white' AND white.web_order_line_item_id IS NOT NULL
@@ -43,10 +81,10 @@ BEGIN
                 UNION ALL
                 SELECT 'refunded_as', same.transaction_id
                 FROM transactions AS same
-                WHERE restorable.period <> '' AND same.original_transaction_id = restorable.original_transaction_id
+                WHERE restorable.period <> '' AND starts_with(same.place, 'excluded')
+                    AND same.original_transaction_id = restorable.original_transaction_id
                     AND same.web_order_line_item_id = restorable.period AND same.web_order_line_item_id IS NOT NULL
                     AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
-                    AND same.transaction_id <> restorable.transaction_id AND same.place = 'excluded'
                     AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared'
                 UNION ALL
                 SELECT 'refunded_as', same.transaction_id
@@ -61,22 +99,16 @@ BEGIN
                         OR iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable')
                 UNION ALL
                 -- By the id of which Apple told, if it did of one alone; else the original's, or the lowest.
+                SELECT 'owed_as', restorable.owed_as
+                WHERE restorable.owed_as <> restorable.transaction_id
+                UNION ALL
                 SELECT 'owed_as', same.transaction_id
-                FROM (
-                    SELECT *
-                    FROM transactions AS period
-                    WHERE restorable.period <> '' AND period.place = 'white'
-                        AND period.original_transaction_id = restorable.original_transaction_id
-                        AND period.web_order_line_item_id = restorable.period AND period.web_order_line_item_id IS NOT NULL
-                    UNION ALL
-                    SELECT *
-                    FROM transactions AS kin
-                    WHERE restorable.period = '' AND kin.place = 'white'
-                        AND iap.is_of_original(
-                            kin.transaction_id, kin.original_transaction_id, restorable.original_transaction_id)
-                        AND kin.product_id = restorable.product_id AND kin.web_order_line_item_id IS NULL
-                ) AS same
-                WHERE same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                FROM transactions AS same
+                WHERE restorable.period = '' AND iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, restorable.original_transaction_id)
+                    AND same.bundle_id = restorable.bundle_id AND same.environment = restorable.environment
+                    AND same.place = 'white' AND same.product_id = restorable.product_id
+                    AND same.web_order_line_item_id IS NULL
                     AND (
                         same.source = 'app_server', same.transaction_id <> same.original_transaction_id,
                         same.transaction_id)
@@ -95,13 +127,16 @@ BEGIN
             LIMIT most
         )
         SELECT
-            held.how, held.known_as,
+            held.how, held.known_as, (held.t).bundle_id, (held.t).environment,
             array_agg(ROW(held.t, iap.excluded(held.t, 'restored', run, at))::iap.change) AS changes
         FROM held
         GROUP BY held.how, held.known_as, (held.t).bundle_id, (held.t).environment
     LOOP
         PERFORM iap.move(
             known.changes, 'withdrawn', 'iap-reconcile', run, at, jsonb_build_object(known.how, known.known_as));
+        IF known.how = 'refunded_as' THEN
+            PERFORM iap.stand_for_refund(known.bundle_id, known.environment, known.known_as, run, at);
+        END IF;
         rows := rows + cardinality(known.changes);
     END LOOP;
     RETURN rows;
@@ -176,54 +211,89 @@ DECLARE
 BEGIN
     FOR known IN
         WITH recent AS MATERIALIZED (
-            -- Of what can be bought again there is no other id.
-            SELECT ROW(t.*)::iap.transactions AS t
-            FROM (
-                SELECT transaction_id, bundle_id, environment
-                FROM moves
-                CROSS JOIN audit.frontier
-                WHERE iap.is_beyond(move_id, upto, gaps) AND (to_place = 'black' OR to_detail IN ('refunded', 'dismissed'))
-                UNION
-                SELECT transaction_id, bundle_id, environment
-                FROM transactions
-                CROSS JOIN audit.frontier
-                WHERE iap.is_beyond(entry_id, upto, gaps) AND (place = 'black' OR refunded_at IS NOT NULL)
-            ) AS moved
-            JOIN transactions AS t USING (transaction_id, bundle_id, environment)
-            WHERE (t.place = 'black' OR t.refunded_at IS NOT NULL) AND t.product_type IS DISTINCT FROM 'consumable'
-        ), found AS (
-            SELECT DISTINCT ON (refunded.transaction_id, refunded.bundle_id, refunded.environment)
-                refunded.transaction_id, refunded.bundle_id, refunded.environment, stands.transaction_id AS known_as,
-                CASE stands.place WHEN 'black' THEN 'delivered_as' ELSE 'refunded_as' END AS how
+            SELECT transaction_id, bundle_id, environment
+            FROM moves
+            CROSS JOIN audit.frontier
+            WHERE iap.is_beyond(move_id, upto, gaps) AND kind IN ('imported', 'entitled')
+            UNION
+            SELECT transaction_id, bundle_id, environment
+            FROM transactions
+            CROSS JOIN audit.frontier
+            WHERE iap.is_beyond(entry_id, upto, gaps) AND delivered_by = 'import'
+            UNION
+            -- Of a delivered id Apple may tell later that it is the same, and another session may hold one of both.
+            SELECT transaction_id, bundle_id, environment
+            FROM transactions
+            WHERE place = 'excluded' AND reason = 'refunded' AND excluded_at > count_refunds_once.at - interval '7 days'
+        ), told AS MATERIALIZED (
+            SELECT t.*
             FROM recent
             CROSS JOIN LATERAL (
-                SELECT *
+                SELECT
+                    transaction_id, bundle_id, environment, original_transaction_id, web_order_line_item_id, product_type,
+                    place, reason
+                FROM transactions AS t
+                WHERE t.transaction_id = recent.transaction_id AND t.bundle_id = recent.bundle_id
+                    AND t.environment = recent.environment
+                OFFSET 0
+            ) AS t
+        ), refunded AS MATERIALIZED (
+            SELECT transaction_id, bundle_id, environment FROM told WHERE reason = 'refunded'
+            UNION
+            -- A claim asks whether another id was refunded; who grants, or delivered before, does not.
+            SELECT period.transaction_id, told.bundle_id, told.environment
+            FROM told
+            CROSS JOIN LATERAL (
+                SELECT transaction_id
+                FROM transactions AS period
+                WHERE period.original_transaction_id = told.original_transaction_id
+                    AND period.web_order_line_item_id = told.web_order_line_item_id
+                    AND period.bundle_id = told.bundle_id AND period.environment = told.environment
+                    AND starts_with(period.place, 'excluded') AND period.refunded_at IS NOT NULL
+                    AND period.web_order_line_item_id IS NOT NULL
+                OFFSET 0
+            ) AS period
+            WHERE told.place = 'black' AND told.web_order_line_item_id IS NOT NULL
+            UNION
+            SELECT kin.transaction_id, told.bundle_id, told.environment
+            FROM told
+            CROSS JOIN LATERAL (
+                SELECT transaction_id
                 FROM transactions AS kin
                 WHERE iap.is_of_original(
-                        kin.transaction_id, kin.original_transaction_id, (recent.t).original_transaction_id)
-                    AND kin.bundle_id = (recent.t).bundle_id AND kin.environment = (recent.t).environment
-                    AND kin.transaction_id <> (recent.t).transaction_id
-                    AND (kin.place = 'black' OR kin.refunded_at IS NOT NULL)
-                    AND iap.is_same_purchase(recent.t, ROW(kin.*)::iap.transactions)
+                        kin.transaction_id, kin.original_transaction_id, told.original_transaction_id)
+                    AND kin.bundle_id = told.bundle_id AND kin.environment = told.environment
+                    AND kin.refunded_at IS NOT NULL
                 OFFSET 0
             ) AS kin
+            WHERE told.place = 'black' AND told.web_order_line_item_id IS NULL
+                AND coalesce(told.product_type, 'non_consumable') = 'non_consumable'
+        ), found AS (
+            SELECT DISTINCT ON (t.transaction_id, t.bundle_id, t.environment)
+                t.transaction_id, t.bundle_id, t.environment, stands.transaction_id AS known_as,
+                CASE stands.place WHEN 'black' THEN 'delivered_as' ELSE 'refunded_as' END AS how
+            FROM refunded
+            JOIN transactions AS t USING (transaction_id, bundle_id, environment)
             CROSS JOIN LATERAL (
-                VALUES (recent.t, ROW(kin.*)::iap.transactions), (ROW(kin.*)::iap.transactions, recent.t)
-            ) AS pair (refunded, stands)
-            CROSS JOIN LATERAL (SELECT (pair.refunded).*) AS refunded
-            CROSS JOIN LATERAL (SELECT (pair.stands).*) AS stands
+                SELECT *
+                FROM transactions AS same
+                WHERE iap.is_of_original(
+                        same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+                    AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+                    AND same.transaction_id <> t.transaction_id
+                    AND (
+                        same.place = 'black'
+                        OR (
+                            same.reason = 'refunded'
+                            AND (same.transaction_id <> same.original_transaction_id, same.transaction_id)
+                                < (t.transaction_id <> t.original_transaction_id, t.transaction_id)))
+                    AND iap.is_same_purchase(ROW(t.*)::iap.transactions, ROW(same.*)::iap.transactions)
+                OFFSET 0
+            ) AS stands
             -- By Apple's word: what a person called refunded, they look after.
-            WHERE refunded.refund_run_id IS NOT NULL AND (
-                (
-                    stands.place = 'black'
-                    AND refunded.reason IN ('refunded', 'dismissed', 'upgraded', 'before_start'))
-                OR (
-                    stands.reason = 'refunded' AND refunded.reason = 'refunded'
-                    AND (stands.transaction_id <> stands.original_transaction_id, stands.transaction_id)
-                        < (refunded.transaction_id <> refunded.original_transaction_id, refunded.transaction_id)))
+            WHERE t.reason = 'refunded' AND t.refund_run_id IS NOT NULL
             ORDER BY
-                refunded.transaction_id, refunded.bundle_id, refunded.environment, stands.place <> 'black',
-                stands.transaction_id
+                t.transaction_id, t.bundle_id, t.environment, stands.place <> 'black', stands.transaction_id
         )
         SELECT found.how, found.known_as, locked.t
         FROM found
@@ -231,8 +301,7 @@ BEGIN
             SELECT ROW(refunded.*)::iap.transactions AS t
             FROM transactions AS refunded
             WHERE refunded.transaction_id = found.transaction_id AND refunded.bundle_id = found.bundle_id
-                AND refunded.environment = found.environment AND refunded.refunded_at IS NOT NULL
-                AND refunded.place = 'excluded'
+                AND refunded.environment = found.environment AND refunded.reason = 'refunded'
             FOR UPDATE SKIP LOCKED
         ) AS locked
     LOOP
@@ -244,7 +313,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.count_refunds_once IS
     'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as '
-    'one: the other id is restored. Of what entered or moved since the books were closed.';
+    'one: the other id is restored. Of what was refunded in the last week, or delivered since the books were closed.';
 
 CREATE FUNCTION iap.carry_refunds(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
@@ -279,7 +348,8 @@ BEGIN
                 AND black.environment = restored.environment AND black.place = 'black' AND black.refunded_at IS NULL
             FOR UPDATE SKIP LOCKED
         ) AS locked
-        WHERE restored.reason = 'restored' AND restored.refunded_at IS NOT NULL AND delivered.refunded_at IS NULL
+        WHERE restored.reason IN ('restored', 'dismissed') AND restored.refunded_at IS NOT NULL
+            AND restored.refund_run_id IS NOT NULL AND delivered.refunded_at IS NULL
             -- Of this id Apple said later that there is none.
             AND (delivered.refund_reversed_at < restored.refunded_at) IS NOT FALSE
     LOOP
@@ -315,7 +385,7 @@ BEGIN
         WHERE moves.details ? 'refunded_as' AND moves.kind = 'refunded' AND restored.refunded_at IS NULL
     LOOP
         PERFORM iap.move(
-            ARRAY[ROW(known.t, iap.refund_reversed(known.t, coalesce(known.refund_reversed_at, at)))::iap.change], NULL,
+            ARRAY[ROW(known.t, iap.paid_again(known.t, coalesce(known.refund_reversed_at, at), at))::iap.change], NULL,
             'iap-reconcile', run, at);
         carried := carried + 1;
     END LOOP;
