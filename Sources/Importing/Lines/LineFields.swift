@@ -11,14 +11,17 @@ package struct LineFields {
     package subscript(field: ImportField) -> String? {
         get { texts[field.rawValue] }
         set {
-            let text = field.isTransactionID ? newValue.map(Self.withoutApostrophe) : newValue
+            let text = field.isTransactionID ? newValue.map(Self.withoutGuard) : newValue
             texts[field.rawValue] = text == "" || text == #"\N"# ? nil : text
         }
     }
 
-    /// The apostrophe keeps an id a text in a spreadsheet, and a report's CSV writes it for that.
-    private static func withoutApostrophe(_ text: String) -> String {
-        text.hasPrefix("'") ? String(text.dropFirst()) : text
+    /// What keeps an id a text in a spreadsheet is no part of it: the apostrophe, which a report's CSV writes for that, or
+    /// `="…"`, which others write.
+    private static func withoutGuard(_ text: String) -> String {
+        if text.hasPrefix("'") { return String(text.dropFirst()) }
+        guard text.hasPrefix("=\""), text.hasSuffix("\""), text.utf8.count > 3 else { return text }
+        return String(text.dropFirst(2).dropLast())
     }
 
     /// As the account of refused lines has it: without the blanks with which some tables fill it up, and no longer than an
@@ -78,15 +81,16 @@ extension LineFields {
     /// A transaction's id, which must not be what a spreadsheet makes of one: such a number names another purchase, or
     /// none.
     package func unrounded(_ field: ImportField) throws(LineProblem) -> String? {
-        guard let text = try text(field), Self.isRounded(text) else { return try text(field) }
+        guard let text = try text(field), Self.isRewritten(text) else { return try text(field) }
         throw LineProblem(
-            .badValue, "\(field.column) is a number that a spreadsheet rounded; format the column as text")
+            .badValue,
+            "\(field.column) is a number that a spreadsheet rounded or wrote in its own way; format the column as text")
     }
 
-    /// Whether a text is a number, but written with more than its digits.
-    private static func isRounded(_ text: String) -> Bool {
+    /// Whether a text is a number, but written with more than its digits: an exponent, a fraction, groups of thousands.
+    private static func isRewritten(_ text: String) -> Bool {
         guard !text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
-        return text.wholeMatch(of: /[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?/) != nil
+        return text.wholeMatch(of: /[+-]?[0-9]+(?:[.,'’\s][0-9]+)*(?:[eE][+-]?[0-9]+)?/) != nil
     }
 
     package func token(_ field: ImportField) throws(LineProblem) -> String? {

@@ -52,7 +52,10 @@ package struct DecisionResults {
         case .changedSince:
             "other evidence came since that report, or an earlier decision was taken back: decide by the latest report"
         case .alreadyDelivered:
-            "it was delivered since, and not by the support desk: who has delivered it by hand, too, delivered twice"
+            """
+            it was delivered since; iap-reconcile check says by whom: if not by the support desk, who has delivered it by \
+            hand, too, delivered twice
+            """
         case .excluded: "nothing is owed any more; iap-reconcile check says why"
         case .severalOwners: "evidence speaks for several users; say to whom with iap-reconcile resolve --user"
         case .ownerUncertain: "it is not certain whose it is; ask the customer, and adopt or resolve it with --user"

@@ -98,9 +98,13 @@ import Testing
         #expect(try await self.reason(kind, json: line) == reason)
     }
 
-    @Test(arguments: ["1.00701E+15", "1,00701E+15", "1e15", "1000000000000006.0", "-1000000000000006", "+1"])
-    func anIDThatASpreadsheetRoundedIsRefused(id: String) async throws {
-        let reason = "bad_value: %@ is a number that a spreadsheet rounded; format the column as text"
+    @Test(arguments: [
+        "1.00701E+15", "1,00701E+15", "1e15", "1000000000000006.0", "-1000000000000006", "+1", "100.000.000.000.605",
+        "100,000,000,000,605", "2'000'000'847'061'981", "1.007.01E+3",
+    ])
+    func anIDThatASpreadsheetRewroteIsRefused(id: String) async throws {
+        let reason =
+            "bad_value: %@ is a number that a spreadsheet rounded or wrote in its own way; format the column as text"
         let delivered = #""bundle_id":"com.a","product_id":"g","purchased_at":1,"delivered_at":1"#
         for (kind, column, line) in [
             (.delivered, "transaction_id", #"{\#(delivered),"transaction_id":"\#(id)"}"#),
@@ -128,10 +132,12 @@ import Testing
         #expect(read.refused.map(\.reason) == (isRefused ? [.badValue] : []))
     }
 
-    @Test func theApostropheThatKeepsAnIDATextIsNoPartOfIt() async throws {
+    @Test(arguments: ["'%@", "\"=\"\"%@\"\"\""])
+    func whatKeepsAnIDATextInASpreadsheetIsNoPartOfIt(form: String) async throws {
+        let ids = ["1007014815038896", "1007014815038895"].map { form.replacing("%@", with: $0) }
         let csv = """
             transaction_id,original_transaction_id,bundle_id,product_id,purchased_at,delivered_at
-            '1007014815038896,'1007014815038895,com.a,gems,1795230000,1795230000
+            \(ids[0]),\(ids[1]),com.a,gems,1795230000,1795230000
             """
         let read = try await read(.delivered, csv, .csv)
         guard case .delivery(let delivery)? = read.batch.lines.first?.row else {
