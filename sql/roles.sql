@@ -168,7 +168,8 @@ GRANT UPDATE (app_account_token, seal) ON iap.orders TO iap_import;
 GRANT UPDATE (order_id, transaction_id, device, submitted_at, seal) ON iap.receipts TO iap_import;
 GRANT UPDATE ON iap.transactions, iap.entitlements TO iap_import;
 GRANT INSERT, UPDATE, DELETE ON iap.sources, iap.source_files, iap.refused_rows TO iap_import;
-GRANT UPDATE (state, closed_at, closed_as, closed_by, note, assessed_at, assessed_run_id) ON iap.cases TO iap_import;
+GRANT UPDATE (state, closed_at, closed_as, closed_by, note, told_run_id, assessed_at, assessed_run_id)
+    ON iap.cases TO iap_import;
 GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
     iap.import_deliveries, iap.take_orders, iap.imported, iap.present, iap.enter, iap.amount_of, iap.position_of,

@@ -77,7 +77,7 @@ struct Sweeper {
         }
         let left = try await storeAgain(locked)
         try await session.withdrawCases(expecting: deliveries, runID: night.runID, now: night.now)
-        try await session.tellClosedCases(runID: night.runID)
+        try await session.tellCases(runID: night.runID)
         checkpoint(.casesClosed)
         try await RedeliveryOrders(night: night, session: session).order()
         swept.locked = left.map(\.key.id)

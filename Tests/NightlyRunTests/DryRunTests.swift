@@ -85,6 +85,63 @@ import Verification
         }
     }
 
+    /// What the night would have opened, opened again and told of.
+    @Test func countsTheCasesThatTheNightWouldTellOf() async throws {
+        try await withPlay { play in
+            let bought = (1...5).map { play.buy("100000000000020\($0)") }
+            for one in bought[..<4] { try await play.upload(play.receipt([one]), for: one) }
+            _ = try await play.night()
+            #expect(try await play.claim(bought[0]) == "delivered")
+            for one in bought[1...2] {
+                try await play.administer("SELECT iap.resolve(\(one.id), 'dismissed', 'sue', 'no answer')")
+            }
+            _ = try await play.night(2)
+            try await play.administer("SELECT iap.reopen(\(bought[1].id), 'sue', 'they did')")
+            #expect(try await play.claim(bought[3]) == "delivered")
+            try await play.upload(play.receipt([bought[4]]), for: bought[4])
+            let dry = try await play.night(3, isDryRun: true).report.cases
+            let real = try await play.night(3).report.cases
+            #expect(dry == real)
+            #expect((real.new, real.reopened, real.closed) == (1, 1, [.delivered: 1]))
+        }
+    }
+
+    /// Neither the outage of an app that delivers this very night, nor is what it delivers forgotten.
+    @Test func knowsWhatIsDeliveredInTheSameNight() async throws {
+        try await withPlay { play in
+            var play = play
+            let app = play.settings.apps[0].app
+            play.settings.apps[0].app = App(
+                bundleID: app.bundleID, environment: app.environment, grace: app.grace, since: nil,
+                delivery: [.consumable: .claim, .autoRenewable: .entitlement])
+            try await play.administer(
+                """
+                INSERT INTO iap.products (bundle_id, product_id, type, name)
+                VALUES
+                    ('com.example.game', 'vip', 'auto_renewable', 'VIP'),
+                    ('com.example.game', 'gems.60', 'consumable', '60 gems')
+                """)
+            try await deliver(play.buy("1000000000000300", hoursAgo: 90), play)
+            for number in 1...12 {
+                let one = play.buy("10000000000003\(number + 10)", account: "user-\(number)", hoursAgo: 60)
+                try await play.upload(play.receipt([one], account: "user-\(number)"), by: "user-\(number)", for: one)
+            }
+            let paid = play.buy("2000000000000300", "vip", hoursAgo: 50) {
+                $0.productType = .autoRenewable
+                $0.expiresAt = $0.purchasedAt + 30 * 86_400
+            }
+            try await play.upload(play.receipt([paid]), for: paid)
+            _ = try await play.server(
+                "SELECT iap.entitle(\(Play.bundleID), \(paid.id), 'anna', \(play.began + 28 * 86_400))::text AS answer")
+            let dry = try await play.night(isDryRun: true).report
+            let real = try await play.night().report
+            #expect(dry.cases == real.cases)
+            #expect(real.cases.total == 12)
+            #expect(dry.patterns == real.patterns)
+            #expect(!real.patterns.contains { $0.cause == .outage && $0.until == nil })
+        }
+    }
+
     /// The numbers of a dry run's moves are nobody's.
     private func comparable(_ cases: [ReportedCase]) -> [ReportedCase] {
         cases.map { found in

@@ -71,6 +71,16 @@ SELECT results_eq(
     JOIN iap.moves ON move_id = (events.details ->> 'move_id')::bigint
     WHERE events.kind = 'redelivered' AND events.transaction_id = '100'$$,
     $$VALUES (7::bigint, 'claimed')$$, 'for ever, in the trail');
+INSERT INTO iap.runs (
+    run_id, as_of, started_at, finished_at, host, process_id, program_version, state, reason)
+OVERRIDING SYSTEM VALUE VALUES (7, now(), now(), now(), 'h', 1, '1', 'abandoned', 'it was killed');
+SELECT test.settle(8);
+SELECT results_eq(
+    'SELECT ended_as, told_run_id FROM iap.redeliveries', $$VALUES ('redelivered', 8::bigint)$$,
+    'what a killed run would have told the next one tells');
+SELECT is(
+    (SELECT count(*) FROM iap.events WHERE kind = 'redelivered' AND transaction_id = '100'), 1::bigint,
+    'and the trail has it once');
 SELECT is(finance.count, 1::bigint, 'where finance counts it') FROM (SELECT count(*) FROM finance.redeliveries) AS finance;
 SELECT is(test.order_all(), '0', 'what is delivered is not ordered');
 

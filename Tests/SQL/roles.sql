@@ -102,6 +102,7 @@ SELECT results_eq(
     $$VALUES
         ('iap.cases', 'assessed_at'), ('iap.cases', 'assessed_run_id'), ('iap.cases', 'closed_as'),
         ('iap.cases', 'closed_at'), ('iap.cases', 'closed_by'), ('iap.cases', 'note'), ('iap.cases', 'state'),
+        ('iap.cases', 'told_run_id'),
         ('iap.orders', 'app_account_token'), ('iap.orders', 'seal'),
         ('iap.products', 'currency'), ('iap.products', 'list_price_milliunits'), ('iap.products', 'name'),
         ('iap.products', 'type'),

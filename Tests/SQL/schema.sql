@@ -2504,7 +2504,7 @@ BEGIN
             WHEN (c.became).reason IN ('refunded', 'dismissed') THEN (c.became).reason
             ELSE 'withdrawn'
         END,
-        closed_by = who, note = follow_cases.note,
+        closed_by = who, note = follow_cases.note, told_run_id = NULL,
         assessed_at = CASE WHEN run IS NULL THEN cases.assessed_at ELSE at END,
         assessed_run_id = coalesce(run, cases.assessed_run_id)
     FROM unnest(changes) AS c
@@ -5472,6 +5472,11 @@ BEGIN
     FROM ends
     WHERE ends.ended_as IS NOT NULL AND redeliveries.transaction_id = ends.transaction_id
         AND redeliveries.bundle_id = ends.bundle_id AND redeliveries.environment = ends.environment;
+    -- What a run that left no report would have told is told once more.
+    UPDATE redeliveries SET told_run_id = run
+    FROM runs
+    WHERE redeliveries.told_run_id = runs.run_id AND redeliveries.ended_at IS NOT NULL
+        AND runs.state IN ('failed', 'abandoned');
     WITH told AS (
         UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL
         RETURNING transaction_id, bundle_id, environment, ended_as
@@ -8333,8 +8338,7 @@ CREATE TABLE iap.cases (
     CONSTRAINT cases_reasons_check CHECK ((cardinality(reasons) > 0)),
     CONSTRAINT cases_state_check CHECK ((state = ANY (ARRAY['open'::text, 'closed'::text]))),
     CONSTRAINT closed_when_and_how CHECK ((((state = 'closed'::text) = (closed_at IS NOT NULL)) AND ((closed_at IS NULL) = (closed_as IS NULL)) AND ((closed_as IS NULL) = (closed_by IS NULL)))),
-    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text))),
-    CONSTRAINT only_closed_is_told CHECK (((told_run_id IS NULL) OR (state = 'closed'::text)))
+    CONSTRAINT only_closed_has_note CHECK (((note IS NULL) OR (state = 'closed'::text)))
 );
 
 COMMENT ON TABLE iap.cases IS 'White transactions past their grace: likely lost orders, as the last run judged them.';
@@ -8986,9 +8990,7 @@ CREATE INDEX cases_by_period ON iap.cases USING gin (periods) WITH (fastupdate=o
 
 CREATE INDEX cases_open ON iap.cases USING btree (likelihood, opened_at) WHERE (state = 'open'::text);
 
-CREATE INDEX cases_told ON iap.cases USING btree (told_run_id) WHERE (told_run_id IS NOT NULL);
-
-CREATE INDEX cases_untold ON iap.cases USING btree (closed_at) WHERE ((state = 'closed'::text) AND (told_run_id IS NULL));
+CREATE INDEX cases_told ON iap.cases USING btree (told_run_id);
 
 CREATE INDEX claims_by_order ON iap.claims USING btree (order_id) WHERE (order_id IS NOT NULL);
 

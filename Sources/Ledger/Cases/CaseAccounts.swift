@@ -20,7 +20,7 @@ extension LedgerSession {
             """
             SELECT app_transaction_id, bundle_id, environment, (array_agg(DISTINCT user_id))[:\(
                 Int64(Self.mostUsersOfAccount))] AS user_ids
-            FROM \(stored: .transactions)
+            FROM \(whole(.transactions)) AS transactions
             WHERE app_transaction_id = ANY (\(try accounts.map { try $0.decode("app_transaction_id", as: String.self) }))
                 AND place = 'black' AND user_id IS NOT NULL
             GROUP BY app_transaction_id, bundle_id, environment

@@ -51,9 +51,9 @@ struct CaseNeighbours {
             FROM \(session.whole(.sightings)) AS sightings
             LEFT JOIN LATERAL (
                 SELECT user_id
-                FROM \(stored: .black)
-                WHERE black.transaction_id = sightings.transaction_id AND black.bundle_id = sightings.bundle_id
-                    AND black.environment = sightings.environment
+                FROM \(session.whole(.transactions)) AS t
+                WHERE t.transaction_id = sightings.transaction_id AND t.bundle_id = sightings.bundle_id
+                    AND t.environment = sightings.environment AND t.place = 'black'
                 OFFSET 0
             ) AS delivered ON true
             WHERE receipt_id = ANY (\(receiptIDs)) AND in_receipt

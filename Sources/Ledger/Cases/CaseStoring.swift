@@ -114,21 +114,22 @@ private struct CaseStoring {
         """
         INSERT INTO cases AS known (
             transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
-            candidates, order_ids, periods, opened_at, opened_run_id, assessed_at, assessed_run_id)
+            candidates, order_ids, periods, opened_at, opened_run_id, assessed_at, assessed_run_id, told_run_id)
         SELECT
             transaction_id, bundle_id, environment, likelihood, reasons, action, owner_user_ids,
-            candidates, order_ids, periods, \(now), \(runID), \(now), \(runID)
+            candidates, order_ids, periods, \(now), \(runID), \(now), \(runID), \(runID)
         FROM held
         WHERE place = 'white'
         ORDER BY transaction_id, bundle_id, environment
         ON CONFLICT (transaction_id, bundle_id, environment) DO UPDATE
-        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL, told_run_id = NULL,
+        SET state = 'open', closed_at = NULL, closed_as = NULL, closed_by = NULL, note = NULL,
             likelihood = EXCLUDED.likelihood, reasons = EXCLUDED.reasons, action = EXCLUDED.action,
             owner_user_ids = EXCLUDED.owner_user_ids, candidates = EXCLUDED.candidates,
             order_ids = EXCLUDED.order_ids, periods = EXCLUDED.periods, assessed_at = EXCLUDED.assessed_at,
             assessed_run_id = EXCLUDED.assessed_run_id,
-            reopened_run_id = CASE WHEN known.state = 'closed' OR known.reopened_run_id = 0
-                THEN EXCLUDED.assessed_run_id ELSE known.reopened_run_id END
+            reopened_run_id = CASE WHEN \(Self.isOpenedAgain)
+                THEN EXCLUDED.assessed_run_id ELSE known.reopened_run_id END,
+            told_run_id = CASE WHEN \(Self.isOpenedAgain) THEN EXCLUDED.told_run_id ELSE known.told_run_id END
         RETURNING
             transaction_id, bundle_id, environment,
             CASE
@@ -140,6 +141,8 @@ private struct CaseStoring {
                 'likelihood', likelihood, 'reasons', reasons, 'owner_user_ids', owner_user_ids) AS details
         """
     }
+
+    private static let isOpenedAgain: SQL = "(known.state = 'closed' OR known.reopened_run_id = 0)"
 
     private var noted: SQL {
         """

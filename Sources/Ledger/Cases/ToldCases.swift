@@ -1,27 +1,26 @@
 import PostgreSQL
 
 extension LedgerSession {
-    /// Has a run tell of the cases that are closed and that none has told of: each is told of once, however long the claim
-    /// that closed it was open, and however long the run before took. A run that ended before it closed its books has told
-    /// nobody.
-    public func tellClosedCases(runID: Int64) async throws(LedgerError) {
+    /// Has a run tell of the cases that are closed and that none has told of, however long the claim that closed it was open,
+    /// and however long the run before took; and of what a run that left no report would have told, opened or closed. Each is
+    /// told of once.
+    public func tellCases(runID: Int64) async throws(LedgerError) {
         try await translating {
             _ = try await connection.execute(
                 """
                 WITH untold AS (
-                    SELECT transaction_id, bundle_id, environment
+                    SELECT transaction_id, bundle_id, environment, state
                     FROM cases
-                    WHERE state = 'closed' AND told_run_id IS NULL
+                    WHERE told_run_id IS NULL AND state = 'closed'
                     UNION ALL
-                    SELECT transaction_id, bundle_id, environment
-                    FROM runs
+                    SELECT transaction_id, bundle_id, environment, cases.state
+                    FROM \(stored: .runs) AS runs
                     JOIN cases ON cases.told_run_id = runs.run_id
-                    WHERE runs.closing_number IS NULL AND runs.state <> 'running'
+                    WHERE runs.state IN ('failed', 'abandoned')
                 ), held AS MATERIALIZED (
                     SELECT cases.transaction_id, cases.bundle_id, cases.environment
                     FROM untold
-                    JOIN cases USING (transaction_id, bundle_id, environment)
-                    WHERE cases.state = 'closed'
+                    JOIN cases USING (transaction_id, bundle_id, environment, state)
                     ORDER BY cases.transaction_id, cases.bundle_id, cases.environment
                     FOR UPDATE OF cases SKIP LOCKED
                 )

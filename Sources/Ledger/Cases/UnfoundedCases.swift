@@ -28,7 +28,7 @@ extension LedgerSession {
                 ), closed AS (
                     UPDATE cases
                     SET state = 'closed', closed_at = \(now), closed_as = 'withdrawn',
-                        closed_by = \("run \(runID)"), assessed_at = \(now), assessed_run_id = \(runID)
+                        closed_by = \("run \(runID)"), told_run_id = NULL, assessed_at = \(now), assessed_run_id = \(runID)
                     FROM unfounded
                     WHERE cases.transaction_id = unfounded.transaction_id AND cases.bundle_id = unfounded.bundle_id
                         AND cases.environment = unfounded.environment

@@ -81,8 +81,8 @@ extension LedgerSession {
                     cases.likelihood,
                     \(OpenCases.currency) AS currency,
                     count(*) AS cases,
-                    count(*) FILTER (WHERE cases.opened_run_id = \(runID)) AS new,
-                    count(*) FILTER (WHERE cases.reopened_run_id = \(runID)) AS reopened,
+                    count(*) FILTER (WHERE cases.told_run_id = \(runID) AND cases.reopened_run_id IS NULL) AS new,
+                    count(*) FILTER (WHERE cases.told_run_id = \(runID) AND cases.reopened_run_id IS NOT NULL) AS reopened,
                     sum(\(OpenCases.milliunits))::bigint AS milliunits,
                     count(\(OpenCases.milliunits)) AS priced,
                     min(white.purchased_at) AS oldest
@@ -102,7 +102,7 @@ extension LedgerSession {
             """
             SELECT closed_as, count(*) AS cases
             FROM cases
-            WHERE told_run_id = \(runID)
+            WHERE told_run_id = \(runID) AND state = 'closed'
             GROUP BY closed_as
             """)
         return try Dictionary(
@@ -138,6 +138,8 @@ extension ReportedCase {
         let price = try row.money("milliunits", "currency")
         let sightings = try SightingColumns.sightings(row)
         let claims = try SightingColumns.claims(row)
+        let isTold = try row.decode("told_run_id", as: Int64?.self) == runID
+        let wasOpenedAgain = try row.decode("reopened_run_id", as: Int64?.self) != nil
         self.init(
             key: try TransactionKey(row),
             assessment: try Assessment(row, &candidates),
@@ -156,11 +158,11 @@ extension ReportedCase {
             sightings: sightings,
             claims: claims,
             openedAt: try row.decode("opened_at"),
-            isNew: try row.decode("opened_run_id", as: Int64.self) == runID,
+            isNew: isTold && !wasOpenedAgain,
             firstVerifiedAt: try row.decode("first_seen_at"),
             lastVerifiedAt: try row.decode("last_confirmed_at", as: Date?.self))
         standing = try row.decode("standing")
-        isReopened = try row.decode("reopened_run_id", as: Int64?.self) == runID
+        isReopened = isTold && wasOpenedAgain
         customer = try CustomerCases(row)
         if !periods.isEmpty {
             subscription = ReportedSubscription(

@@ -7,6 +7,8 @@ struct PatternComparison {
     let crowds: [Crowd]
     let silences: [BundleID: Date]
     let from: Date
+    /// All of them, and in a dry run as it leaves them.
+    let transactions: SQL
 
     var query: SQL {
         """
@@ -59,7 +61,7 @@ struct PatternComparison {
     private var delivered: SQL {
         """
         SELECT transaction_id, bundle_id, environment, product_id, purchased_at, false AS is_silence
-        FROM (\(Self.deliveries(of: crowds, from: from))) AS bought
+        FROM (\(Self.deliveries(of: crowds, from: from, in: transactions))) AS bought
         """
     }
 
@@ -114,11 +116,11 @@ struct PatternComparison {
         """
 
     /// The latest deliveries in the time of the cases.
-    static func deliveries(of crowds: [Crowd], from: Date) -> SQL {
+    static func deliveries(of crowds: [Crowd], from: Date, in transactions: SQL) -> SQL {
         let ends = (crowds.map(\.newest).max() ?? .distantPast) + Crowd.late
         return """
             SELECT transaction_id, bundle_id, environment, product_id, purchased_at, delivered_at
-            FROM \(stored: .transactions)
+            FROM \(transactions) AS transactions
             WHERE place = 'black' AND delivered_at >= \(from) AND delivered_at < \(ends) AND purchased_at >= \(from)
                 AND bundle_id = ANY (\(crowds.map(\.bundleID.text)))
             ORDER BY delivered_at DESC

@@ -44,7 +44,7 @@ extension LedgerSession {
             ) AS crowd (bundle_id, nth_newest, begins)
             LEFT JOIN LATERAL (
                 SELECT true AS is_alive
-                FROM \(stored: .transactions)
+                FROM \(whole(.transactions)) AS transactions
                 WHERE place = 'black' AND bundle_id = crowd.bundle_id AND delivered_by <> 'resolved'
                     AND delivered_at >= crowd.nth_newest AND purchased_at >= crowd.nth_newest
                 ORDER BY delivered_at DESC
@@ -54,7 +54,7 @@ extension LedgerSession {
                 SELECT max(purchased_at) AS purchased_at
                 FROM (
                     SELECT purchased_at
-                    FROM \(stored: .transactions)
+                    FROM \(whole(.transactions)) AS transactions
                     WHERE heard.is_alive IS NULL AND place = 'black' AND bundle_id = crowd.bundle_id
                         AND delivered_by <> 'resolved' AND delivered_at >= crowd.begins
                     ORDER BY delivered_at DESC
@@ -73,7 +73,7 @@ extension LedgerSession {
         let row = try await connection.only(
             """
             SELECT min(delivered_at) AS reached, count(*) AS deliveries
-            FROM (\(PatternComparison.deliveries(of: crowds, from: begins))) AS compared
+            FROM (\(PatternComparison.deliveries(of: crowds, from: begins, in: whole(.transactions)))) AS compared
             """)
         let isCut = try row.decode("deliveries", as: Int.self) >= Crowd.deliveries(for: crowds)
         return isCut ? try row.decode("reached") : begins
@@ -82,7 +82,8 @@ extension LedgerSession {
     private func compare(
         _ crowds: [Crowd], _ silences: [BundleID: Date], from: Date
     ) async throws -> [PatternFacts] {
-        let comparison = PatternComparison(crowds: crowds, silences: silences, from: from)
+        let comparison = PatternComparison(
+            crowds: crowds, silences: silences, from: from, transactions: whole(.transactions))
         let rows = try await connection.query(comparison.query)
         var facts = Dictionary(
             uniqueKeysWithValues: crowds.map { crowd in

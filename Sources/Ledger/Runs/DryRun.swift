@@ -86,7 +86,20 @@ extension LedgerSession {
         ) AS original
         JOIN iap.delivered_originals AS taken
             USING (original_transaction_id, bundle_id, environment, web_order_line_item_id);
-        INSERT INTO cases SELECT * FROM iap.cases WHERE state = 'open';
+        INSERT INTO runs OVERRIDING SYSTEM VALUE
+        SELECT * FROM iap.runs WHERE closing_number IS NOT NULL
+        ORDER BY closing_number DESC LIMIT 1;
+        -- What is closed may be opened again, and what none has told of is told.
+        INSERT INTO cases SELECT * FROM iap.cases WHERE state = 'open' OR told_run_id IS NULL;
+        INSERT INTO cases
+        SELECT iap.cases.* FROM iap.cases
+        JOIN transactions USING (transaction_id, bundle_id, environment)
+        ON CONFLICT DO NOTHING;
+        INSERT INTO cases
+        SELECT iap.cases.* FROM iap.runs
+        JOIN iap.cases ON iap.cases.told_run_id = iap.runs.run_id
+        WHERE iap.runs.state IN ('failed', 'abandoned')
+        ON CONFLICT DO NOTHING;
         INSERT INTO sightings
         SELECT iap.sightings.* FROM iap.sightings
         JOIN iap.white USING (transaction_id, bundle_id, environment);
@@ -95,9 +108,6 @@ extension LedgerSession {
         INSERT INTO notices
         SELECT iap.notices.* FROM iap.notices
         JOIN iap.white USING (transaction_id, bundle_id, environment);
-        INSERT INTO runs OVERRIDING SYSTEM VALUE
-        SELECT * FROM iap.runs WHERE closing_number IS NOT NULL
-        ORDER BY closing_number DESC LIMIT 1;
         """
 
     /// Makes a view of the ledger's anew, over the shadows.
@@ -133,6 +143,10 @@ extension LedgerSession {
                         OR iap.is_of_original(
                             kin.transaction_id, kin.original_transaction_id, heard.original_transaction_id))
                     AND kin.bundle_id = heard.bundle_id AND kin.environment = heard.environment
+                ON CONFLICT DO NOTHING;
+                INSERT INTO cases
+                SELECT iap.cases.* FROM iap.cases
+                JOIN heard USING (transaction_id, bundle_id, environment)
                 ON CONFLICT DO NOTHING;
                 INSERT INTO sightings
                 SELECT iap.sightings.* FROM iap.sightings

@@ -52,7 +52,7 @@ import Testing
             #expect(third.total == 1 && third.closed == [.delivered: 1])
             #expect(try await play.night(4).report.cases.closed == [:])
             try await play.claim(bought[2])
-            // A run that is killed before it closes its books has told nobody.
+            // A run that is killed has told nobody.
             try await play.administer(
                 """
                 WITH killed AS (
@@ -66,6 +66,43 @@ import Testing
                 """)
             #expect(try await play.night(5).report.cases.closed == [.delivered: 1])
             #expect(try await play.reportAgain().cases.closed == [.delivered: 1])
+        }
+    }
+
+    /// A report that was never written has told nobody of its new cases, nor of those that were opened again.
+    @Test(arguments: ["failed", "abandoned"])
+    func whatARunWithoutAReportOpenedIsNewInTheNext(state: String) async throws {
+        try await withPlay { play in
+            func loseReport(of night: Int) async throws {
+                try await play.administer(
+                    """
+                    UPDATE iap.runs SET state = \(state), exit_code = 77, reason = 'the disk was full'
+                    WHERE run_id = \(Int64(night))
+                    """)
+            }
+            let bought = (1...3).map { play.buy("100000000000330\($0)") }
+            for one in bought { try await play.upload(play.receipt([one]), for: one) }
+            #expect(try await play.night(1).report.cases.new == 3)
+            try await loseReport(of: 1)
+            let second = try await play.night(2)
+            #expect(second.report.cases.new == 3)
+            #expect(second.findings.cases.allSatisfy { $0.isNew })
+            #expect(try await play.reportAgain().cases.new == 3)
+            let third = try await play.night(3)
+            #expect(third.report.cases.new == 0)
+            #expect(third.findings.cases.allSatisfy { !$0.isNew })
+
+            try await play.administer("SELECT iap.resolve(\(bought[0].id), 'dismissed', 'sue', 'no answer')")
+            #expect(try await play.night(4).report.cases.closed == [.dismissed: 1])
+            try await loseReport(of: 4)
+            #expect(try await play.night(5).report.cases.closed == [.dismissed: 1])
+            try await play.administer("SELECT iap.reopen(\(bought[0].id), 'sue', 'they did')")
+            #expect(try await play.night(6).report.cases.reopened == 1)
+            try await loseReport(of: 6)
+            let seventh = try await play.night(7, isDryRun: true)
+            #expect(seventh.report.cases.reopened == 1)
+            #expect(try await play.night(7).report.cases.reopened == 1)
+            #expect(try await play.night(8).report.cases.reopened == 0)
         }
     }
 

@@ -285,8 +285,8 @@ CREATE TABLE iap.cases (
     order_ids      text[] NOT NULL DEFAULT '{}',
     opened_at      timestamptz NOT NULL,
     opened_run_id  bigint NOT NULL,
-    -- The run whose judgement stands here, and the last one that told of it as opened again: 0 where the support desk
-    -- opened it again, until the next run tells of it.
+    -- The run whose judgement stands here, and the last one that opened it again: 0 where the support desk opened it
+    -- again, until the next run judges it.
     assessed_at     timestamptz NOT NULL,
     assessed_run_id bigint NOT NULL,
     reopened_run_id bigint,
@@ -294,7 +294,7 @@ CREATE TABLE iap.cases (
     closed_as      text CHECK (closed_as IN ('delivered', 'dismissed', 'refunded', 'withdrawn')),
     closed_by      text,
     note           text,
-    -- The run that told of its closing; NULL until one does.
+    -- The run that told of its opening, or of its closing; NULL until one does.
     told_run_id    bigint,
     -- Of a subscription, the periods that it tells of.
     periods        text[] NOT NULL DEFAULT '{}',
@@ -303,12 +303,10 @@ CREATE TABLE iap.cases (
         (state = 'closed') = (closed_at IS NOT NULL)
         AND (closed_at IS NULL) = (closed_as IS NULL)
         AND (closed_as IS NULL) = (closed_by IS NULL)),
-    CONSTRAINT only_closed_has_note CHECK (note IS NULL OR state = 'closed'),
-    CONSTRAINT only_closed_is_told CHECK (told_run_id IS NULL OR state = 'closed')
+    CONSTRAINT only_closed_has_note CHECK (note IS NULL OR state = 'closed')
 );
 
-CREATE INDEX cases_untold ON iap.cases (closed_at) WHERE state = 'closed' AND told_run_id IS NULL;
-CREATE INDEX cases_told ON iap.cases (told_run_id) WHERE told_run_id IS NOT NULL;
+CREATE INDEX cases_told ON iap.cases (told_run_id);
 CREATE INDEX cases_open ON iap.cases (likelihood, opened_at) WHERE state = 'open';
 -- The support desk: whose cases, and which orders' cases. Without a list of pending entries, which would be searched
 -- from end to end.

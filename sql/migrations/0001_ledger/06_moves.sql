@@ -232,7 +232,7 @@ BEGIN
             WHEN (c.became).reason IN ('refunded', 'dismissed') THEN (c.became).reason
             ELSE 'withdrawn'
         END,
-        closed_by = who, note = follow_cases.note,
+        closed_by = who, note = follow_cases.note, told_run_id = NULL,
         assessed_at = CASE WHEN run IS NULL THEN cases.assessed_at ELSE at END,
         assessed_run_id = coalesce(run, cases.assessed_run_id)
     FROM unnest(changes) AS c

@@ -98,6 +98,11 @@ BEGIN
     FROM ends
     WHERE ends.ended_as IS NOT NULL AND redeliveries.transaction_id = ends.transaction_id
         AND redeliveries.bundle_id = ends.bundle_id AND redeliveries.environment = ends.environment;
+    -- What a run that left no report would have told is told once more.
+    UPDATE redeliveries SET told_run_id = run
+    FROM runs
+    WHERE redeliveries.told_run_id = runs.run_id AND redeliveries.ended_at IS NOT NULL
+        AND runs.state IN ('failed', 'abandoned');
     WITH told AS (
         UPDATE redeliveries SET told_run_id = run WHERE ended_at IS NOT NULL AND told_run_id IS NULL
         RETURNING transaction_id, bundle_id, environment, ended_as
