@@ -32,7 +32,10 @@ import Testing
     }
 
     /// The functions that the night calls write by the caller's search path.
-    @Test(arguments: ["05_places", "06_moves", "13_batch", "26_notices", "27_questions"])
+    @Test(arguments: [
+        "06_places", "08_moves", "09_owed_once", "18_batch", "34_notices", "35_customers", "36_unproved", "37_prices",
+        "38_answers",
+    ])
     func theNightsFunctionsWriteToNoTablePastItsShadow(file: String) throws {
         let sql = try String(
             contentsOf: PackageRoot.folder.appending(path: "sql/migrations/0001_ledger/\(file).sql"), encoding: .utf8)

@@ -8608,7 +8608,7 @@ CREATE TABLE iap.delivered_originals (
     web_order_line_item_id text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
 );
 
-COMMENT ON TABLE iap.delivered_originals IS 'The original purchases of non-consumables that were delivered, and under which transaction id.';
+COMMENT ON TABLE iap.delivered_originals IS 'The original purchases of non-consumables, and the periods of subscriptions, that were delivered, and under which transaction id.';
 
 CREATE VIEW iap.excluded AS
  SELECT transactions.transaction_id,

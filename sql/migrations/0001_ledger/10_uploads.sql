@@ -1,5 +1,5 @@
 -- The contract with an app's own server, the only way by which it touches the tables: what it hands in. Of purchases,
--- `08_admission.sql` and `09_claims.sql`.
+-- `11_admission.sql` and `13_claims.sql`.
 --
 -- Every function of the contract runs with its owner's rights on a fixed search path. Parameters carry the names of the
 -- columns they fill; inside, a bare name is the column, and a name qualified with the function's is the parameter.

@@ -1,0 +1,187 @@
+-- What a later word of Apple's makes of a purchase.
+
+CREATE FUNCTION iap.is_another_night(confirmed_at timestamptz, verified_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- Half a night: two runs of one night count once, however far cron drifts.
+    SELECT confirmed_at IS NULL OR verified_at - confirmed_at >= '12 hours'
+$$;
+COMMENT ON FUNCTION iap.is_another_night IS
+    'Whether a word of Apple''s confirms a white transaction for one night more than it was confirmed last.';
+
+CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN v.verified_at <= t.refund_reversed_at OR (
+        t.refunded_at IS NULL AND (
+            -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before it
+            -- was made. It has been seen to know one minutes late.
+            (t.source = 'server_api' AND v.verified_at < t.verified_at - interval '1 hour')
+            OR EXISTS (
+                SELECT FROM notices
+                WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                    AND notices.environment = t.environment AND type = 'REFUND_REVERSED'
+                    AND signed_at >= v.verified_at)));
+END
+$$;
+COMMENT ON FUNCTION iap.is_outdated_refund IS
+    'Whether Apple took a refund back, or knew of none any more, after it told of it: its words come in any order.';
+
+CREATE FUNCTION iap.is_later_refund(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- Some of Apple's formats tell of it to the second.
+    SELECT v.refunded_at >= t.refunded_at + interval '1 second'
+$$;
+COMMENT ON FUNCTION iap.is_later_refund IS
+    'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, and '
+    'may tell of that later.';
+
+CREATE FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- What a person called refunded, Apple has never refunded. Most are not: for them no statement is run.
+    IF t.refund_run_id IS NULL THEN
+        RETURN false;
+    END IF;
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from before
+    -- the refund, of which a poorer source told.
+    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at))
+        OR EXISTS (
+            SELECT FROM notices
+            WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
+                AND notices.environment = t.environment AND type = 'REFUND_REVERSED' AND signed_at > t.refunded_at);
+END
+$$;
+COMMENT ON FUNCTION iap.ends_refund IS
+    'Whether Apple''s refund of a transaction is no more, by a word of Apple''s that tells of none.';
+
+CREATE FUNCTION iap.has_access(t iap.transactions, at timestamptz) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM entitlements AS e
+        WHERE e.original_transaction_id = t.original_transaction_id AND e.bundle_id = t.bundle_id
+            AND iap.is_covered(t, ROW(e.*)::iap.entitlements, at));
+END
+$$;
+COMMENT ON FUNCTION iap.has_access IS 'Whether what the app''s server grants now reaches to the end of a period.';
+
+CREATE FUNCTION iap.stands_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id
+            AND (
+                same.place <> 'excluded' OR same.reason = 'dismissed'
+                OR (t.reason = 'restored' AND same.refunded_at IS NOT NULL AND same.reason <> 'family_shared')
+                -- Of several that are refunded the original will stand for all, or else the lowest id.
+                OR (
+                    same.reason = 'refunded'
+                    AND (same.transaction_id <> same.original_transaction_id, same.transaction_id)
+                        < (t.transaction_id <> t.original_transaction_id, t.transaction_id)))
+            AND (
+                (t.web_order_line_item_id IS NULL AND iap.type_of(t) IS DISTINCT FROM 'auto_renewable')
+                OR iap.is_same_period(t, ROW(same.*)::iap.transactions)));
+END
+$$;
+COMMENT ON FUNCTION iap.stands_otherwise IS
+    'Whether what was bought once, or a period of a subscription, is owed, was delivered or dismissed under another '
+    'transaction id, or will be where its refund is taken back; of a restored id, also where another is refunded.';
+
+CREATE FUNCTION iap.paid_again(t iap.transactions, reversed_at timestamptz, at timestamptz) RETURNS iap.transactions
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    t := iap.refund_reversed(t, reversed_at);
+    -- Access was taken away with the money, and is owed with it.
+    IF t.delivered_by = 'entitlement' AND NOT iap.has_access(t, at) THEN
+        t := iap.owed_again(t);
+    END IF;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.paid_again IS
+    'A transaction whose refund Apple took back: owed again, where a grant had delivered it that reaches to its end no more.';
+
+CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz)
+RETURNS iap.transactions
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    was iap.transactions := t;
+BEGIN
+    IF v.refunded_at IS NOT NULL AND iap.is_outdated_refund(t, v) THEN
+        RETURN t;
+    END IF;
+    t := iap.corrected(t, v);
+    IF v.refunded_at IS NOT NULL THEN
+        -- Of what is shared in a family nobody paid: when that ends, no money goes back.
+        IF t.place <> 'white' AND (t.place <> 'black' OR v.exclusion IS DISTINCT FROM 'family_shared') AND (
+            -- Of which Apple told nothing yet: it knows when and how much better than the support desk.
+            was.refund_run_id IS NULL
+            OR iap.is_later_refund(was, v)
+            -- What kind of refund it is may be told later, also by a word that is older: verifyReceipt knows of none.
+            OR (v.revocation_type IS NOT NULL
+                AND (
+                    v.verified_at >= was.verified_at
+                    OR (t.revocation_type IS NULL AND v.refunded_at = t.refunded_at))
+                AND (t.revocation_type, t.revocation_percentage)
+                    IS DISTINCT FROM (v.revocation_type, v.revocation_percentage)))
+        THEN
+            t := iap.refunded(t, v, coalesce(was.refund_run_id, run));
+        END IF;
+    ELSIF iap.ends_refund(was, v) THEN
+        t := iap.paid_again(t, v.verified_at, at);
+    ELSIF was.expires_at IS NULL AND t.expires_at IS NOT NULL AND t.delivered_by = 'entitlement'
+        AND t.refunded_at IS NULL AND v.exclusion IS NULL
+        AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
+    THEN
+        -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that does
+        -- not reach so far.
+        t := iap.owed_again(t);
+    END IF;
+
+    IF t.place = 'white' THEN
+        -- What is restored the night withdraws, and knows then for the sake of which id: see iap.withdraw_all_restored. It
+        -- can't of what nobody knows the type of.
+        IF v.exclusion <> 'restored' OR (
+            v.exclusion = 'restored' AND t.web_order_line_item_id IS NULL AND iap.type_of(t) IS NULL)
+        THEN
+            IF v.refunded_at IS NOT NULL THEN
+                t := iap.refunded(t, v, run);
+            END IF;
+            t := iap.excluded(t, v.exclusion, run, at);
+        ELSIF iap.is_another_night(t.last_confirmed_at, coalesce(v.confirmed_at, v.verified_at)) THEN
+            t.nights_confirmed := t.nights_confirmed + 1;
+            t.last_confirmed_at := coalesce(v.confirmed_at, v.verified_at);
+        END IF;
+    ELSIF t.reason = 'restored' AND t.refunded_at IS NULL AND v.exclusion IS NULL
+        AND t.original_transaction_id = was.original_transaction_id
+    THEN
+        -- What it was restored from may have been refunded, and be so no more.
+        IF NOT iap.stands_otherwise(t) THEN
+            t := iap.owed_again(t);
+        END IF;
+    ELSIF t.place = 'excluded' AND t.refunded_at IS NULL
+        AND (
+            t.reason IN ('sandbox', 'before_start', 'refunded')
+            -- It restored another purchase than Apple knows.
+            OR (t.reason = 'restored' AND t.original_transaction_id <> was.original_transaction_id))
+        AND v.exclusion IS DISTINCT FROM t.reason
+    THEN
+        t := CASE
+            WHEN v.exclusion IS NULL
+                -- Restored as what was refunded with it, of which Apple tells next that it is no more. Until then the night
+                -- withdraws it: see iap.withdraw_all_restored.
+                OR (t.reason = 'refunded' AND v.exclusion = 'restored' AND NOT iap.stands_otherwise(t))
+            THEN iap.owed_again(t)
+            ELSE iap.excluded(t, v.exclusion, run, at)
+        END;
+    END IF;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.heard IS
+    'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any '
+    'more; or owed after all, where only a setting, a refund that is no more or a wrong original kept it from that, or a '
+    'grant that does not reach to the end which Apple tells.';

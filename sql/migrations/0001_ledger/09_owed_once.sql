@@ -1,0 +1,247 @@
+-- A purchase that is owed once, whatever ids it has: what was restored under another, and the periods of subscriptions.
+
+-- Taken for its delivery ----------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.is_of_original(transaction_id text, original_transaction_id text, wanted text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT ($1 = $3 AND $2 = $3) OR ($2 = $3 AND $2 <> $1)
+$$;
+COMMENT ON FUNCTION iap.is_of_original IS
+    'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more '
+    'for each purchase that is its own original.';
+
+CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(
+        t.product_type, (SELECT type FROM products WHERE bundle_id = t.bundle_id AND product_id = t.product_id));
+END
+$$;
+COMMENT ON FUNCTION iap.type_of IS
+    'The type of the product that was bought: what Apple said, else what the list of products says; NULL where nobody '
+    'knows it.';
+
+CREATE FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    -- Never by when they began: what is restored may bear another date, and a server may say a date of its own.
+    SELECT coalesce(($1).web_order_line_item_id = ($2).web_order_line_item_id, false)
+$$;
+COMMENT ON FUNCTION iap.is_same_period IS
+    'Whether two transactions of a subscription are one period, of which one restored the other: as far as Apple told of '
+    'both.';
+
+CREATE FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT CASE
+        WHEN iap.type_of($1) = 'non_consumable'
+            THEN ($1).product_id = ($2).product_id OR coalesce(iap.type_of($2) = 'non_consumable', false)
+        ELSE iap.is_same_period($1, $2)
+    END
+$$;
+COMMENT ON FUNCTION iap.is_same_purchase IS
+    'Whether two transactions of one original are one purchase, owed once: a non-consumable, or one period of a '
+    'subscription.';
+
+CREATE FUNCTION iap.take_originals(delivered iap.transactions[]) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    taken bigint;
+BEGIN
+    INSERT INTO delivered_originals (
+        original_transaction_id, bundle_id, environment, web_order_line_item_id, transaction_id)
+    SELECT t.original_transaction_id, t.bundle_id, t.environment, once.period, min(t.transaction_id)
+    FROM unnest(delivered) AS t
+    LEFT JOIN products USING (bundle_id, product_id)
+    CROSS JOIN LATERAL (
+        SELECT '' AS period
+        WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
+        UNION ALL
+        SELECT t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
+    ) AS once
+    GROUP BY t.original_transaction_id, t.bundle_id, t.environment, once.period
+    ORDER BY t.original_transaction_id, t.bundle_id, t.environment, once.period
+    ON CONFLICT (original_transaction_id, bundle_id, environment, web_order_line_item_id) DO NOTHING;
+    GET DIAGNOSTICS taken = ROW_COUNT;
+    RETURN taken;
+END
+$$;
+COMMENT ON FUNCTION iap.take_originals IS
+    'Notes that the original purchases of these are delivered, of non-consumables and of what nobody knows the type '
+    'of, and the periods of subscriptions; says how many were not before. Waits for another session that is about to '
+    'note the same.';
+
+CREATE FUNCTION iap.take_corrected(changes iap.change[]) RETURNS void
+LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
+BEGIN
+    PERFORM iap.take_originals(array_agg(became)) FROM unnest(changes);
+    PERFORM iap.release_originals(changes);
+EXCEPTION
+    -- Another session is about to deliver the same, and has the row: iap.take_for_delivery looks beside it.
+    WHEN lock_not_available OR deadlock_detected THEN NULL;
+END
+$$;
+COMMENT ON FUNCTION iap.take_corrected IS
+    'Takes the original purchases, and periods, that Apple tells of for what was delivered, in place of those that it was '
+    'taken for; but where another session is about to deliver the same, and does not end.';
+
+CREATE FUNCTION iap.withdraw_restored(
+    delivered iap.transactions, actor text, at timestamptz, who text
+) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    changes iap.change[];
+BEGIN
+    IF delivered.web_order_line_item_id IS NULL AND iap.type_of(delivered) IS DISTINCT FROM 'non_consumable' THEN
+        RETURN;
+    END IF;
+    -- What another session holds is about to be claimed itself, and will find its original taken.
+    SELECT array_agg(ROW(t, iap.excluded(t, 'restored', NULL, at))::iap.change) INTO changes
+    FROM (
+        SELECT *
+        FROM transactions
+        WHERE iap.is_of_original(transaction_id, original_transaction_id, delivered.original_transaction_id)
+            AND bundle_id = delivered.bundle_id AND environment = delivered.environment
+            AND transaction_id <> delivered.transaction_id AND place = 'white'
+            AND iap.is_same_purchase(delivered, ROW(transactions.*)::iap.transactions)
+        ORDER BY transaction_id
+        FOR UPDATE SKIP LOCKED
+    ) AS t;
+    IF changes IS NOT NULL THEN
+        PERFORM iap.move(
+            changes, 'withdrawn', actor, NULL, at,
+            jsonb_build_object('delivered_as', delivered.transaction_id), who);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION iap.withdraw_restored IS
+    'After the delivery of a non-consumable, or of a period of a subscription: takes the other transactions of the same '
+    'purchase out of white.';
+
+CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
+    is_period boolean := t.web_order_line_item_id IS NOT NULL;
+    beside    iap.transactions[];
+BEGIN
+    IF NOT (is_once OR is_period) THEN
+        RETURN NULL;
+    END IF;
+    -- An import may have told of another id while what was delivered under a third was being taken back.
+    SELECT array_agg(ROW(same.*)::iap.transactions) INTO beside
+    FROM transactions AS same
+    WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+        AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+        AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+        AND (is_once OR iap.is_same_period(t, ROW(same.*)::iap.transactions));
+    IF beside IS NOT NULL THEN
+        PERFORM iap.take_originals(beside);
+    END IF;
+    IF iap.take_originals(ARRAY[t]) = is_once::integer + is_period::integer THEN
+        RETURN NULL;
+    END IF;
+    -- Of two rows it may have got one.
+    PERFORM iap.release_originals(ARRAY[ROW(t, t)::iap.change]);
+    RETURN CASE WHEN type IS NULL AND NOT iap.is_period_delivered(t) THEN 'undecided' ELSE 'already_delivered' END;
+END
+$$;
+COMMENT ON FUNCTION iap.take_for_delivery IS
+    'Takes the original purchase of a non-consumable, or the period of a subscription, for its delivery, and gives NULL; '
+    'or why it can''t be delivered: already_delivered under another id, or undecided where nobody knows whether it is a '
+    'non-consumable.';
+
+-- As another id stands ------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.is_original_delivered(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT
+        FROM delivered_originals AS taken
+        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
+            AND taken.environment = t.environment AND taken.web_order_line_item_id = ''
+            AND taken.transaction_id <> t.transaction_id);
+END
+$$;
+COMMENT ON FUNCTION iap.is_original_delivered IS
+    'Whether the original purchase was delivered under another transaction id: of a non-consumable, or of what nobody '
+    'knew the type of.';
+
+CREATE FUNCTION iap.is_delivered_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN iap.is_original_delivered(t) AND coalesce(iap.type_of(t) = 'non_consumable', false);
+END
+$$;
+COMMENT ON FUNCTION iap.is_delivered_otherwise IS
+    'Whether a non-consumable was delivered under another transaction id: bought once, it is owed once.';
+
+CREATE FUNCTION iap.is_period_delivered(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- Of nothing else does Apple name one.
+    RETURN t.web_order_line_item_id IS NOT NULL AND EXISTS (
+        SELECT
+        FROM delivered_originals AS taken
+        WHERE taken.original_transaction_id = t.original_transaction_id AND taken.bundle_id = t.bundle_id
+            AND taken.environment = t.environment AND taken.web_order_line_item_id = t.web_order_line_item_id
+            AND taken.transaction_id <> t.transaction_id);
+END
+$$;
+COMMENT ON FUNCTION iap.is_period_delivered IS
+    'Whether the period of a subscription was delivered under another transaction id: paid once, it is owed once.';
+
+CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    type text := iap.type_of(t);
+BEGIN
+    RETURN coalesce(type, 'non_consumable') IN ('non_consumable', 'auto_renewable') AND EXISTS (
+        SELECT
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'excluded' AND same.refunded_at IS NOT NULL
+            -- What a family shared was another purchase.
+            AND same.reason <> 'family_shared'
+            AND (
+                iap.is_same_purchase(t, ROW(same.*)::iap.transactions)
+                -- Then what Apple said of the other id tells: of several ids is what was restored, and what expires.
+                OR (type IS NULL AND same.product_id = t.product_id AND coalesce(
+                    iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable',
+                    same.expires_at IS NULL AND same.source <> 'app_server'))));
+END
+$$;
+COMMENT ON FUNCTION iap.is_refunded_otherwise IS
+    'Whether a non-consumable, or period of a subscription, was refunded under another transaction id: then it is owed '
+    'under none. Of what nobody knows the type of, by what Apple said of the other.';
+
+CREATE FUNCTION iap.is_elsewhere(t iap.transactions) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM transactions AS other
+        WHERE other.transaction_id = t.transaction_id AND other.bundle_id = t.bundle_id
+            AND other.environment <> t.environment
+            -- What is not owed in production is not to be had by a test of the same id.
+            AND (other.place = 'black' OR other.environment = 'Production'));
+END
+$$;
+COMMENT ON FUNCTION iap.is_elsewhere IS
+    'Whether the id of a transaction decides in the other environment: it was delivered there, or is production''s.';
+
+CREATE FUNCTION iap.outcome_otherwise(t iap.transactions) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN CASE
+        WHEN iap.is_refunded_otherwise(t) THEN 'excluded'
+        WHEN iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t) OR iap.is_granted_already(t)
+            THEN 'already_delivered'
+        WHEN iap.is_elsewhere(t) OR (iap.type_of(t) IS NULL AND iap.is_original_delivered(t)) THEN 'undecided'
+    END;
+END
+$$;
+COMMENT ON FUNCTION iap.outcome_otherwise IS
+    'What a claim of a white transaction gets for the sake of another id of the same purchase, or of a grant: excluded '
+    'where it was refunded, already_delivered, undecided where nobody knows whether it is the same, or where its id is '
+    'the other environment''s; NULL where there is neither. So also what is owed, redelivered, and told of it.';

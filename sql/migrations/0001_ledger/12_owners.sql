@@ -1,0 +1,116 @@
+-- Whose a purchase is: who may claim it.
+
+CREATE FUNCTION iap.owners_by_history(t iap.transactions, user_id text, receipt_id bigint) RETURNS text[]
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN ARRAY(
+        SELECT owners_by_history.user_id
+        UNION
+        (
+            SELECT user_id
+            FROM sightings
+            WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+                AND user_id IS NOT NULL AND in_receipt
+            ORDER BY uploaded_at, receipt_id
+            LIMIT 1
+        )
+        UNION
+        (
+            SELECT user_id
+            FROM transactions AS bought
+            WHERE app_transaction_id = t.app_transaction_id AND bundle_id = t.bundle_id
+                AND environment = t.environment AND place = 'black' AND user_id IS NOT NULL
+            LIMIT 10
+        )
+        UNION
+        (
+            SELECT delivered.user_id
+            FROM sightings AS beside
+            CROSS JOIN LATERAL (
+                SELECT user_id
+                FROM transactions AS found
+                WHERE found.transaction_id = beside.transaction_id AND found.bundle_id = beside.bundle_id
+                    AND found.environment = beside.environment AND found.place = 'black' AND user_id IS NOT NULL
+                OFFSET 0
+            ) AS delivered
+            WHERE beside.receipt_id = owners_by_history.receipt_id AND in_receipt
+            LIMIT 10
+        )
+    );
+END
+$$;
+COMMENT ON FUNCTION iap.owners_by_history IS
+    'Whose a purchase may be that nobody handed in, and that Apple told of when it was asked about a receipt of this '
+    'user: a genuine receipt may be somebody else''s. So also to whom other purchases of the customer, or of the '
+    'receipt, were delivered, and who handed it in later.';
+
+CREATE FUNCTION iap.owners_of(t iap.transactions) RETURNS text[]
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    owners  text[];
+    ordered record;
+BEGIN
+    SELECT array_agg(DISTINCT user_id) INTO owners
+    FROM (
+        -- The token that the client set when it was paid.
+        SELECT user_id
+        FROM orders
+        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        UNION ALL
+        SELECT user_id
+        FROM account_tokens
+        WHERE app_account_token = t.app_account_token AND bundle_id = t.bundle_id
+        UNION ALL
+        -- For whom the app's own server admitted it.
+        SELECT t.admitted_user_id
+    ) AS evidence
+    WHERE user_id IS NOT NULL;
+    -- The order that came with the first upload that named one.
+    SELECT orders.user_id, named.uploaded_at INTO ordered
+    FROM (
+        SELECT order_id, uploaded_at
+        FROM sightings
+        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+            AND order_id IS NOT NULL
+        ORDER BY uploaded_at, receipt_id
+        LIMIT 1
+    ) AS named
+    JOIN orders ON orders.order_id = named.order_id AND orders.bundle_id = t.bundle_id;
+    IF FOUND THEN
+        owners := ARRAY(
+            SELECT unnest(owners)
+            UNION
+            SELECT ordered.user_id
+            UNION
+            (
+                -- Somebody else had handed it in for its own sake by then: on a phone whose users take turns, the order may
+                -- be of another purchase.
+                SELECT user_id
+                FROM sightings
+                WHERE owners IS NULL AND transaction_id = t.transaction_id AND bundle_id = t.bundle_id
+                    AND environment = t.environment AND user_id IS NOT NULL AND is_named
+                    AND uploaded_at < ordered.uploaded_at
+                ORDER BY uploaded_at, receipt_id
+                LIMIT 1
+            ));
+    END IF;
+    IF owners IS NULL THEN
+        -- Only what rode along, or was uploaded: then the first to hand it in.
+        SELECT CASE
+            WHEN in_receipt OR is_named THEN ARRAY[user_id] ELSE iap.owners_by_history(t, user_id, receipt_id)
+        END
+        INTO owners
+        FROM sightings
+        WHERE transaction_id = t.transaction_id AND bundle_id = t.bundle_id AND environment = t.environment
+            AND user_id IS NOT NULL
+        ORDER BY uploaded_at, receipt_id
+        LIMIT 1;
+    END IF;
+    RETURN coalesce(owners, '{}');
+END
+$$;
+COMMENT ON FUNCTION iap.owners_of IS
+    'Who may claim a transaction. Token, order and admission decide before anything that rode along, and several where '
+    'these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else whoever '
+    'handed it in first; nobody where nobody is known.';
