@@ -59,15 +59,9 @@ struct BatchSource {
         while buckets.isEmpty {
             let candidates = night.takeBuckets(filling: size.receipts)
             guard !candidates.isEmpty else { break }
-            for candidate in candidates {
-                if night.isDryRun {
-                    buckets.append(candidate)
-                } else if try await session.tryLock(.bucket(candidate)) {
-                    buckets.append(candidate)
-                } else {
-                    night.leave(bucket: candidate)
-                }
-            }
+            let owned = night.isDryRun ? Set(candidates) : try await session.tryLock(buckets: candidates)
+            for candidate in candidates where !owned.contains(candidate) { night.leave(bucket: candidate) }
+            buckets = candidates.filter(owned.contains)
             end = Data()
         }
         return buckets

@@ -81,7 +81,7 @@ final class Night: Sendable {
     /// Frees the buckets of which a batch is the last. A dry run owns none.
     func free(_ batch: InboxBatch, _ session: LedgerSession) async throws(LedgerError) {
         guard batch.isLast, !isDryRun else { return }
-        for bucket in batch.buckets { try await session.unlock(.bucket(bucket)) }
+        try await session.unlock(buckets: batch.buckets)
     }
 
     /// How many receipts the next batch may hold, taken off the run's limit; `giveBack` takes what it did not

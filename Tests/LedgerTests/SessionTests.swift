@@ -12,15 +12,15 @@ import Testing
         try await withLedger { ledger in
             let (one, other) = (try await ledger.session(), try await ledger.session())
             defer { other.close() }
-            #expect(try await one.tryLock(.bucket(7)))
-            #expect(try await !other.tryLock(.bucket(7)))
+            #expect(try await one.tryLock(buckets: [7, 8]) == [7, 8])
+            #expect(try await other.tryLock(buckets: [6, 7, 8, 9]) == [6, 9])
             let holders = try await other.holders(of: .bucket(7))
             #expect(holders.count == 1 && holders.first?.isJob == true && holders.first?.since != nil)
             #expect(try await other.tryLock(.night(isShared: true)))
             #expect(try await one.tryLock(.night(isShared: true)))
             #expect(try await !one.tryLock(.night(isShared: false)))
-            try await one.unlock(.bucket(7))
-            #expect(try await other.tryLock(.bucket(7)))
+            try await one.unlock(buckets: [7])
+            #expect(try await other.tryLock(buckets: [7, 8]) == [7])
             one.close()
             try await other.unlock(.night(isShared: true))
             // A backend goes a moment after its connection was closed.

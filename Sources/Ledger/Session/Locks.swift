@@ -63,6 +63,29 @@ extension LedgerSession {
         }
     }
 
+    /// Takes those buckets of the inbox that nobody else holds.
+    public func tryLock(buckets: [Int]) async throws(LedgerError) -> Set<Int> {
+        try await translating {
+            let rows = try await connection.query(
+                """
+                SELECT bucket FROM unnest(\(buckets.map(Int32.init))) AS wanted (bucket)
+                WHERE pg_try_advisory_lock(\(try await lockSpace()), bucket)
+                """)
+            return Set(try rows.map { Int(try $0.decode("bucket", as: Int32.self)) })
+        }
+    }
+
+    /// Frees buckets that this session holds.
+    public func unlock(buckets: [Int]) async throws(LedgerError) {
+        try await translating {
+            _ = try await connection.query(
+                """
+                SELECT pg_advisory_unlock(\(try await lockSpace()), bucket)
+                FROM unnest(\(buckets.map(Int32.init))) AS held (bucket)
+                """)
+        }
+    }
+
     /// Whether another session holds the lock that has done nothing for so many seconds: its program hangs.
     public func isHeldByIdle(_ lock: LedgerLock, for seconds: TimeInterval) async throws(LedgerError) -> Bool {
         try await translating {
