@@ -154,5 +154,45 @@ SELECT is_empty(
 SELECT is(test.moved_tally(), test.white_tally(), 'as the moves explain the white table');
 SELECT is_empty('SELECT * FROM test.misfits', 'all of them sealed');
 
+-- A server that verified a period itself names it, and needs no word of Apple's.
+CREATE FUNCTION test.admit_period(id text, original text, period text, user_id text DEFAULT 'ann') RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        $call$SELECT iap.admit(
+            'com.example.a', 'Production', %L, %L, 'pass', 1, now(), %L, web_order_line_item_id => %L)$call$,
+        id, original, user_id, period))
+$$;
+SELECT is(test.admit_period('ad1', 'ad0', 'w1'), 'white', 'a period that its server names');
+SELECT is(test.admit_period('ad2', 'ad0', 'w1'), 'white', 'and restored, while it is owed');
+SELECT is(test.claim('ad2'), 'delivered', 'is delivered');
+SELECT is(test.claim('ad1'), 'already_delivered', 'once');
+SELECT is(test.admit_period('ad3', 'ad0', 'w1'), 'already_delivered', 'and not admitted once more');
+SELECT is_empty($$SELECT FROM iap.transactions WHERE transaction_id = 'ad3'$$, 'nor does it enter');
+SELECT is(test.admit_period('ad4', 'ad0', 'w2'), 'white', 'the next period is another purchase');
+SELECT is(test.places('ad0'), ARRAY['ad1 restored', 'ad2 black', 'ad4 white'], 'and owed');
+SELECT test.admit('ad5', 'ad0', 'pass');
+SELECT is(test.admit_period('ad5', 'ad0', 'w1', 'bob'), 'already_white', 'told later which it is');
+SELECT is(test.claim('ad5'), 'already_delivered', 'it was delivered');
+SELECT is(test.admit_period('ad4', 'ad0', 'w1'), 'already_white', 'what is known of a period');
+SELECT is(
+    (SELECT web_order_line_item_id FROM iap.transactions WHERE transaction_id = 'ad4'), 'w2', 'stays');
+SELECT is(test.hear_period('ad4', 'ad0', 'w3'), 'white', 'but for Apple');
+SELECT is(
+    (SELECT web_order_line_item_id FROM iap.transactions WHERE transaction_id = 'ad4'), 'w3', 'who knows it');
+SELECT is(test.admit_period(id, id, period), 'white', 'no period is none')
+FROM (VALUES ('ae1', ''), ('ae2', '0')) AS other (id, period);
+SELECT is_empty(
+    $$SELECT FROM iap.transactions WHERE transaction_id LIKE 'ae_' AND web_order_line_item_id IS NOT NULL$$, 'as elsewhere');
+SELECT test.hear_period('af1', 'af0', 'w1', exclusion => 'refunded');
+SELECT test.admit_period('ag1', 'ag0', 'w8'), test.claim('ag1');
+SELECT is(test.taken('ag0'), ARRAY[' ag1', 'w8 ag1'], 'a delivery holds the period that its server named');
+SELECT test.hear_period('ag1', 'ag0', 'w9');
+SELECT is(test.taken('ag0'), ARRAY[' ag1', 'w9 ag1'], 'and by Apple''s word the one that it was');
+SELECT test.hear_period('ag2', 'ag0', 'w8');
+SELECT is(test.claim('ag2'), 'delivered', 'while the other is to be had');
+SELECT throws_ok($$SELECT test.admit_period('af2', 'af0', 'w1')$$, '55000', NULL, 'refunded, it is owed under no id');
+SELECT throws_ok($$SELECT test.admit_period('af3', 'af0', repeat('w', 65))$$, '22023', NULL, 'too long for an id');
+SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -834,7 +834,7 @@ $$;
 
 COMMENT ON FUNCTION finance.unclaimed_liability_as_of(as_of date) IS 'finance.unclaimed_liability as it was known at the end of a day that is closed: the same answer for ever.';
 
-CREATE FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text DEFAULT NULL::text, receipt_id bigint DEFAULT NULL::bigint) RETURNS text
+CREATE FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text DEFAULT NULL::text, receipt_id bigint DEFAULT NULL::bigint, web_order_line_item_id text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $$
@@ -845,6 +845,8 @@ DECLARE
     known    iap.transactions;
     change   iap.change;
     whose    text := nullif(admit.user_id, '');
+    -- Of what is no subscription some of Apple's formats say 0.
+    period   text := nullif(nullif(admit.web_order_line_item_id, ''), '0');
     wanted   iap.transactions;
 BEGIN
     PERFORM iap.limit_idleness();
@@ -854,6 +856,9 @@ BEGIN
     PERFORM iap.require_id('product_id', admit.product_id, 255);
     IF whose IS NOT NULL THEN
         PERFORM iap.require_text('user_id', whose, 1000);
+    END IF;
+    IF period IS NOT NULL THEN
+        PERFORM iap.require_id('web_order_line_item_id', period, 64);
     END IF;
     IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
         RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
@@ -881,6 +886,7 @@ BEGIN
     purchase.is_trial := false;
     purchase.source := 'app_server';
     purchase.verified_at := iap.present();
+    purchase.web_order_line_item_id := period;
     purchase.user_id := whose;
     purchase.receipt_id := admit.receipt_id;
     known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
@@ -890,7 +896,8 @@ BEGIN
         wanted.environment := admit.environment;
         wanted.original_transaction_id := admit.original_transaction_id;
         wanted.product_id := admit.product_id;
-        IF iap.is_delivered_otherwise(wanted) THEN
+        wanted.web_order_line_item_id := period;
+        IF iap.is_delivered_otherwise(wanted) OR iap.is_period_delivered(wanted) THEN
             RETURN 'already_delivered';
         END IF;
         PERFORM iap.require_unrefunded(wanted);
@@ -923,11 +930,14 @@ BEGIN
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     END IF;
+    change.was := known;
+    -- What Apple told goes before.
+    known.web_order_line_item_id := coalesce(known.web_order_line_item_id, period);
     PERFORM iap.require_unrefunded(known);
     IF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
         OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
+        OR known.web_order_line_item_id IS DISTINCT FROM (change.was).web_order_line_item_id
     THEN
-        change.was := known;
         known.admitted_user_id := coalesce(known.admitted_user_id, whose);
         known.admitted_receipt_id := coalesce(known.admitted_receipt_id, admit.receipt_id);
         change.became := known;
@@ -937,7 +947,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) IS 'Takes a purchase that the app''s server verified itself into the white table: white, already_white or already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
+COMMENT ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint, web_order_line_item_id text) IS 'Takes a purchase that the app''s server verified itself into the white table: white, already_white or already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any; web_order_line_item_id, of a subscription, is Apple''s id of the period.';
 
 CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1591,6 +1601,7 @@ BEGIN
         t.product_id := v.product_id;
         t.purchased_at := v.purchased_at;
         t.is_trial := v.is_trial;
+        t.web_order_line_item_id := coalesce(v.web_order_line_item_id, t.web_order_line_item_id);
         IF v.quantity > 0 OR t.place = 'excluded' THEN
             t.quantity := v.quantity;
         END IF;
@@ -5006,7 +5017,9 @@ BEGIN
                 SELECT FROM transactions AS t
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                     AND t.environment = taken.environment
-                    AND (t.place <> 'black' OR t.original_transaction_id <> taken.original_transaction_id))
+                    AND (
+                        t.place <> 'black' OR t.original_transaction_id <> taken.original_transaction_id
+                        OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, ''))))
         RETURNING taken.*
     )
     SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
@@ -5026,7 +5039,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.release_originals(changes iap.change[]) IS 'Gives back the original purchases, and periods, of what was delivered and is no more, or was delivered of another original, so that they can be delivered; but for those that were delivered under another id, too.';
+COMMENT ON FUNCTION iap.release_originals(changes iap.change[]) IS 'Gives back the original purchases, and periods, of what was delivered and is no more, or was delivered of another original or period, so that they can be delivered; but for those that were delivered under another id, too.';
 
 CREATE FUNCTION iap.release_restored(run bigint, at timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql
@@ -9152,7 +9165,7 @@ REVOKE ALL ON FUNCTION finance.statement_sales(first date, through date) FROM PU
 
 REVOKE ALL ON FUNCTION finance.unclaimed_liability_as_of(as_of date) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.admit(bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text, quantity integer, purchased_at timestamp with time zone, user_id text, receipt_id bigint, web_order_line_item_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text, who text, note text) FROM PUBLIC;
 

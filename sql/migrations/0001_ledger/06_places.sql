@@ -210,6 +210,7 @@ BEGIN
         t.product_id := v.product_id;
         t.purchased_at := v.purchased_at;
         t.is_trial := v.is_trial;
+        t.web_order_line_item_id := coalesce(v.web_order_line_item_id, t.web_order_line_item_id);
         IF v.quantity > 0 OR t.place = 'excluded' THEN
             t.quantity := v.quantity;
         END IF;

@@ -41,7 +41,9 @@ BEGIN
                 SELECT FROM transactions AS t
                 WHERE t.transaction_id = taken.transaction_id AND t.bundle_id = taken.bundle_id
                     AND t.environment = taken.environment
-                    AND (t.place <> 'black' OR t.original_transaction_id <> taken.original_transaction_id))
+                    AND (
+                        t.place <> 'black' OR t.original_transaction_id <> taken.original_transaction_id
+                        OR taken.web_order_line_item_id NOT IN ('', coalesce(t.web_order_line_item_id, ''))))
         RETURNING taken.*
     )
     SELECT array_agg(ROW(black.*)::iap.transactions) INTO still
@@ -62,7 +64,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.release_originals IS
     'Gives back the original purchases, and periods, of what was delivered and is no more, or was delivered of another '
-    'original, so that they can be delivered; but for those that were delivered under another id, too.';
+    'original or period, so that they can be delivered; but for those that were delivered under another id, too.';
 
 CREATE FUNCTION iap.release_orders(changes iap.change[]) RETURNS void
 -- Nobody else may take away what keeps an order from being delivered twice.

@@ -66,7 +66,8 @@ COMMENT ON FUNCTION iap.require_unrefunded IS
 
 CREATE FUNCTION iap.admit(
     bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
-    quantity integer, purchased_at timestamptz, user_id text DEFAULT NULL, receipt_id bigint DEFAULT NULL
+    quantity integer, purchased_at timestamptz, user_id text DEFAULT NULL, receipt_id bigint DEFAULT NULL,
+    web_order_line_item_id text DEFAULT NULL
 ) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
@@ -76,6 +77,8 @@ DECLARE
     known    iap.transactions;
     change   iap.change;
     whose    text := nullif(admit.user_id, '');
+    -- Of what is no subscription some of Apple's formats say 0.
+    period   text := nullif(nullif(admit.web_order_line_item_id, ''), '0');
     wanted   iap.transactions;
 BEGIN
     PERFORM iap.limit_idleness();
@@ -85,6 +88,9 @@ BEGIN
     PERFORM iap.require_id('product_id', admit.product_id, 255);
     IF whose IS NOT NULL THEN
         PERFORM iap.require_text('user_id', whose, 1000);
+    END IF;
+    IF period IS NOT NULL THEN
+        PERFORM iap.require_id('web_order_line_item_id', period, 64);
     END IF;
     IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
         RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
@@ -112,6 +118,7 @@ BEGIN
     purchase.is_trial := false;
     purchase.source := 'app_server';
     purchase.verified_at := iap.present();
+    purchase.web_order_line_item_id := period;
     purchase.user_id := whose;
     purchase.receipt_id := admit.receipt_id;
     known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
@@ -121,7 +128,8 @@ BEGIN
         wanted.environment := admit.environment;
         wanted.original_transaction_id := admit.original_transaction_id;
         wanted.product_id := admit.product_id;
-        IF iap.is_delivered_otherwise(wanted) THEN
+        wanted.web_order_line_item_id := period;
+        IF iap.is_delivered_otherwise(wanted) OR iap.is_period_delivered(wanted) THEN
             RETURN 'already_delivered';
         END IF;
         PERFORM iap.require_unrefunded(wanted);
@@ -154,11 +162,14 @@ BEGIN
             admit.transaction_id, admit.bundle_id, admit.environment, known.reason
             USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Don''t deliver it.';
     END IF;
+    change.was := known;
+    -- What Apple told goes before.
+    known.web_order_line_item_id := coalesce(known.web_order_line_item_id, period);
     PERFORM iap.require_unrefunded(known);
     IF (known.admitted_user_id IS NULL AND whose IS NOT NULL)
         OR (known.admitted_receipt_id IS NULL AND admit.receipt_id IS NOT NULL)
+        OR known.web_order_line_item_id IS DISTINCT FROM (change.was).web_order_line_item_id
     THEN
-        change.was := known;
         known.admitted_user_id := coalesce(known.admitted_user_id, whose);
         known.admitted_receipt_id := coalesce(known.admitted_receipt_id, admit.receipt_id);
         change.became := known;
@@ -170,4 +181,5 @@ $$;
 COMMENT ON FUNCTION iap.admit IS
     'Takes a purchase that the app''s server verified itself into the white table: white, already_white or '
     'already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded '
-    'under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded receipt it came with, if any.';
+    'under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded '
+    'receipt it came with, if any; web_order_line_item_id, of a subscription, is Apple''s id of the period.';
