@@ -106,4 +106,15 @@ import Testing
     func saysWhereThePayloadIsMalformed(payload: [UInt8], position: Int) {
         #expect(throws: ReceiptError.payloadMalformed(position: position)) { try AppReceipt(payload: payload) }
     }
+
+    @Test("A receipt of more purchases than fit is none", arguments: [(100_000, true), (100_001, false)])
+    func holdsSoManyPurchases(count: Int, isReceipt: Bool) {
+        let empty: [UInt8] = ReceiptPayloadWriter.element(
+            0x30,
+            ReceiptPayloadWriter.integer(17) + ReceiptPayloadWriter.integer(1)
+                + ReceiptPayloadWriter.element(0x04, [0x31, 0x00]))
+        let payload = ReceiptPayloadWriter.element(0x31, Array(repeatElement(empty, count: count).joined()))
+        let receipt = try? AppReceipt(payload: payload)
+        #expect(receipt?.purchases.count == (isReceipt ? count : nil))
+    }
 }

@@ -72,6 +72,38 @@ import Testing
         #expect(try checked.contents.get().purchases.first?.transactionID == "2000000000000002")
     }
 
+    /// Nothing covers the set of algorithms: anybody may fill it, in whatever a customer's app sends.
+    @Test(
+        "A container that names ever more digests costs nothing", arguments: [(7, true), (8, false), (100_000, false)])
+    func namesDigests(more: Int, isValid: Bool) async throws {
+        let verifier = AppReceiptVerifier(roots: try await SharedAuthority.roots)
+        let receipt = try Self.naming(more, in: try await SharedAuthority.receipt())
+        let checked = try verifier.check(receipt)
+        #expect(checked.signature == (isValid ? .valid : .invalid("there are more than 8 digest algorithms")))
+        #expect(try checked.contents.get().bundleID == "com.example.app")
+    }
+
+    /// The receipt with so many more names of SHA-1 among its digest algorithms.
+    private static func naming(_ more: Int, in receipt: [UInt8]) throws -> [UInt8] {
+        let sha1: [UInt8] = [0x30, 0x07, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A]
+        var reader = BERReader(receipt)
+        var information = reader.inside(try reader.next())
+        let type = try information.next()
+        let holder = try information.next()
+        var content = information.inside(holder)
+        var signedData = content.inside(try content.next())
+        let version = try signedData.next()
+        let algorithms = try signedData.next()
+        let element = ReceiptPayloadWriter.element
+        let data =
+            Array(receipt[version.start..<algorithms.start])
+            + element(BERTag.set, Array(receipt[algorithms.content]) + (0..<more).flatMap { _ in sha1 })
+            + Array(signedData.rest)
+        return element(
+            BERTag.sequence,
+            Array(receipt[type.start..<holder.start]) + element(0xA0, element(BERTag.sequence, data)))
+    }
+
     @Test func saysWhatIsNoReceipt() async throws {
         let verifier = AppReceiptVerifier()
         let receipt = try await SharedAuthority.receipt()

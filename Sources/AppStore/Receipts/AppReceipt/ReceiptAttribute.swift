@@ -8,6 +8,10 @@ struct ReceiptAttribute {
 
     var octets: [UInt8] { Array(value.rest) }
 
+    /// More than stand in any real set: of purchases that say what they are, a receipt of the largest size that is taken holds
+    /// fewer. Of empty ones it holds a million, which take hundreds of megabytes to remember.
+    static let most = 100_000
+
     /// Reads a set of attributes that ends where the reader's bytes end.
     static func read(
         _ reader: BERReader, _ body: (ReceiptAttribute) throws(BERError) -> Void
@@ -15,7 +19,10 @@ struct ReceiptAttribute {
         var reader = reader
         var set = reader.inside(try reader.next(BERTag.set))
         guard reader.isAtEnd else { throw reader.malformed(at: reader.position) }
+        var count = 0
         while !set.isAtEnd {
+            count += 1
+            guard count <= most else { throw set.malformed(at: set.position) }
             var sequence = set.inside(try set.next(BERTag.sequence))
             let type = try sequence.integer()
             _ = try sequence.integer()

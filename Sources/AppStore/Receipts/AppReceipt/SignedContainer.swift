@@ -10,7 +10,13 @@ struct SignedContainer: ~Copyable {
         case absent
     }
 
+    /// More algorithms than any real container names: Apple's name one. For each, OpenSSL adds a digest to a chain that it
+    /// builds in quadratic time and reads by calling itself, so that some ten thousand would end the program.
+    static let digestLimit = 8
+
     private let handle: OpaquePointer
+    /// `false` also where what they are can't be read.
+    private let namesFewDigests: Bool
 
     /// - Throws: `notPKCS7` or `truncated`. What follows the container is ignored.
     init(_ bytes: [UInt8]) throws(ReceiptError) {
@@ -22,6 +28,7 @@ struct SignedContainer: ~Copyable {
         ERR_clear_error()
         guard let handle else { throw .notPKCS7 }
         self.handle = handle
+        namesFewDigests = (try? Self.namesFewDigests(bytes)) ?? false
     }
 
     deinit {
@@ -44,6 +51,7 @@ struct SignedContainer: ~Copyable {
         case 1: break
         default: return .wrong("there is more than one signature")
         }
+        guard namesFewDigests else { return .wrong("there are more than \(Self.digestLimit) digest algorithms") }
         guard let output = BIO_new(BIO_s_mem()) else { return .wrong("OpenSSL has no memory") }
         defer { BIO_free(output) }
         let flags = UInt32(CMS_NO_SIGNER_CERT_VERIFY | CMS_BINARY)
@@ -86,6 +94,19 @@ struct SignedContainer: ~Copyable {
             throw error.isTruncated ? .truncated : .notPKCS7
         }
         return bytes[..<reader.position]
+    }
+
+    /// Whether the set of digest algorithms, which stands behind the version of the signed data (RFC 5652, 5.1), is small.
+    private static func namesFewDigests(_ bytes: [UInt8]) throws(BERError) -> Bool {
+        var reader = BERReader(bytes)
+        var information = reader.inside(try reader.next(BERTag.sequence))
+        _ = try information.next()
+        var content = information.inside(try information.next())
+        var signedData = content.inside(try content.next(BERTag.sequence))
+        _ = try signedData.next(BERTag.integer)
+        var algorithms = signedData.inside(try signedData.next(BERTag.set))
+        for _ in 0..<digestLimit where !algorithms.isAtEnd { _ = try algorithms.next() }
+        return algorithms.isAtEnd
     }
 
     /// Whether the bytes begin like PKCS#7 with signed data: a sequence, and in it that object identifier.
