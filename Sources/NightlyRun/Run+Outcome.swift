@@ -16,8 +16,8 @@ extension Run {
     func outcome(of taken: Taken) -> RunOutcome {
         let receipts = taken.receipts
         if let reason = night.stop.reason { return .endedEarly(reason) }
-        if night.verifier.isAppleDown {
-            return .endedEarly("Apple went down; \(receipts.left) receipts wait for the next night")
+        if let outage = night.verifier.outage {
+            return .endedEarly("\(outage.text); \(receipts.left) receipts wait for the next night")
         }
         let tried = receipts.verified + receipts.tryAgain + receipts.unusable
         // What is no receipt at all says nothing of how the night went, whoever uploads how much of it.

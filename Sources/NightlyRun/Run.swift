@@ -148,7 +148,7 @@ struct Run {
                 try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
             })
         taken.leftOut.transactions.formUnion((heard?.locked ?? []) + asked.locked)
-        if night.verifier.isAppleDown {
+        if night.verifier.outage != nil {
             try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
         }
         return taken
@@ -226,7 +226,7 @@ struct Run {
 
     /// Apple was down from the start: not one receipt was judged.
     private var isNothingProcessed: Bool {
-        night.verifier.isAppleDown && night.receipts.verified + night.receipts.unusable == 0
+        night.verifier.outage != nil && night.receipts.verified + night.receipts.unusable == 0
     }
 
     private func end(_ report: RunReport) async throws {

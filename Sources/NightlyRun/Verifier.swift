@@ -37,8 +37,24 @@ struct Verifier: Sendable {
         self.stop = stop
     }
 
-    /// Whether Apple counts as down, so that nothing more is sent tonight.
+    /// Whether Apple counts as down for all that was asked, so that nothing more is sent tonight.
     var isAppleDown: Bool { services.isDown }
+
+    /// The apps for which it does, and whether that is all that was asked about.
+    var outage: Outage? {
+        let apps = services.appsInOutage
+        return apps.isEmpty ? nil : Outage(apps: apps, isWhole: services.isDown)
+    }
+
+    /// Apple could not be asked about these apps any more.
+    struct Outage {
+        let apps: [BundleID]
+        let isWhole: Bool
+
+        var text: String {
+            isWhole ? "Apple went down" : "Apple answered no more about \(apps.map(\.text).joined(separator: ", "))"
+        }
+    }
 
     /// Verifies a batch. When Apple went down meanwhile, what failed for that reason counts as not tried: those
     /// receipts stay as they were, due at once.
@@ -53,8 +69,9 @@ struct Verifier: Sendable {
                 return verified
             }
         }
-        guard isAppleDown else { return verified }
-        for index in verified.indices where verified[index].verdict.isForWantOfApple {
+        let outage = Set(services.appsInOutage.map(\.text))
+        for index in verified.indices
+        where outage.contains(verified[index].group.bundleID) && verified[index].verdict.isForWantOfApple {
             verified[index].judgement.verdict = .notTried
         }
         return verified

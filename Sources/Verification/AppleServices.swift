@@ -110,8 +110,23 @@ package struct AppleServices: Sendable {
         }
     }
 
-    /// Whether one of Apple's services counts as down, so that nothing more is sent tonight.
-    package var isDown: Bool { verifyReceipt.isCircuitOpen || serverAPI.values.contains { $0.isCircuitOpen } }
+    /// Whether what verifies an app's receipts counts as down: the App Store Server API by its key, whose limits are the
+    /// app's own, or `verifyReceipt`.
+    package func isDown(for app: BundleID) -> Bool {
+        asking.contains(app) ? serverAPI[app]?.isCircuitOpen ?? false : verifyReceipt.isCircuitOpen
+    }
+
+    /// The apps whose receipts can't be verified for now, since what verifies them counts as down.
+    package var appsInOutage: [BundleID] { apps.filter { isDown(for: $0) }.sorted() }
+
+    /// Whether everything that was asked tonight counts as down, so that nothing more is sent.
+    package var isDown: Bool {
+        var asked = serverAPI.filter { asking.contains($0.key) }.values
+            .filter { $0.statistics(of: .production).requests > 0 }
+            .map(\.isCircuitOpen)
+        if verifyReceipt.statistics.production.requests > 0 { asked.append(verifyReceipt.isCircuitOpen) }
+        return !asked.isEmpty && asked.allSatisfy { $0 }
+    }
 
     /// Asks the App Store Server API something harmless for each app whose receipts it is asked about, twice where Apple
     /// refuses the key: it has been seen to refuse good ones for a moment.

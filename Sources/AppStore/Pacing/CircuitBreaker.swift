@@ -77,10 +77,13 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// Notes how a request for the receipt with this number ended.
-    mutating func record(_ sign: Sign, receipt: Int, at now: TimeInterval) {
+    ///
+    /// - Parameter isFinal: `false` where it will be sent again in a moment: what was in flight when a server went away for a
+    ///   second is no sign yet that it is down.
+    mutating func record(_ sign: Sign, receipt: Int, isFinal: Bool = true, at now: TimeInterval) {
         remember(sign == .down)
         if sign == .up { return close() }
-        if sign == .down { unanswered.insert(receipt) }
+        if sign == .down, isFinal || isOpen { unanswered.insert(receipt) }
         failed.insert(receipt)
         if !isOpen, isTooMuch { state = .open(until: now + thresholds.coolDown) }
     }

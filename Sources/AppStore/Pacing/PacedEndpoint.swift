@@ -68,6 +68,8 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
                 try await pace.sleep(seconds)
             case .giveUp: return latest
             case .tooLong(let seconds):
+                // Whoever asks for that long a while answers nobody meanwhile.
+                state.withLock { $0.circuit.record(.down, receipt: question.number, at: pace.uptime()) }
                 return .verdict(.failed(failure.why.asking(toWait: seconds), worthRetrying: false))
             }
             attempt += 1
@@ -101,7 +103,8 @@ final class PacedEndpoint<Meaning: EndpointVerdict>: Sendable {
 
     private func note(_ exchange: Exchange<Meaning>, of question: Question, isRetry: Bool) {
         state.withLock { state in
-            state.circuit.record(exchange.health, receipt: question.number, at: pace.uptime())
+            let isFinal = isRetry || retries.attempts <= 1
+            state.circuit.record(exchange.health, receipt: question.number, isFinal: isFinal, at: pace.uptime())
             state.counts.requests += 1
             if isRetry { state.counts.retries += 1 }
             if exchange.health == .down { state.counts.unanswered += 1 }

@@ -58,6 +58,12 @@ public struct ServerAPIClient: Sendable {
         // Production knows the app and its key: it is production's word that there is no such id.
         case (.verdict(.notFound), .verdict(.unauthorized)), (.verdict(.unknownApp), .verdict(.unauthorized)):
             return outcome(of: answer, from: first, read)
+        // Of an app that was never released it refuses every key. It has been seen to refuse good ones for a moment, and then
+        // it is not sandbox's word that there is no such id.
+        case (.verdict(.unauthorized), .verdict(.notFound)):
+            let again = try await first.ask(request, number: number)
+            guard case .verdict(.unauthorized) = again else { return outcome(of: again, from: first, read) }
+            return outcome(of: second, from: sandbox, read)
         default: return outcome(of: second, from: sandbox, read)
         }
     }

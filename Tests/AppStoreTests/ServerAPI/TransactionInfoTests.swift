@@ -169,6 +169,22 @@ import Testing
         }) { try await expect(.notFound(.transactionID), on: $0) }
     }
 
+    /// Production refuses a good key for a moment, and every key of an app that was never released.
+    @Test("Sandbox's word that there is no such id is not production's", arguments: [1, 2])
+    func asksProductionAgainWhetherItRefuses(refusals: Int) async throws {
+        try await ServerAPIStage.with(
+            settings: { $0.retries.attempts = 1 },
+            script: { _ in
+                { request, earlier in
+                    if !request.isProduction { return .apiError(4_040_010) }
+                    return earlier < 2 * refusals - 1 ? .unauthorized : .http(503)
+                }
+            }
+        ) { stage in
+            try await expect(refusals == 1 ? .tryAgain(.http(503)) : .notFound(.transactionID), on: stage)
+        }
+    }
+
     @Test func doesNotTakeSandboxBeingDownForAnAnswer() async throws {
         try await ServerAPIStage.with(
             time, settings: { $0.circuit.unanswered = 1 },
