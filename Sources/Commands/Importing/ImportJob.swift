@@ -1,3 +1,4 @@
+import Foundation
 public import Importing
 import Ledger
 public import Job
@@ -111,25 +112,35 @@ public struct ImportJob: Sendable {
     private func take(
         _ read: ReadLines, _ options: ImportOptions, _ session: LedgerSession, _ summary: inout ImportSummary
     ) async throws(LedgerError) -> [RefusedLine] {
-        let (known, unknown) = judged(read.batch)
-        let outcome = try await take(known, options, session)
-        summary.count(known.lines)
-        let contradicted = known.lines.compactMap { line in
+        let (taken, lying) = judged(read.batch)
+        let outcome = try await take(taken, options, session)
+        summary.count(taken.lines)
+        let contradicted = taken.lines.compactMap { line in
             outcome.contradicted[line.number].map { RefusedLine(contradicting: line, $0) }
         }
-        let refused = read.refused + unknown + contradicted
+        let refused = read.refused + lying + contradicted
         summary.taken += outcome.taken
         summary.alreadyThere += outcome.alreadyThere
         for line in refused { summary.refused[line.reason, default: 0] += 1 }
         return refused.sorted { $0.line < $1.line }
     }
 
-    /// The lines of apps that the configuration knows, and a refusal of each other.
-    private func judged(_ batch: ImportBatch) -> (known: ImportBatch, unknown: [RefusedLine]) {
-        guard !apps.isEmpty else { return (batch, []) }
-        let known = batch.lines.filter { apps.contains($0.row.bundleID) }
-        let unknown = batch.lines.filter { !apps.contains($0.row.bundleID) }
-        return (ImportBatch(kind: batch.kind, lines: known), unknown.map(RefusedLine.init(ofUnknownApp:)))
+    /// The lines that can be taken, and a refusal of each other: of apps that the configuration does not know, and of what
+    /// is yet to happen, which no night would look at before.
+    private func judged(_ batch: ImportBatch) -> (taken: ImportBatch, refused: [RefusedLine]) {
+        let present = Date.now
+        var taken: [ImportLine] = []
+        var refused: [RefusedLine] = []
+        for line in batch.lines {
+            if !apps.isEmpty, !apps.contains(line.row.bundleID) {
+                refused.append(RefusedLine(line, LineProblem(unknownApp: line.row.bundleID)))
+            } else if let problem = line.row.liesAhead(of: present) {
+                refused.append(RefusedLine(line, problem))
+            } else {
+                taken.append(line)
+            }
+        }
+        return (ImportBatch(kind: batch.kind, lines: taken), refused)
     }
 
     private func take(
@@ -155,8 +166,7 @@ public struct ImportJob: Sendable {
 }
 
 extension RefusedLine {
-    fileprivate init(ofUnknownApp line: ImportLine) {
-        let problem = LineProblem(unknownApp: line.row.bundleID)
+    fileprivate init(_ line: ImportLine, _ problem: LineProblem) {
         self.init(line: line.number, reason: problem.reason, id: line.row.id, text: problem.text)
     }
 

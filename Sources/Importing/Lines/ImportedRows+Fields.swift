@@ -27,6 +27,15 @@ extension ImportedRow {
         }
     }
 
+    /// Clocks of a company's servers are not all the same.
+    private static let tolerance: TimeInterval = 86_400
+
+    /// Why it lies: what it tells of is to happen more than a day from now.
+    package func liesAhead(of present: Date) -> LineProblem? {
+        guard let (field, at) = latestMoment, at > present + Self.tolerance else { return nil }
+        return LineProblem(.badValue, "\(field.column) lies in the future")
+    }
+
     package var bundleID: BundleID {
         switch self {
         case .receipt(let receipt): receipt.bundleID

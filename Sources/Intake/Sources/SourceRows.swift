@@ -16,9 +16,6 @@ package struct SourceRows {
         self.present = present
     }
 
-    /// Clocks of a company's servers are not all the same.
-    private static let tolerance: TimeInterval = 86_400
-
     /// Lines that can be taken, and rows that can't.
     package struct Judged {
         package var lines: [ImportLine] = []
@@ -65,8 +62,7 @@ package struct SourceRows {
             // One for all of the app's.
             return judged.refused.append(RefusedRow(problem, id: "\(bundleID)", namedID: nil))
         }
-        if let (field, at) = line.row.latestMoment, at > present + Self.tolerance {
-            let problem = LineProblem(.badValue, "\(field.column) lies in the future")
+        if let problem = line.row.liesAhead(of: present) {
             return judged.refused.append(RefusedRow(problem, id: line.name, namedID: line.row.id))
         }
         judged.lines.append(line)

@@ -41,7 +41,9 @@ struct ReceiptsImport {
             SELECT
                 -- In its column's compression, not in that of the staged table.
                 bucket, receipt_id, bundle_id, receipt.user_id, incoming.payload || '', payload_sha256, receipt.order_id,
-                receipt.transaction_id, receipt.device, receipt.submitted_at, receipt.submitted_at,
+                receipt.transaction_id, receipt.device, receipt.submitted_at,
+                -- Due in the next night, however fast the clock went that it was handed in by.
+                least(receipt.submitted_at, iap.present()),
                 audit.receipt_seal(
                     bucket, receipt_id, bundle_id, receipt.user_id, payload_sha256, receipt.order_id,
                     receipt.transaction_id, receipt.submitted_at, 'waiting', false)

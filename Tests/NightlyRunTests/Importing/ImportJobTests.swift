@@ -363,6 +363,35 @@ import Testing
         }
     }
 
+    /// No night would look at such a receipt before, and nobody would hear of it.
+    @Test("What is yet to happen is refused", arguments: [ImportKind.receipts, .orders, .delivered])
+    func whatIsYetToHappen(kind: ImportKind) async throws {
+        let line = try #require(Self.samples[kind])[0]
+        let later = Int(Date.now.timeIntervalSince1970) + 3 * 86_400
+        let text = line.replacing(/1700000000|1700000001/, with: "\(later)")
+        try await withScratchDatabase { database in
+            let imported = try await take(text, kind, .jsonl, database)
+            #expect(imported.summary.taken == 0 && imported.summary.isComplete)
+            #expect(imported.refused.map(\.reason) == [.badValue])
+            #expect(imported.refused.first?.text.hasSuffix("lies in the future") == true)
+            #expect(try await rows(Self.tables[kind] ?? [], database) == [])
+        }
+    }
+
+    /// A local time that is labelled as one of Greenwich.
+    @Test func aFastClockPutsOffNoReceipt() async throws {
+        let later = Int(Date.now.timeIntervalSince1970) + 8 * 3600
+        let text = #"{"bundle_id":"com.a","user_id":"ann","payload":"QUJD","submitted_at":\#(later)}"#
+        try await withScratchDatabase { database in
+            let imported = try await take(text, .receipts, .jsonl, database)
+            #expect(imported.summary.taken == 1)
+            let connection = try await database.connect()
+            defer { connection.close() }
+            let due = try await connection.query("SELECT FROM iap.receipts WHERE next_attempt_at <= now()")
+            #expect(due.count == 1)
+        }
+    }
+
     private func take(
         _ text: String, _ kind: ImportKind, _ format: ImportFormat, _ database: ScratchDatabase,
         isDryRun: Bool = false, role: String = "iap_import", log: @escaping @Sendable (LogEntry) -> Void = { _ in }
