@@ -101,6 +101,8 @@ import Testing
         }
         let subject = MailText(news: news, prefix: "x").subject
         #expect(subject.hasSuffix("(2 new), 1.00 AED, 1.00 AUD, 1.00 BRL, 1.00 CAD, 2 more currencies"))
+        news.findings?.cases.money.removeLast()
+        #expect(MailText(news: news, prefix: "x").subject.hasSuffix("1.00 CAD, 1 more currency"))
     }
 
     @Test func aProgramThatFailsIsQuoted() async throws {

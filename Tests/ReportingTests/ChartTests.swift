@@ -28,6 +28,19 @@ import Testing
         #expect(html.contains("In the runs shown 6 cases were opened for the first time and 2 closed."))
     }
 
+    /// A night at three in China is the evening before in Greenwich.
+    @Test func aBarIsOfItsReportsDay() throws {
+        let shanghai = try #require(TimeZone(identifier: "Asia/Shanghai"))
+        let nights = ["2026-11-26T19:00:00Z", "2026-11-27T19:00:00Z"].enumerated().map { index, moment in
+            RunFigures(
+                runID: Int64(index), now: try! Date(moment, strategy: .iso8601), cases: 3 + index, new: 4 - index,
+                closed: 2, money: [])
+        }
+        let html = TrendCharts(nights, Readers(.english, timeZone: shanghai)).html.text
+        #expect(html.contains("2026-11-27: 3 (+4)") && html.contains("2026-11-27: +4 −2"))
+        #expect(!html.contains("2026-11-26"))
+    }
+
     @Test func eachCurrencyHasALineOfItsOwnUpToThree() {
         let nights = (1...100).map { day in
             night(
@@ -63,6 +76,19 @@ import Testing
         #expect(html.contains("iOS 18.1") && !html.contains("By device"))
         // One app has cases: it need not be named.
         #expect(!html.contains("com.example.game"))
+    }
+
+    @Test("What would be one other is named", arguments: [(7, nil), (8, "2 others")] as [(Int, String?)])
+    func oneOtherIsNamed(models: Int, others: String?) {
+        var tally = ClientTally()
+        for number in 0..<models {
+            var found = Sample.lostOrder(id: "1000000000000001")
+            found.device = #"{"model": "m\#(number)"}"#
+            tally.add(found)
+        }
+        let html = ClientCharts(tally: tally, figures: [], readers: readers).html.text
+        #expect(html.contains("others") == (others != nil))
+        #expect(html.contains("m6") == (others == nil) && html.contains(others ?? "m6"))
     }
 
     /// Whoever makes a device up for each upload makes neither memory nor the page grow.

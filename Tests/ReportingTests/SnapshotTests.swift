@@ -38,7 +38,7 @@ import Testing
 
                 control totals      verified 3 = newly white 1 + already white 0 + already black 2 + excluded 0: OK
                                     opening white 0 + new 1 − claimed 0 − resolved 0 − refunded 0 = closing white 1: OK
-                trail               7 entries, its end 3044f3e1522a
+                trail               entries: 7, its end 3044f3e1522a
 
                 report              /srv/reports/2026-09-21-run-42
 

@@ -61,7 +61,7 @@ import Testing
         run.watched = WatchedFigure.all(of: app, figures, hearing: nil, now: Sample.now)
         #expect(
             lines().prefix(4).suffix(3) == [
-                "ALERT               com.example.game: 51 units that Apple sold in thirty days were never seen (told from 50 on)",
+                "ALERT               com.example.game: units that Apple sold in thirty days and that were never seen: 51 (told from 50 on)",
                 "ALERT               com.example.game: 30 of 1200 purchases of thirty days are likely lost, 2.50 % (told from 2 % on)",
                 "outcome             complete: everything due was tried",
             ], "\(lines().prefix(5))")

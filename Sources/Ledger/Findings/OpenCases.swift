@@ -77,7 +77,7 @@ enum OpenCases {
             products.type AS listed_type, products.name AS product_name,
             (\(milliunits))::bigint AS milliunits,
             \(currency) AS currency,
-            subscription.milliunits IS NULL AND \(BookedPrice.isListed("white")) AS is_list_price,
+            coalesce(subscription.is_listed, \(BookedPrice.isListed("white"))) AS is_list_price,
             subscription.paid_until
         FROM cases
         JOIN white USING (transaction_id, bundle_id, environment)
@@ -114,6 +114,10 @@ enum OpenCases {
                 sum(period.booked_milliunits) FILTER (
                     WHERE period.place = 'white' AND period.transaction_id = ANY (cases.periods)
                         AND period.booked_currency = white.booked_currency)::bigint AS milliunits,
+                bool_or(\(BookedPrice.isListed("period"))) FILTER (
+                    WHERE period.place = 'white' AND period.transaction_id = ANY (cases.periods)
+                        AND period.booked_currency = white.booked_currency AND period.booked_milliunits IS NOT NULL)
+                    AS is_listed,
                 max(period.expires_at) FILTER (WHERE period.refunded_at IS NULL) AS paid_until
             FROM transactions AS period
             WHERE cases.periods <> '{}'

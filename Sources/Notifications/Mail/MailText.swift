@@ -36,7 +36,8 @@ struct MailText {
         let count = "\(cases.total) likely lost order\(cases.total == 1 ? "" : "s") (\(cases.new) new)"
         let shown = cases.money.prefix(Self.shownCurrencies).map(MoneyText.text)
         let rest = cases.money.count - shown.count
-        return ([count] + shown + (rest > 0 ? ["\(rest) more currencies"] : [])).joined(separator: ", ")
+        let more = rest > 0 ? ["\(rest) more \(rest == 1 ? "currency" : "currencies")"] : []
+        return ([count] + shown + more).joined(separator: ", ")
     }
 
     /// The report's summary, or else what is known of the failure.

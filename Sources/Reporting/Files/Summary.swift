@@ -252,7 +252,7 @@ struct Summary {
 
     /// Kept with the mail, outside of the database, it shows later whether the trail before it was written anew.
     private var trail: [String] {
-        run.trail.map { [row("trail", "\($0.entries) entries, its end \($0.end)")] } ?? []
+        run.trail.map { [row("trail", "entries: \($0.entries), its end \($0.end)")] } ?? []
     }
 
     private func row(_ name: String, _ value: String) -> String { "\(Self.padded(name, 18))  \(value)" }

@@ -58,9 +58,11 @@ struct ClientCharts {
         let ranked = counts.sorted { one, other in
             (other.value, one.key.value, one.key.bundleID.text) < (one.value, other.key.value, other.key.bundleID.text)
         }
-        let rest = ranked.dropFirst(Self.shown)
+        // A single one more takes no more room by its name than as “others”.
+        let shown = ranked.count == Self.shown + 1 ? ranked.count : Self.shown
+        let rest = ranked.dropFirst(shown)
         let others = rest.reduce(0) { $0 + $1.value } + (tally.others[trait] ?? 0)
-        let rows = ranked.prefix(Self.shown).map { client, count in
+        let rows = ranked.prefix(shown).map { client, count in
             row(name(client), count, of: most, share: share(of: client, trait))
         }
         let last =

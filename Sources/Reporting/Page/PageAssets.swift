@@ -5,7 +5,7 @@ enum PageAssets {
     static let script = String(decoding: PackageResources.report_js, as: UTF8.self)
 
     /// Of the files as they are, byte for byte; a test reckons them anew.
-    static let styleHash = "sha256-to0zmDxyy8ld0HVtjBm+ZGszcGe6reoSM7g7OCexoKQ="
+    static let styleHash = "sha256-769+O4EZJN0rhJmeOQGYK3MDUpODE/HStMQqj5t+jrc="
     static let scriptHash = "sha256-FxcSKH76AS4RIXwSW194MMb3qrlqDlhWxeZkN6d/syY="
 
     static let policy =

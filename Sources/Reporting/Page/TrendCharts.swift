@@ -117,7 +117,8 @@ struct TrendCharts {
         """
     }
 
-    private func day(_ run: RunFigures) -> String { Formats.utc(run.now).prefix(10).description }
+    /// As the report's folder is named.
+    private func day(_ run: RunFigures) -> String { Formats(timeZone: readers.first.timeZone).day(run.now) }
 }
 
 /// Where in a chart's box a night and a value lie.

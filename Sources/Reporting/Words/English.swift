@@ -188,13 +188,13 @@ struct English: Wording {
         case .appWithoutProducts:
             "iap.products has no row of {app}: types and prices of its purchases are not known ({transactions}). “iap-reconcile products --suggest” prints the rows."
         case .alertUnitsMissing:
-            "{app}: {n} units that Apple sold in thirty days were never seen (told from {threshold} on)"
+            "{app}: units that Apple sold in thirty days and that were never seen: {n} (told from {threshold} on)"
         case .alertShareLost:
             "{app}: {n} of {purchases} purchases of thirty days are likely lost, {share} (told from {threshold} on)"
         case .alertMoneyLost: "{app}: {money} was paid for the open cases (told from {threshold} on)"
         case .alertOldestCase: "{app}: the oldest open case was paid {age} ago (told from {threshold} on)"
         case .alertRedeliveriesFailing:
-            "{app}: {n} redeliveries were taken by the app's server and not claimed (told from {threshold} on)"
+            "{app}: redeliveries that the app's server took and did not claim: {n} (told from {threshold} on)"
         case .redelivered: "delivered without the customer"
         case .redeliveriesFailing: "of which keep failing: {n}"
         case .hearingProblem: "Apple's notifications of {app} could not be read to their end: {problem}"
@@ -204,11 +204,12 @@ struct English: Wording {
             server notifications in App Store Connect, and at what the app's server answers there
             """
         case .noticesUnsent:
-            "Apple could not send {n} notifications of {app} in three days ({what}): look at what the app's server answers"
-        case .noticesNotTaken: "{n} notifications that the server of {app} handed on were not taken: {what}"
-        case .historyNotTaken: "{n} notifications in Apple's history of {app} were not taken, and are kept: {what}"
+            "Notifications of {app} that Apple could not send in three days: {n} ({what}). Look at what the app's server answers."
+        case .noticesNotTaken: "Notifications that the server of {app} handed on and that were not taken: {n} ({what})"
+        case .historyNotTaken:
+            "Notifications in Apple's history of {app} that were not taken, and are kept: {n} ({what})"
         case .sourceProblem: "The source {source} could not be pulled to its end: {problem}"
-        case .sourceRefused: "{n} rows of the source {source} could not be taken"
+        case .sourceRefused: "Rows of the source {source} that could not be taken: {n}"
         case .likelyLost: "likely lost orders"
         case .thisRun: "At a glance"
         case .newInRun: "new in this run"
@@ -226,7 +227,7 @@ struct English: Wording {
         case .notVerified: "to try again"
         case .unusableCount: "unusable"
         case .notTried: "not tried"
-        case .moreCurrencies: "{n} more currencies"
+        case .moreCurrencies: "more currencies: {n}"
         case .ageing: "How long they wait"
         case .ageingNote: "Open cases by the age of the purchase"
         case .trend: "Over the last {n} runs"
