@@ -90,7 +90,7 @@ GRANT EXECUTE ON FUNCTION
     iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
     iap.is_of_original,
     iap.sightings_of, iap.sight_again, iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered,
-    iap.type_of, iap.take_for_delivery, iap.is_covered, iap.is_granted,
+    iap.type_of, iap.type_by, iap.take_for_delivery, iap.is_covered, iap.is_granted,
     iap.is_late_case, iap.is_bought_since, iap.take_for_entitlement, iap.cover, iap.cover_entitled, iap.uncover,
     iap.connect,
     iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
@@ -174,7 +174,8 @@ GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
     iap.import_deliveries, iap.take_orders, iap.imported, iap.present, iap.enter, iap.amount_of, iap.position_of,
     iap.delivered, iap.excluded,
-    iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.refuse_unseen_cases, iap.take_originals, iap.type_of,
+    iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.refuse_unseen_cases, iap.take_originals,
+    iap.type_of, iap.type_by,
     iap.take_corrected, iap.release_originals,
     iap.is_of_original, iap.is_same_period, iap.is_same_purchase, iap.refund_shares, iap.withdraw_restored,
     iap.note(text, text, bigint, timestamptz, jsonb), iap.import_entitlements, iap.revoke_entitlement,

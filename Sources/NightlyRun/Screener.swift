@@ -50,7 +50,8 @@ struct Screener: Sendable {
                     ScreenedTransaction(
                         subject: subject, source: verified.source,
                         verifiedAt: verified.signedAt ?? receipt.verifiedAt,
-                        confirmedAt: verified.signedAt == nil ? nil : receipt.verifiedAt),
+                        confirmedAt: verified.signedAt == nil ? nil : receipt.verifiedAt,
+                        madeAt: verified.madeAt),
                     verified.isInReceipt
                 )
             }

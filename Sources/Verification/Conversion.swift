@@ -66,9 +66,17 @@ extension VerifiedReceipt {
             receipt.transactions.append(
                 VerifiedTransaction(
                     transaction, source: source,
-                    signedAt: source == .local ? min(saidAt ?? transaction.purchasedAt, now) : nil))
+                    signedAt: source == .local ? min(saidAt ?? transaction.purchasedAt, now) : nil,
+                    madeAt: source == .verifyReceipt ? madeAt(transaction, in: answer) : nil))
         }
         return .success(receipt)
+    }
+
+    /// When the receipt was made from which Apple read a transaction. What belongs to subscriptions Apple adds as it is now;
+    /// a receipt of one transaction says no more than when that was bought.
+    private static func madeAt(_ transaction: Transaction, in answer: VerifiedReceiptAnswer) -> Date? {
+        if transaction.expiresAt != nil { return nil }
+        return answer.isFlat ? transaction.purchasedAt : answer.receiptCreationDate
     }
 
     /// What one signed transaction says.

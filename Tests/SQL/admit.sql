@@ -67,6 +67,26 @@ SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id = '400'$$, 'nothing
 SELECT is(test.admit(repeat('4', 64), product_id => 'unheard.of'), 'white',
     'the longest id, and a product that nobody listed, are');
 
+-- A period that is handed on late.
+CREATE FUNCTION test.admit_period(id text, period text DEFAULT NULL) RETURNS text
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_app', format(
+        'SELECT iap.admit(%L, %L, %L, %L, %L, 1, now(), %L, NULL, %L)', 'com.example.a', 'Production', id, 'late-1', 'pass',
+        'ann', period))
+$$;
+SELECT is(test.admit_period('late-1'), 'white', 'a period that its server does not name');
+SELECT is(test.claim('late-1'), 'delivered', 'is delivered');
+SELECT is(test.admit_period('late-1', 'w1'), 'already_delivered', 'and named afterwards');
+SELECT is(test.admit_period('late-2', 'w1'), 'already_delivered', 'it is owed under no other id');
+SELECT test.admit_period('late-3'), test.admit_period('late-4');
+SELECT is(test.admit_period('late-3', 'w1'), 'already_white', 'nor under one that was there before');
+SELECT is(test.claim('late-3'), 'already_delivered', 'as its claim is told');
+SELECT is(test.admit_period('late-4', 'w2'), 'already_white', 'as the next period is');
+SELECT is(test.admit_period('late-1', 'w3'), 'already_delivered', 'named otherwise once more');
+SELECT is(
+    (SELECT web_order_line_item_id FROM iap.transactions WHERE transaction_id = 'late-1'), 'w1',
+    'what was named first stays');
+
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT is_empty('SELECT * FROM finance.unexplained', 'and the accounts of finance');
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');

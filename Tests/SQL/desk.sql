@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(42);
+SELECT plan(54);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -55,6 +55,10 @@ SELECT throws_ok(
 FROM (
     VALUES
         ('x'), ('a.b.c'), ('e30.!!!!.x'), (test.signed('{}')), (test.signed('[]')),
+        (test.signed(to_jsonb(1)) || 'x'), ('e30.' || rtrim(translate(
+            encode(convert_to(repeat('[', 60000) || repeat(']', 60000), 'UTF8'), 'base64'), E'+/\n', '-_'), '=') || '.x'),
+        (test.bought('a6', '{"transactionId": null}')), (test.bought('a6', '{"bundleId": null}')),
+        (test.bought('a6', '{"productId": null}')), (test.bought('a6', '{"purchaseDate": "1772323200000"}')),
         (test.bought('a6', '{"purchaseDate": 1e300}')), (test.bought('a6', '{"purchaseDate": -1}')),
         (test.bought('a6', '{"quantity": 1.5}')), (test.bought('a6', '{"quantity": 3000000000}'))) AS garbage (text);
 SELECT is(
@@ -62,6 +66,8 @@ SELECT is(
     'white', 'a null says nothing');
 SELECT throws_ok(
     $$SELECT iap.adopt('com.example.game', test.bought('a4'), '', 'desk', 'x')$$, '22023', NULL, 'for nobody');
+SELECT throws_ok(
+    $$SELECT iap.adopt(NULL, test.bought('a4'), 'anna', 'desk', 'x')$$, '22023', 'bundle_id is not an id of Apple''s', 'of no app');
 
 -- A period under another id than that by which Apple told of it first.
 SELECT test.hear_period('p1', 'p1', 'w1'), test.hear_period('r1', 'r1', 'w2', exclusion => 'refunded');
@@ -81,6 +87,17 @@ FROM (
 SELECT results_eq(
     $$SELECT transaction_id COLLATE "default" FROM iap.transactions WHERE transaction_id IN ('p2', 'r2', 'p3')$$,
     $$VALUES ('p3')$$, 'which alone is taken');
+-- Of what is adopted the ledger knows the period, and so owes it under no other id.
+SELECT is(
+    test.run_as('iap_app', $$SELECT iap.admit('com.example.a', 'Production', 'p4', 'p1', 'pass', 1, now(), 'ann', NULL, 'w3')$$),
+    'white', 'the period that was adopted, under another id');
+SELECT is(test.claim('p3'), 'delivered', 'is delivered by its claim');
+SELECT is(test.claim('p4'), 'already_delivered', 'and once');
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a8', '{"webOrderLineItemId": "0"}'), 'anna', 'desk', 'x'), 'white',
+    'what is no subscription');
+SELECT is(
+    (SELECT web_order_line_item_id FROM iap.transactions WHERE transaction_id = 'a8'), NULL, 'is of no period');
 
 SELECT iap.adopt('com.example.game', test.bought('t1'), 'anna', 'desk', 'x');
 SELECT is((iap.take('t1', 'anna')).outcome, 'no_open_case', 'only an open case can be taken');

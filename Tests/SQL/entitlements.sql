@@ -55,6 +55,9 @@ SELECT is(
 SELECT results_eq(
     'SELECT test.places()', $$VALUES ('s1 black'), ('s2 black'), ('s3 white')$$, 'what is not over is owed again');
 SELECT is((SELECT kind FROM iap.moves ORDER BY move_id DESC LIMIT 1), 'revoked', 'and logged');
+SELECT test.is_refused(
+    'iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 's1', '20000-01-01Z')$$, '22023', '%can''t be%',
+    'nobody grants as long as that');
 SELECT is(test.entitle(30), 30.0, 'it can be granted again');
 SELECT is_empty($$SELECT FROM iap.white$$, 'so that nothing is owed');
 UPDATE iap.transactions SET refunded_at = now() WHERE transaction_id = 's3';

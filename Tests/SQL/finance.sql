@@ -128,6 +128,19 @@ SELECT results_eq(
         ('m1' COLLATE "C", 'bob', 'order'), ('m3', 'cid', 'token'), ('m5', 'eve', 'upload'), ('m7', 'eve', 'upload')$$,
     'by an order, a token or who handed it in; not by what Apple told of another customer');
 
+-- What was granted bears who paid in its token alone: whoever shares the phone may upload it.
+SELECT test.admit('m11'), test.admit('m12');
+UPDATE iap.transactions
+SET place = 'black', delivered_by = 'entitlement', delivered_at = now(), user_id = 'ann',
+    app_account_token = CASE transaction_id WHEN 'm11' THEN 'cid-token' END
+WHERE transaction_id IN ('m11', 'm12');
+INSERT INTO iap.sightings (
+    transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, in_receipt, uploaded_at)
+SELECT id, 'com.example.a', 'Production', 0, 64, 'eve', true, true, now() FROM unnest(ARRAY['m11', 'm12']) AS id;
+SELECT results_eq(
+    $$SELECT likely_bought_by, evidence FROM finance.misdeliveries WHERE transaction_id IN ('m11', 'm12')$$,
+    $$VALUES ('cid', 'token')$$, 'what was granted to another than its token names');
+
 -- Control totals.
 INSERT INTO iap.runs (
     as_of, started_at, finished_at, host, process_id, program_version, state, exit_code, reason, verified, newly_white,

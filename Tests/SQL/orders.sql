@@ -55,6 +55,14 @@ SELECT is(test.purge(90), 2::bigint, 'when a case is closed, its orders go');
 SELECT test.is_denied('iap_app', $$SELECT iap.purge_orders('2008-07-10', now(), 1)$$);
 SELECT test.is_denied('iap_finance', $$SELECT iap.purge_orders('2008-07-10', now(), 1)$$);
 
+-- What is owed to their user, as far as their server admitted it.
+SELECT test.order('of-admitted', 'kay', 200);
+SELECT test.admit('15', user_id => 'kay');
+UPDATE iap.transactions SET purchased_at = now() - interval '300 days' WHERE transaction_id = '15';
+SELECT is(test.purge(90), 0::bigint, 'an order of whom anything is owed to stays');
+SELECT is(test.claim('15', 'kay'), 'delivered', 'until it is delivered');
+SELECT is(test.purge(90), 1::bigint, 'and goes then');
+
 -- Two apps may call their orders alike.
 SELECT test.order('A-1', 'jon', 200), test.order('A-2', 'jon', 200, 'gold');
 SELECT test.submit(payload => 'z', user_id => 'kim', order_id => 'A-1', bundle_id => 'com.example.z'),

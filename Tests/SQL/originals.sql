@@ -271,6 +271,21 @@ SELECT is(
     (SELECT details ->> 'delivered_as' FROM iap.moves WHERE transaction_id = '8B'), '8A', 'as the log of it says');
 SELECT is(test.keep_owed_once(), '0 0', 'once');
 
+-- Listed wrongly at first: what was delivered by then is what the list says today.
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'mended', 'consumable', 'Mended');
+SELECT test.hear(test.heard('M0A', product_id => 'mended', product_type => 'consumable'));
+SELECT test.admit('M1A', 'M1A', 'mended'), test.admit('M1B', 'M1A', 'mended');
+SELECT is(test.claim('M0A'), 'delivered', 'a purchase of a product that is listed wrongly');
+UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'mended';
+SELECT test.admit('M0B', 'M0A', 'mended');
+SELECT is(test.claim('M0B'), 'already_delivered', 'what is restored of it is not delivered once the list is mended');
+SELECT is(test.claim('M1B'), 'delivered', 'nor, of what is still owed then,');
+SELECT is(test.claim('M1A'), 'already_delivered', 'more than one id');
+SELECT test.hear(test.heard('M2A', 'server_api', product_id => 'mended', product_type => 'consumable'));
+SELECT test.hear(test.heard(
+    'M2B', 'server_api', product_id => 'mended', product_type => 'consumable', original_transaction_id => 'M2A'));
+SELECT is(test.claim(id), 'delivered', 'Apple''s own word goes before the list') FROM unnest(ARRAY['M2A', 'M2B']) AS id;
+
 -- Taken for a restore by what the app's server said, until Apple knew better.
 SELECT test.admit('10A', '10A', 'full'), test.admit('10B', '10A', 'full'), test.admit('10C', '10A', 'full');
 SELECT is(test.claim('10A'), 'delivered', 'a purchase that is delivered');

@@ -237,5 +237,11 @@ SELECT results_eq(
     $$SELECT transaction_id, is_certain FROM iap.owed('com.example.a', 'rita') WHERE transaction_id = 'revoked-2'$$,
     $$VALUES ('revoked-2', true)$$, 'one from afterwards is, the same night too');
 
+-- A tester's purchase of the same id says nothing of what was paid.
+SELECT test.admit('190', environment => 'Sandbox', user_id => 'tess');
+SELECT is(test.claim('190', 'tess'), 'delivered', 'a tester gets theirs');
+SELECT test.admit('190');
+SELECT is(test.status('190'), 'white | paid, being delivered', 'and a customer of the same id does not hear that it is there');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -1,6 +1,6 @@
 -- What Apple says of refunds, in whatever order its words come, and what becomes of what was delivered.
 BEGIN;
-SELECT plan(34);
+SELECT plan(41);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION pg_temp.held(patch jsonb) RETURNS iap.transactions
@@ -119,6 +119,42 @@ SELECT is(
         '{"verified_at": "2026-03-05T14:00Z", "refunded_at": null, "exclusion": null}')).refunded_at,
     NULL, 'a signature takes a refund back where Apple said that it did');
 DELETE FROM iap.notices;
+
+-- What Apple reads from a receipt holds no refund that came after that was made, whenever it is read.
+CREATE FUNCTION pg_temp.read_from(made_at text) RETURNS jsonb LANGUAGE sql AS $$
+    SELECT jsonb_build_object(
+        'source', 'verify_receipt', 'verified_at', '2026-03-06T19:00Z', 'made_at', made_at, 'refunded_at', NULL,
+        'refund_reason', NULL, 'exclusion', NULL, 'revocation_type', NULL, 'revocation_percentage', NULL)
+$$;
+SELECT isnt(
+    (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from('2026-03-05T13:59Z'))).refunded_at, NULL,
+    'an older receipt takes no refund back of which a later one told');
+SELECT is(
+    (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from('2026-03-05T14:00Z'))).refunded_at, NULL,
+    'the receipt itself that tells of it no more does');
+SELECT is(
+    (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from(NULL))).refunded_at, NULL,
+    'and what Apple tells as it is now');
+SELECT isnt(
+    (pg_temp.became(
+        '{"source": "local", "verified_at": "2026-03-05T13:30Z", "refund_told_at": "2026-03-05T13:30Z"}',
+        pg_temp.read_from('2026-03-02T10:00Z'))).refunded_at,
+    NULL, 'a notification of a refund outlives the receipt of the purchase');
+SELECT is(
+    (pg_temp.became(pg_temp.unrefunded('{}'), '{"made_at": "2026-03-05T13:20Z", "verified_at": "2026-03-06T19:00Z"}'))
+        .refund_told_at,
+    '2026-03-05T13:20Z'::timestamptz, 'when what tells was made is kept');
+SELECT is(
+    test.hear(jsonb_populate_record(
+        test.heard(
+            'kept', exclusion => 'refunded', refunded_at => now() + interval '1 day',
+            verified_at => now() + interval '2 days'),
+        jsonb_build_object('made_at', now() + interval '1 day'))), 'refunded', 'a receipt tells of a refund');
+SELECT is(
+    test.hear(jsonb_populate_record(
+        test.heard('kept', verified_at => now() + interval '3 days'), jsonb_build_object('made_at', now()))), 'refunded',
+    'and one that another user uploads, of before, does not make it owed again');
+
 SELECT isnt(
     (pg_temp.became(
         '{"source": "local", "verified_at": "2026-03-05T13:30Z"}',

@@ -182,5 +182,19 @@ FROM (
 SELECT is_empty(
     $$SELECT transaction_id FROM iap.black WHERE order_id = ''$$, 'an empty order is none');
 
+-- What no column holds.
+SELECT test.admit('k3');
+SELECT test.is_refused(
+    'iap_support', format($$SELECT iap.resolve('k3', 'delivered', 'sue', 'x', %s => %L, is_unknown_user => true)$$,
+        argument, repeat('x', 1001)), '22023', '% has 1001 bytes', format('an endless %s', argument))
+FROM unnest(ARRAY['user_id', 'order_id']) AS argument;
+SELECT is(
+    test.run_as('iap_support', $$
+        SELECT iap.resolve('k3', 'delivered', 'sue', 'x', user_id => 'nobody', is_unknown_user => NULL)$$),
+    'unknown_user', 'who does not say that nobody knows them has not said so');
+SELECT test.open_case('k3', '{ann}');
+SELECT is((iap.take('k3', 'sue')).outcome, 'taken', 'a case is taken');
+SELECT is((iap.take('k3', 'tom', is_freeing => NULL)).outcome, 'taken_already', 'and not taken over by saying nothing');
+
 SELECT * FROM finish();
 ROLLBACK;

@@ -74,6 +74,7 @@ CREATE TABLE iap.transactions (
     revocation_type text,
     revocation_percentage integer,
     app_transaction_id text,
+    refund_told_at timestamp with time zone,
     CONSTRAINT black_is_delivered CHECK ((((place = 'black'::text) = (delivered_at IS NOT NULL)) AND ((place = 'black'::text) = (delivered_by IS NOT NULL)))),
     CONSTRAINT claim_has_user CHECK (((delivered_by <> 'claim'::text) OR (user_id IS NOT NULL))),
     CONSTRAINT confirmed_at_some_time CHECK (((nights_confirmed > 0) = (last_confirmed_at IS NOT NULL))),
@@ -86,7 +87,7 @@ CREATE TABLE iap.transactions (
     CONSTRAINT quantity_is_of_a_purchase CHECK (((quantity > 0) OR (place = 'excluded'::text))),
     CONSTRAINT refund_reason_has_refund CHECK (((refund_reason IS NULL) OR (refunded_at IS NOT NULL))),
     CONSTRAINT refunded_has_time CHECK (((reason <> 'refunded'::text) OR (refunded_at IS NOT NULL))),
-    CONSTRAINT revocation_has_refund CHECK (((refunded_at IS NOT NULL) OR ((revocation_type IS NULL) AND (revocation_percentage IS NULL)))),
+    CONSTRAINT revocation_has_refund CHECK (((refunded_at IS NOT NULL) OR ((revocation_type IS NULL) AND (revocation_percentage IS NULL) AND (refund_told_at IS NULL)))),
     CONSTRAINT run_or_person CHECK (((place <> 'excluded'::text) OR (excluded_run_id IS NOT NULL) OR (reason = ANY (ARRAY['dismissed'::text, 'refunded'::text, 'restored'::text])))),
     CONSTRAINT transactions_booked_as_check CHECK ((booked_as = ANY (ARRAY['apple'::text, 'list'::text, 'trial'::text, 'unknown'::text]))),
     CONSTRAINT transactions_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
@@ -131,6 +132,8 @@ COMMENT ON COLUMN iap.transactions.revocation_type IS 'Apple''s word on what kin
 COMMENT ON COLUMN iap.transactions.revocation_percentage IS 'The share that went back, in thousandths of a percent; NULL where Apple tells of none: then all of it did.';
 
 COMMENT ON COLUMN iap.transactions.app_transaction_id IS 'Apple''s word for the customer''s account in this app: one history has been seen with two, so it is no proof.';
+
+COMMENT ON COLUMN iap.transactions.refund_told_at IS 'When what told of the refund was made, a receipt or an answer: what is older takes none back. NULL where a person said so.';
 
 CREATE TYPE iap.change AS (
 	was iap.transactions,
@@ -238,7 +241,8 @@ CREATE TYPE iap.verified AS (
 	revocation_type text,
 	revocation_percentage integer,
 	app_transaction_id text,
-	confirmed_at timestamp with time zone
+	confirmed_at timestamp with time zone,
+	made_at timestamp with time zone
 );
 
 COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';
@@ -502,7 +506,8 @@ CREATE FUNCTION audit.seal(t iap.transactions) RETURNS bigint
             t.booked_milliunits, t.booked_currency, t.booked_as, t.entry_id, t.first_seen_at,
             t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
             t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id, t.expires_at, t.refund_reason,
-            t.revocation_type, t.app_transaction_id, t.web_order_line_item_id, t.original_purchased_at),
+            t.revocation_type, t.app_transaction_id, t.web_order_line_item_id, t.original_purchased_at,
+            t.refund_told_at),
         -- In this place it leaves the seals of what is not refunded in part as they were.
         coalesce(t.revocation_percentage + 1, 0))
 $$;
@@ -921,6 +926,13 @@ BEGIN
     IF is_new THEN
         RETURN 'white';
     ELSIF iap.standing(known) = 'already_delivered' THEN
+        -- The period, handed on late, keeps its other ids from being delivered all the same.
+        IF known.place = 'black' AND known.web_order_line_item_id IS NULL AND period IS NOT NULL THEN
+            change.was := known;
+            known.web_order_line_item_id := period;
+            change.became := known;
+            PERFORM iap.move(ARRAY[change], 'corrected', session_user, NULL, iap.present());
+        END IF;
         RETURN 'already_delivered';
     ELSIF iap.owed_as(known) IS NOT NULL THEN
         -- Restored: it is owed under its other id, and may be claimed by this one.
@@ -957,6 +969,8 @@ CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text,
 DECLARE
     claims  jsonb := iap.signed_claims(adopt.signed_transaction);
     id      text := claims ->> 'transactionId';
+    -- Of what is no subscription some of Apple's formats say 0.
+    period  text := nullif(nullif(claims ->> 'webOrderLineItemId', ''), '0');
     wanted  iap.transactions;
     receipt bigint;
     outcome text;
@@ -987,15 +1001,14 @@ BEGIN
         RETURN 'excluded';
     END IF;
 
-    -- What Apple signed names a subscription's period, as no server does that admits one: under another id it may have
-    -- been delivered or refunded.
+    -- What Apple signed names a subscription's period: under another id it may have been delivered or refunded.
     wanted.transaction_id := id;
     wanted.bundle_id := adopt.bundle_id;
     wanted.environment := claims ->> 'environment';
     wanted.original_transaction_id := coalesce(claims ->> 'originalTransactionId', id);
     wanted.product_id := claims ->> 'productId';
-    wanted.web_order_line_item_id := claims ->> 'webOrderLineItemId';
-    wanted.product_type := CASE WHEN wanted.web_order_line_item_id IS NOT NULL THEN 'auto_renewable' END;
+    wanted.web_order_line_item_id := period;
+    wanted.product_type := CASE WHEN period IS NOT NULL THEN 'auto_renewable' END;
     IF iap.is_period_delivered(wanted) THEN
         RETURN 'already_delivered';
     ELSIF wanted.product_type = 'auto_renewable' AND iap.is_refunded_otherwise(wanted) THEN
@@ -1008,7 +1021,7 @@ BEGIN
         outcome := iap.admit(
             adopt.bundle_id, claims ->> 'environment', id, coalesce(claims ->> 'originalTransactionId', id),
             claims ->> 'productId', coalesce((claims ->> 'quantity')::integer, 1),
-            to_timestamp((claims ->> 'purchaseDate')::numeric / 1000), adopt.user_id, receipt);
+            to_timestamp((claims ->> 'purchaseDate')::numeric / 1000), adopt.user_id, receipt, period);
     EXCEPTION
         WHEN object_not_in_prerequisite_state THEN
             RETURN 'excluded';
@@ -1194,7 +1207,7 @@ BEGIN
     FOR known IN
         SELECT
             restored.transaction_id, restored.refunded_at, restored.refund_reason, restored.revocation_type,
-            restored.revocation_percentage, locked.t
+            restored.revocation_percentage, restored.refund_told_at, locked.t
         FROM transactions AS restored
         CROSS JOIN LATERAL (
             -- Of several that were delivered, the one whose refund is known is enough.
@@ -1224,6 +1237,7 @@ BEGIN
         told.refund_reason := known.refund_reason;
         told.revocation_type := known.revocation_type;
         told.revocation_percentage := known.revocation_percentage;
+        told.made_at := known.refund_told_at;
         -- Two ids of one purchase may be refunded: the first has told of it.
         CONTINUE WHEN EXISTS (
             SELECT FROM transactions AS black
@@ -2067,8 +2081,11 @@ BEGIN
         RETURN false;
     END IF;
     -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from before
-    -- the refund, of which a poorer source told.
-    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at))
+    -- the refund, of which a poorer source told; or of a receipt that was made before what told of it: whenever Apple reads
+    -- that, it tells what was known when it was made.
+    RETURN (
+            v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at)
+            AND (coalesce(v.made_at, v.verified_at) < t.refund_told_at) IS NOT TRUE)
         OR EXISTS (
             SELECT FROM notices
             WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id
@@ -2090,7 +2107,7 @@ BEGIN
         verified_at, booked_milliunits, booked_currency, booked_as, entry_id, first_seen_at, first_run_id,
         admitted_user_id, admitted_receipt_id, nights_confirmed, last_confirmed_at, user_id, order_id, delivered_by,
         delivered_at, reason, excluded_at, excluded_run_id, revocation_type, revocation_percentage, app_transaction_id,
-        seal)
+        refund_told_at, seal)
     SELECT
         new.transaction_id, new.bundle_id, new.environment, new.place, new.original_transaction_id, new.product_id,
         new.product_type, new.quantity, new.purchased_at, new.original_purchased_at, new.expires_at, new.is_trial,
@@ -2099,7 +2116,7 @@ BEGIN
         new.booked_milliunits, new.booked_currency, new.booked_as, new.entry_id, new.first_seen_at, new.first_run_id,
         new.admitted_user_id, new.admitted_receipt_id, new.nights_confirmed, new.last_confirmed_at, new.user_id,
         new.order_id, new.delivered_by, new.delivered_at, new.reason, new.excluded_at, new.excluded_run_id,
-        new.revocation_type, new.revocation_percentage, new.app_transaction_id,
+        new.revocation_type, new.revocation_percentage, new.app_transaction_id, new.refund_told_at,
         audit.seal(ROW(new.*)::iap.transactions)
     FROM (
         -- In the order of the table's columns, for its seal.
@@ -2130,7 +2147,8 @@ BEGIN
             NULL::bigint AS move_id, NULL::bigint AS seal,
             CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_type END AS revocation_type,
             CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_percentage END AS revocation_percentage,
-            v.app_transaction_id
+            v.app_transaction_id,
+            CASE WHEN v.refunded_at IS NOT NULL THEN coalesce(v.made_at, v.verified_at) END AS refund_told_at
         FROM unnest(purchases) AS v
         LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
         CROSS JOIN LATERAL (
@@ -3544,7 +3562,8 @@ BEGIN
         web_order_line_item_id = n.web_order_line_item_id, app_account_token = n.app_account_token,
         price_milliunits = n.price_milliunits, currency = n.currency, storefront = n.storefront,
         found_bundle_id = n.found_bundle_id, refunded_at = n.refunded_at, refund_reason = n.refund_reason,
-        refund_run_id = n.refund_run_id, refund_reversed_at = n.refund_reversed_at,
+        refund_run_id = n.refund_run_id, refund_told_at = n.refund_told_at,
+        refund_reversed_at = n.refund_reversed_at,
         revocation_type = n.revocation_type, revocation_percentage = n.revocation_percentage,
         app_transaction_id = n.app_transaction_id, source = n.source,
         verified_at = n.verified_at, booked_milliunits = n.booked_milliunits, booked_currency = n.booked_currency,
@@ -4203,6 +4222,7 @@ BEGIN
     t.refunded_at := NULL;
     t.refund_reason := NULL;
     t.refund_run_id := NULL;
+    t.refund_told_at := NULL;
     t.revocation_type := NULL;
     t.revocation_percentage := NULL;
     RETURN t;
@@ -4847,6 +4867,7 @@ BEGIN
     t.revocation_type := NULL;
     t.revocation_percentage := NULL;
     t.refund_run_id := NULL;
+    t.refund_told_at := NULL;
     t.refund_reversed_at := at;
     RETURN t;
 END
@@ -4873,6 +4894,7 @@ BEGIN
     t.revocation_type := v.revocation_type;
     t.revocation_percentage := v.revocation_percentage;
     t.refund_run_id := run;
+    t.refund_told_at := coalesce(v.made_at, v.verified_at);
     t.refund_reversed_at := NULL;
     RETURN t;
 END
@@ -5362,6 +5384,12 @@ BEGIN
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
     resolve.order_id := nullif(resolve.order_id, '');
+    IF resolve.order_id IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', resolve.order_id, 1000);
+    END IF;
+    IF resolve.user_id <> '' THEN
+        PERFORM iap.require_text('user_id', resolve.user_id, 1000);
+    END IF;
     IF resolve.how IS NULL OR resolve.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
         RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
             USING ERRCODE = 'invalid_parameter_value';
@@ -5382,7 +5410,7 @@ BEGIN
             RETURN 'several_owners';
         ELSIF NOT (
             resolve.user_id IS NULL OR resolve.user_id = ANY (owners)
-            OR (resolve.is_unknown_user AND resolve.user_id <> '') OR iap.is_known_user(resolve.user_id))
+            OR (resolve.is_unknown_user IS TRUE AND resolve.user_id <> '') OR iap.is_known_user(resolve.user_id))
         THEN
             RETURN 'unknown_user';
         END IF;
@@ -5422,7 +5450,7 @@ BEGIN
     PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
     PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
-    IF ends = '-infinity' THEN
+    IF ends = '-infinity' OR (ends >= '10000-01-01 00:00+00' AND ends <> 'infinity') THEN
         RAISE EXCEPTION 'until can''t be %', ends USING
             ERRCODE = 'invalid_parameter_value',
             HINT = 'What was granted by mistake is taken back from its beginning on.';
@@ -5640,7 +5668,8 @@ BEGIN
     END IF;
     RETURN convert_from(decode(rpad(body, (length(body) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb;
 EXCEPTION
-    WHEN data_exception THEN
+    -- Or it is nested deeper than anything that Apple signs.
+    WHEN data_exception OR statement_too_complex THEN
         RETURN NULL;
 END
 $_$;
@@ -5738,14 +5767,15 @@ BEGIN
         SELECT * INTO t
         FROM transactions AS found
         WHERE found.transaction_id = status.transaction_id AND found.bundle_id = status.bundle_id
-        ORDER BY array_position(ARRAY['black', 'white', 'excluded'], found.place), found.environment
+        -- Both environments number their transactions on their own: who asks means what was paid.
+        ORDER BY found.environment
         LIMIT 1;
     ELSE
         PERFORM iap.require_text('order_id', status.order_id, 1000);
         SELECT * INTO t
         FROM iap.transactions_of_order(status.bundle_id, status.order_id) AS found
         ORDER BY
-            array_position(ARRAY['black', 'white', 'excluded'], found.place), found.purchased_at, found.environment
+            found.environment, array_position(ARRAY['black', 'white', 'excluded'], found.place), found.purchased_at
         LIMIT 1;
     END IF;
     place := t.place;
@@ -5940,7 +5970,7 @@ BEGIN
     FROM iap.case_takings AS known
     WHERE known.transaction_id = take.transaction_id AND known.bundle_id = place.bundle_id
         AND known.environment = place.environment AND known.taken_at > at - interval '1 day';
-    IF holder.taken_by <> take.who AND NOT take.is_freeing THEN
+    IF holder.taken_by <> take.who AND take.is_freeing IS NOT TRUE THEN
         outcome := 'taken_already';
         taken_by := holder.taken_by;
         taken_at := holder.taken_at;
@@ -6174,7 +6204,7 @@ BEGIN
     LEFT JOIN products USING (bundle_id, product_id)
     CROSS JOIN LATERAL (
         SELECT '' AS period
-        WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
+        WHERE coalesce(iap.type_by(t.product_type, t.source, products.type), 'non_consumable') = 'non_consumable'
         UNION ALL
         SELECT t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
     ) AS once
@@ -6337,12 +6367,28 @@ $_$;
 
 COMMENT ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) IS 'The purchases that were delivered for an order of the app''s own, uploaded with it, or matched with it by the night.';
 
+CREATE FUNCTION iap.type_by(product_type text, source iap.source, listed text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $_$
+    -- Neither source tells a type: what the row holds is what the list said then.
+    SELECT CASE
+        WHEN $1 = 'consumable' AND $2 IN ('app_server', 'verify_receipt') AND $3 = 'non_consumable' THEN $3
+        ELSE coalesce($1, $3)
+    END
+$_$;
+
+COMMENT ON FUNCTION iap.type_by(product_type text, source iap.source, listed text) IS 'The type of a purchase''s product, by what its row holds and what the list of products says today: bought once where the list was mended to say so, since of what is consumed no two ids are one purchase.';
+
 CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
-    RETURN coalesce(
-        t.product_type, (SELECT type FROM products WHERE bundle_id = t.bundle_id AND product_id = t.product_id));
+    IF t.product_type <> 'consumable' THEN
+        RETURN t.product_type;
+    END IF;
+    RETURN iap.type_by(
+        t.product_type, t.source,
+        (SELECT type FROM products WHERE bundle_id = t.bundle_id AND product_id = t.product_id));
 END
 $$;
 
@@ -7270,7 +7316,8 @@ CREATE VIEW iap.unproved AS
     t.seal,
     t.revocation_type,
     t.revocation_percentage,
-    t.app_transaction_id
+    t.app_transaction_id,
+    t.refund_told_at
    FROM (( SELECT delivery_checks.finding,
             delivery_checks.checked_at AS found_at,
             delivery_checks.transaction_id,
@@ -7538,12 +7585,12 @@ CREATE VIEW finance.misdeliveries AS
                   WHERE ((opened.app_account_token = black.app_account_token) AND (opened.bundle_id = black.bundle_id))) named) token ON (true))
      LEFT JOIN LATERAL ( SELECT sightings.user_id
            FROM iap.sightings
-          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND (sightings.user_id IS NOT NULL) AND (sightings.in_receipt OR sightings.is_named))
+          WHERE ((sightings.transaction_id = black.transaction_id) AND (sightings.bundle_id = black.bundle_id) AND (sightings.environment = 'Production'::text) AND (sightings.user_id IS NOT NULL) AND (sightings.in_receipt OR sightings.is_named) AND (black.delivered_by = 'claim'::text))
           ORDER BY sightings.is_named DESC, sightings.uploaded_at, sightings.receipt_id
          LIMIT 1) first_upload ON (true))
-  WHERE ((black.place = 'black'::text) AND (black.delivered_by = 'claim'::text) AND (COALESCE(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id));
+  WHERE ((black.place = 'black'::text) AND (black.delivered_by = ANY (ARRAY['claim'::text, 'entitlement'::text])) AND (COALESCE(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id));
 
-COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it first: the one who paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
+COMMENT ON VIEW finance.misdeliveries IS 'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it first: the one who paid may still want it. Of what was granted, by its token alone. Ask for a span of delivered_at: then only those deliveries are looked at.';
 
 COMMENT ON COLUMN finance.misdeliveries.delivery_day IS 'The day on which the goods were credited.';
 
@@ -8456,6 +8503,8 @@ CREATE VIEW iap.unpaid_orders AS
           WHERE ((transactions.user_id = orders.user_id) AND (transactions.bundle_id = orders.bundle_id) AND (transactions.product_id = orders.product_id) AND ((transactions.purchased_at >= (orders.created_at - '30 days'::interval)) AND (transactions.purchased_at <= (orders.created_at + '30 days'::interval))))))) AND (NOT (EXISTS ( SELECT
            FROM iap.transactions
           WHERE ((transactions.app_account_token = orders.app_account_token) AND (transactions.bundle_id = orders.bundle_id) AND starts_with(transactions.place, 'white'::text))))) AND (NOT (EXISTS ( SELECT
+           FROM iap.transactions
+          WHERE ((transactions.admitted_user_id = orders.user_id) AND (transactions.bundle_id = orders.bundle_id) AND starts_with(transactions.place, 'white'::text))))) AND (NOT (EXISTS ( SELECT
            FROM iap.cases
           WHERE ((cases.state = 'open'::text) AND (cases.bundle_id = orders.bundle_id) AND (cases.order_ids @> ARRAY[orders.order_id]))))) AND (NOT (EXISTS ( SELECT
            FROM iap.cases
@@ -9486,6 +9535,8 @@ REVOKE ALL ON FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[])
 REVOKE ALL ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.type_by(product_type text, source iap.source, listed text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.type_of(t iap.transactions) FROM PUBLIC;
 

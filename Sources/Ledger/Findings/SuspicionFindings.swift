@@ -25,8 +25,9 @@ extension LedgerSession {
         }
     }
 
-    /// Deliveries for which another's order was named, that bear another's token, or that another uploaded first. Those of
-    /// which nothing ever named anybody else are nearly all, and are left out before the rest is looked up one by one.
+    /// Deliveries for which another's order was named, that bear another's token, or that another uploaded first; of what
+    /// was granted, by the token alone. Those of which nothing ever named anybody else are nearly all, and are left out
+    /// before the rest is looked up one by one.
     private func forEachMisdelivery(since: Date, _ body: (Suspicion) throws -> Void) async throws {
         try await connection.forEachRow(
             """
@@ -44,13 +45,13 @@ extension LedgerSession {
                 SELECT t.transaction_id, bundle_id, t.environment
                 FROM \(stored: .transactions) AS t
                 JOIN iap.account_tokens USING (app_account_token, bundle_id)
-                WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by = 'claim'
+                WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by IN ('claim', 'entitlement')
                     AND account_tokens.user_id <> t.user_id
                 UNION
                 SELECT t.transaction_id, bundle_id, t.environment
                 FROM \(stored: .transactions) AS t
                 JOIN iap.orders USING (app_account_token, bundle_id)
-                WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by = 'claim'
+                WHERE place = 'black' AND delivered_at >= \(since) AND delivered_by IN ('claim', 'entitlement')
                     AND orders.user_id <> t.user_id
             )
             SELECT
@@ -72,6 +73,7 @@ extension LedgerSession {
                 FROM \(stored: .sightings)
                 WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
                     AND sightings.environment = black.environment AND sightings.user_id IS NOT NULL
+                    AND black.delivered_by = 'claim'
                 ORDER BY is_named DESC, uploaded_at, receipt_id
                 LIMIT 1
             ) AS first_upload ON true

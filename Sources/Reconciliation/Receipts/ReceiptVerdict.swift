@@ -62,13 +62,17 @@ public struct VerifiedTransaction: Hashable, Sendable {
     /// When Apple said so, where nobody asked: what was signed is as old as its signature, whenever it comes. `nil` where
     /// it was said when the receipt was verified.
     public var signedAt: Date?
+    /// When the receipt was made that Apple read it from: of a refund after that it tells nothing, whenever it is read.
+    /// `nil` where Apple told what it knew at that moment.
+    public var madeAt: Date?
 
     public init(
-        _ transaction: Transaction, source: Source, isInReceipt: Bool = true, signedAt: Date? = nil
+        _ transaction: Transaction, source: Source, isInReceipt: Bool = true, signedAt: Date? = nil, madeAt: Date? = nil
     ) {
         self.transaction = transaction
         self.source = source
         self.isInReceipt = isInReceipt
         self.signedAt = signedAt
+        self.madeAt = madeAt
     }
 }

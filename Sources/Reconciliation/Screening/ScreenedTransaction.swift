@@ -13,8 +13,12 @@ public struct ScreenedTransaction: Hashable, Sendable {
     public let verifiedAt: Date
     /// When what Apple said was looked at, where that was later: a night that looks at a signature confirms the purchase.
     public let confirmedAt: Date?
+    /// When the receipt was made that Apple read it from: see `VerifiedTransaction`.
+    public let madeAt: Date?
 
-    public init(subject: ScreeningSubject, source: Source, verifiedAt: Date, confirmedAt: Date? = nil) {
+    public init(
+        subject: ScreeningSubject, source: Source, verifiedAt: Date, confirmedAt: Date? = nil, madeAt: Date? = nil
+    ) {
         let transaction = subject.transaction
         self.key = TransactionKey(
             id: transaction.id, bundleID: subject.app.bundleID, environment: subject.environment)
@@ -25,15 +29,27 @@ public struct ScreenedTransaction: Hashable, Sendable {
         self.source = source
         self.verifiedAt = verifiedAt
         self.confirmedAt = confirmedAt
+        self.madeAt = madeAt
     }
 
     /// Whether this tells more of the same transaction than that one. Of one source the later word does: it may take a
-    /// refund back. Of several a refund does before none, for a poorer one may not tell it, then the better source.
+    /// refund back, unless it is read from an older receipt. Of several a refund does before none, for a poorer one may not
+    /// tell it, then the better source.
     fileprivate func tellsMore(than other: ScreenedTransaction) -> Bool {
-        if source == other.source, verifiedAt != other.verifiedAt { return verifiedAt > other.verifiedAt }
         let isRefund = transaction.refundedAt != nil
+        if source == other.source, verifiedAt != other.verifiedAt {
+            let isLater = verifiedAt > other.verifiedAt
+            let (later, earlier) = isLater ? (self, other) : (other, self)
+            return later.knowsLess(than: earlier) ? isRefund : isLater
+        }
         if isRefund != (other.transaction.refundedAt != nil) { return isRefund }
         return source > other.source
+    }
+
+    /// Whether that one tells of a refund, and this one of none for it was made before.
+    private func knowsLess(than other: ScreenedTransaction) -> Bool {
+        transaction.refundedAt == nil && other.transaction.refundedAt != nil
+            && (madeAt ?? verifiedAt) < (other.madeAt ?? other.verifiedAt)
     }
 
     /// Takes over what only the other one says, as the ledger does where it hears of one after the other: `verifyReceipt`

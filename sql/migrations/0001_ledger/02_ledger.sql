@@ -71,6 +71,7 @@ CREATE TABLE iap.transactions (
     revocation_type         text,
     revocation_percentage   integer CHECK (revocation_percentage BETWEEN 0 AND 100000),
     app_transaction_id      text,
+    refund_told_at          timestamptz,
     PRIMARY KEY (transaction_id, bundle_id, environment),
     CONSTRAINT ids_are_apples CHECK (
         octet_length(transaction_id) BETWEEN 1 AND 64 AND octet_length(original_transaction_id) BETWEEN 1 AND 64
@@ -84,7 +85,8 @@ CREATE TABLE iap.transactions (
     CONSTRAINT owed_is_not_refunded CHECK (place <> 'white' OR refunded_at IS NULL),
     CONSTRAINT refund_reason_has_refund CHECK (refund_reason IS NULL OR refunded_at IS NOT NULL),
     CONSTRAINT revocation_has_refund CHECK (
-        refunded_at IS NOT NULL OR (revocation_type IS NULL AND revocation_percentage IS NULL)),
+        refunded_at IS NOT NULL
+        OR (revocation_type IS NULL AND revocation_percentage IS NULL AND refund_told_at IS NULL)),
     CONSTRAINT black_is_delivered CHECK (
         (place = 'black') = (delivered_at IS NOT NULL) AND (place = 'black') = (delivered_by IS NOT NULL)),
     CONSTRAINT delivered_to_somebody CHECK (place = 'black' OR (user_id IS NULL AND order_id IS NULL)),
@@ -258,6 +260,9 @@ COMMENT ON COLUMN iap.transactions.revocation_percentage IS
     'The share that went back, in thousandths of a percent; NULL where Apple tells of none: then all of it did.';
 COMMENT ON COLUMN iap.transactions.app_transaction_id IS
     'Apple''s word for the customer''s account in this app: one history has been seen with two, so it is no proof.';
+COMMENT ON COLUMN iap.transactions.refund_told_at IS
+    'When what told of the refund was made, a receipt or an answer: what is older takes none back. NULL where a person said '
+    'so.';
 COMMENT ON TABLE iap.moves IS
     'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
 COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';

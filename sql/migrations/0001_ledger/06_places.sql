@@ -21,7 +21,7 @@ BEGIN
         verified_at, booked_milliunits, booked_currency, booked_as, entry_id, first_seen_at, first_run_id,
         admitted_user_id, admitted_receipt_id, nights_confirmed, last_confirmed_at, user_id, order_id, delivered_by,
         delivered_at, reason, excluded_at, excluded_run_id, revocation_type, revocation_percentage, app_transaction_id,
-        seal)
+        refund_told_at, seal)
     SELECT
         new.transaction_id, new.bundle_id, new.environment, new.place, new.original_transaction_id, new.product_id,
         new.product_type, new.quantity, new.purchased_at, new.original_purchased_at, new.expires_at, new.is_trial,
@@ -30,7 +30,7 @@ BEGIN
         new.booked_milliunits, new.booked_currency, new.booked_as, new.entry_id, new.first_seen_at, new.first_run_id,
         new.admitted_user_id, new.admitted_receipt_id, new.nights_confirmed, new.last_confirmed_at, new.user_id,
         new.order_id, new.delivered_by, new.delivered_at, new.reason, new.excluded_at, new.excluded_run_id,
-        new.revocation_type, new.revocation_percentage, new.app_transaction_id,
+        new.revocation_type, new.revocation_percentage, new.app_transaction_id, new.refund_told_at,
         audit.seal(ROW(new.*)::iap.transactions)
     FROM (
         -- In the order of the table's columns, for its seal.
@@ -61,7 +61,8 @@ BEGIN
             NULL::bigint AS move_id, NULL::bigint AS seal,
             CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_type END AS revocation_type,
             CASE WHEN v.refunded_at IS NOT NULL THEN v.revocation_percentage END AS revocation_percentage,
-            v.app_transaction_id
+            v.app_transaction_id,
+            CASE WHEN v.refunded_at IS NOT NULL THEN coalesce(v.made_at, v.verified_at) END AS refund_told_at
         FROM unnest(purchases) AS v
         LEFT JOIN products AS listed ON listed.bundle_id = v.bundle_id AND listed.product_id = v.product_id
         CROSS JOIN LATERAL (
@@ -160,6 +161,7 @@ BEGIN
     t.refunded_at := NULL;
     t.refund_reason := NULL;
     t.refund_run_id := NULL;
+    t.refund_told_at := NULL;
     t.revocation_type := NULL;
     t.revocation_percentage := NULL;
     RETURN t;
@@ -176,6 +178,7 @@ BEGIN
     t.revocation_type := v.revocation_type;
     t.revocation_percentage := v.revocation_percentage;
     t.refund_run_id := run;
+    t.refund_told_at := coalesce(v.made_at, v.verified_at);
     t.refund_reversed_at := NULL;
     RETURN t;
 END
@@ -191,6 +194,7 @@ BEGIN
     t.revocation_type := NULL;
     t.revocation_percentage := NULL;
     t.refund_run_id := NULL;
+    t.refund_told_at := NULL;
     t.refund_reversed_at := at;
     RETURN t;
 END

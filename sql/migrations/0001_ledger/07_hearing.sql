@@ -43,8 +43,11 @@ BEGIN
         RETURN false;
     END IF;
     -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from before
-    -- the refund, of which a poorer source told.
-    RETURN (v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at))
+    -- the refund, of which a poorer source told; or of a receipt that was made before what told of it: whenever Apple reads
+    -- that, it tells what was known when it was made.
+    RETURN (
+            v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at)
+            AND (coalesce(v.made_at, v.verified_at) < t.refund_told_at) IS NOT TRUE)
         OR EXISTS (
             SELECT FROM notices
             WHERE notices.transaction_id = t.transaction_id AND notices.bundle_id = t.bundle_id

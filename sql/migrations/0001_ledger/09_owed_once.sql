@@ -10,11 +10,27 @@ COMMENT ON FUNCTION iap.is_of_original IS
     'Whether a transaction is of an original purchase: in words for which there are indexes, without one entry more '
     'for each purchase that is its own original.';
 
+CREATE FUNCTION iap.type_by(product_type text, source iap.source, listed text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+    -- Neither source tells a type: what the row holds is what the list said then.
+    SELECT CASE
+        WHEN $1 = 'consumable' AND $2 IN ('app_server', 'verify_receipt') AND $3 = 'non_consumable' THEN $3
+        ELSE coalesce($1, $3)
+    END
+$$;
+COMMENT ON FUNCTION iap.type_by IS
+    'The type of a purchase''s product, by what its row holds and what the list of products says today: bought once where the '
+    'list was mended to say so, since of what is consumed no two ids are one purchase.';
+
 CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN coalesce(
-        t.product_type, (SELECT type FROM products WHERE bundle_id = t.bundle_id AND product_id = t.product_id));
+    IF t.product_type <> 'consumable' THEN
+        RETURN t.product_type;
+    END IF;
+    RETURN iap.type_by(
+        t.product_type, t.source,
+        (SELECT type FROM products WHERE bundle_id = t.bundle_id AND product_id = t.product_id));
 END
 $$;
 COMMENT ON FUNCTION iap.type_of IS
@@ -54,7 +70,7 @@ BEGIN
     LEFT JOIN products USING (bundle_id, product_id)
     CROSS JOIN LATERAL (
         SELECT '' AS period
-        WHERE coalesce(t.product_type, products.type, 'non_consumable') = 'non_consumable'
+        WHERE coalesce(iap.type_by(t.product_type, t.source, products.type), 'non_consumable') = 'non_consumable'
         UNION ALL
         SELECT t.web_order_line_item_id WHERE t.web_order_line_item_id IS NOT NULL
     ) AS once

@@ -153,6 +153,13 @@ BEGIN
     IF is_new THEN
         RETURN 'white';
     ELSIF iap.standing(known) = 'already_delivered' THEN
+        -- The period, handed on late, keeps its other ids from being delivered all the same.
+        IF known.place = 'black' AND known.web_order_line_item_id IS NULL AND period IS NOT NULL THEN
+            change.was := known;
+            known.web_order_line_item_id := period;
+            change.became := known;
+            PERFORM iap.move(ARRAY[change], 'corrected', session_user, NULL, iap.present());
+        END IF;
         RETURN 'already_delivered';
     ELSIF iap.owed_as(known) IS NOT NULL THEN
         -- Restored: it is owed under its other id, and may be claimed by this one.

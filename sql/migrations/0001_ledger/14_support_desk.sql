@@ -169,6 +169,12 @@ BEGIN
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
     resolve.order_id := nullif(resolve.order_id, '');
+    IF resolve.order_id IS NOT NULL THEN
+        PERFORM iap.require_text('order_id', resolve.order_id, 1000);
+    END IF;
+    IF resolve.user_id <> '' THEN
+        PERFORM iap.require_text('user_id', resolve.user_id, 1000);
+    END IF;
     IF resolve.how IS NULL OR resolve.how NOT IN ('delivered', 'dismissed', 'refunded') THEN
         RAISE EXCEPTION 'a case ends as “delivered”, “dismissed” or “refunded”'
             USING ERRCODE = 'invalid_parameter_value';
@@ -189,7 +195,7 @@ BEGIN
             RETURN 'several_owners';
         ELSIF NOT (
             resolve.user_id IS NULL OR resolve.user_id = ANY (owners)
-            OR (resolve.is_unknown_user AND resolve.user_id <> '') OR iap.is_known_user(resolve.user_id))
+            OR (resolve.is_unknown_user IS TRUE AND resolve.user_id <> '') OR iap.is_known_user(resolve.user_id))
         THEN
             RETURN 'unknown_user';
         END IF;

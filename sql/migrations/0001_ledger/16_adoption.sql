@@ -10,7 +10,8 @@ BEGIN
     END IF;
     RETURN convert_from(decode(rpad(body, (length(body) + 3) / 4 * 4, '='), 'base64'), 'UTF8')::jsonb;
 EXCEPTION
-    WHEN data_exception THEN
+    -- Or it is nested deeper than anything that Apple signs.
+    WHEN data_exception OR statement_too_complex THEN
         RETURN NULL;
 END
 $$;
@@ -39,6 +40,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 DECLARE
     claims  jsonb := iap.signed_claims(adopt.signed_transaction);
     id      text := claims ->> 'transactionId';
+    -- Of what is no subscription some of Apple's formats say 0.
+    period  text := nullif(nullif(claims ->> 'webOrderLineItemId', ''), '0');
     wanted  iap.transactions;
     receipt bigint;
     outcome text;
@@ -69,15 +72,14 @@ BEGIN
         RETURN 'excluded';
     END IF;
 
-    -- What Apple signed names a subscription's period, as no server does that admits one: under another id it may have
-    -- been delivered or refunded.
+    -- What Apple signed names a subscription's period: under another id it may have been delivered or refunded.
     wanted.transaction_id := id;
     wanted.bundle_id := adopt.bundle_id;
     wanted.environment := claims ->> 'environment';
     wanted.original_transaction_id := coalesce(claims ->> 'originalTransactionId', id);
     wanted.product_id := claims ->> 'productId';
-    wanted.web_order_line_item_id := claims ->> 'webOrderLineItemId';
-    wanted.product_type := CASE WHEN wanted.web_order_line_item_id IS NOT NULL THEN 'auto_renewable' END;
+    wanted.web_order_line_item_id := period;
+    wanted.product_type := CASE WHEN period IS NOT NULL THEN 'auto_renewable' END;
     IF iap.is_period_delivered(wanted) THEN
         RETURN 'already_delivered';
     ELSIF wanted.product_type = 'auto_renewable' AND iap.is_refunded_otherwise(wanted) THEN
@@ -90,7 +92,7 @@ BEGIN
         outcome := iap.admit(
             adopt.bundle_id, claims ->> 'environment', id, coalesce(claims ->> 'originalTransactionId', id),
             claims ->> 'productId', coalesce((claims ->> 'quantity')::integer, 1),
-            to_timestamp((claims ->> 'purchaseDate')::numeric / 1000), adopt.user_id, receipt);
+            to_timestamp((claims ->> 'purchaseDate')::numeric / 1000), adopt.user_id, receipt, period);
     EXCEPTION
         WHEN object_not_in_prerequisite_state THEN
             RETURN 'excluded';

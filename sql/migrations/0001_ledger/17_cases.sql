@@ -39,7 +39,7 @@ BEGIN
     FROM iap.case_takings AS known
     WHERE known.transaction_id = take.transaction_id AND known.bundle_id = place.bundle_id
         AND known.environment = place.environment AND known.taken_at > at - interval '1 day';
-    IF holder.taken_by <> take.who AND NOT take.is_freeing THEN
+    IF holder.taken_by <> take.who AND take.is_freeing IS NOT TRUE THEN
         outcome := 'taken_already';
         taken_by := holder.taken_by;
         taken_at := holder.taken_at;

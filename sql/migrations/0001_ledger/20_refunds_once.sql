@@ -124,7 +124,7 @@ BEGIN
     FOR known IN
         SELECT
             restored.transaction_id, restored.refunded_at, restored.refund_reason, restored.revocation_type,
-            restored.revocation_percentage, locked.t
+            restored.revocation_percentage, restored.refund_told_at, locked.t
         FROM transactions AS restored
         CROSS JOIN LATERAL (
             -- Of several that were delivered, the one whose refund is known is enough.
@@ -154,6 +154,7 @@ BEGIN
         told.refund_reason := known.refund_reason;
         told.revocation_type := known.revocation_type;
         told.revocation_percentage := known.revocation_percentage;
+        told.made_at := known.refund_told_at;
         -- Two ids of one purchase may be refunded: the first has told of it.
         CONTINUE WHEN EXISTS (
             SELECT FROM transactions AS black

@@ -153,14 +153,16 @@ LEFT JOIN LATERAL (
     FROM iap.sightings
     WHERE sightings.transaction_id = black.transaction_id AND sightings.bundle_id = black.bundle_id
         AND sightings.environment = 'Production' AND sightings.user_id IS NOT NULL AND (in_receipt OR is_named)
+        AND black.delivered_by = 'claim'
     ORDER BY is_named DESC, uploaded_at, receipt_id
     LIMIT 1
 ) AS first_upload ON true
-WHERE black.place = 'black' AND black.delivered_by = 'claim'
+WHERE black.place = 'black' AND black.delivered_by IN ('claim', 'entitlement')
     AND coalesce(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id;
 COMMENT ON VIEW finance.misdeliveries IS
     'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it '
-    'first: the one who paid may still want it. Ask for a span of delivered_at: then only those deliveries are looked at.';
+    'first: the one who paid may still want it. Of what was granted, by its token alone. Ask for a span of delivered_at: then '
+    'only those deliveries are looked at.';
 COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
 COMMENT ON COLUMN finance.misdeliveries.evidence IS

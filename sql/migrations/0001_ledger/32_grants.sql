@@ -105,7 +105,7 @@ BEGIN
     PERFORM iap.limit_idleness();
     PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
     PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
-    IF ends = '-infinity' THEN
+    IF ends = '-infinity' OR (ends >= '10000-01-01 00:00+00' AND ends <> 'infinity') THEN
         RAISE EXCEPTION 'until can''t be %', ends USING
             ERRCODE = 'invalid_parameter_value',
             HINT = 'What was granted by mistake is taken back from its beginning on.';

@@ -104,14 +104,15 @@ BEGIN
         SELECT * INTO t
         FROM transactions AS found
         WHERE found.transaction_id = status.transaction_id AND found.bundle_id = status.bundle_id
-        ORDER BY array_position(ARRAY['black', 'white', 'excluded'], found.place), found.environment
+        -- Both environments number their transactions on their own: who asks means what was paid.
+        ORDER BY found.environment
         LIMIT 1;
     ELSE
         PERFORM iap.require_text('order_id', status.order_id, 1000);
         SELECT * INTO t
         FROM iap.transactions_of_order(status.bundle_id, status.order_id) AS found
         ORDER BY
-            array_position(ARRAY['black', 'white', 'excluded'], found.place), found.purchased_at, found.environment
+            found.environment, array_position(ARRAY['black', 'white', 'excluded'], found.place), found.purchased_at
         LIMIT 1;
     END IF;
     place := t.place;

@@ -42,6 +42,10 @@ WHERE named.order_id IS NULL AND receipts.receipt_id IS NULL
         WHERE transactions.app_account_token = orders.app_account_token AND transactions.bundle_id = orders.bundle_id
             AND starts_with(transactions.place, 'white'))
     AND NOT EXISTS (
+        SELECT FROM iap.transactions
+        WHERE transactions.admitted_user_id = orders.user_id AND transactions.bundle_id = orders.bundle_id
+            AND starts_with(transactions.place, 'white'))
+    AND NOT EXISTS (
         SELECT FROM iap.cases
         WHERE cases.state = 'open' AND cases.bundle_id = orders.bundle_id
             AND cases.order_ids @> ARRAY[orders.order_id])
