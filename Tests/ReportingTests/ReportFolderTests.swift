@@ -28,4 +28,24 @@ import Testing
             #expect(FolderLock(path, patience: 600) != nil)
         }
     }
+
+    /// A report that is written again takes away its own files alone.
+    @Test func whatPeopleLaidBesideAReportStays() throws {
+        try withFolder { path in
+            let name = "2026-09-21-run-42"
+            let first = try ReportFolder(directory: path)
+            for file in ["summary.txt", "page-2.html"] { try first.file(file).finish() }
+            let place = try first.publish(as: name, standing: .latest)
+            for file in ["notes.txt", "lost-orders.csv.result.csv"] {
+                try "sue".write(toFile: "\(place)/\(file)", atomically: true, encoding: .utf8)
+            }
+            let second = try ReportFolder(directory: path)
+            try second.file("summary.txt").finish()
+            #expect(try second.publish(as: name, standing: .latest) == place)
+            let left = try FileManager.default.contentsOfDirectory(atPath: place).sorted()
+            #expect(left == ["lost-orders.csv.result.csv", "notes.txt", "summary.txt"])
+            #expect(try String(contentsOfFile: "\(place)/notes.txt", encoding: .utf8) == "sue")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: path).sorted() == [name, "latest"])
+        }
+    }
 }

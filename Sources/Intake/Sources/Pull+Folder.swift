@@ -15,6 +15,7 @@ extension Pull {
         var problems: [String] = []
         let listing = try Self.listing(of: path)
         if let why = listing.warning { log(LogEntry(.warning, "the source \(source.name): \(why)")) }
+        problems += listing.unnameable.map { "\($0) can't be read: its name is not UTF-8; rename it" }
         for file in listing.files where !progress.files.contains(file) {
             do {
                 try await pull(file, in: path)
@@ -70,6 +71,8 @@ extension Pull {
         package var files: [SourceFile] = []
         /// The names of others that are not on their way to become one.
         package var passedOver: [String] = []
+        /// Those that it would hold, if their names could be written: what stands in them is missing.
+        package var unnameable: [String] = []
 
         /// What to say of those.
         package var warning: String? {
@@ -95,6 +98,7 @@ extension Pull {
             var status = stat()
             let isThere = lstat(url.appending(path: name).path(percentEncoded: false), &status) == 0
             let kind = isThere ? status.st_mode & S_IFMT : 0
+            if !isThere, isWanted(name), name.contains("\u{FFFD}") { listing.unnameable.append(name) }
             // What was taken may be kept in a folder within.
             if kind == S_IFDIR { continue }
             guard kind == S_IFREG, isWanted(name) else {

@@ -80,13 +80,31 @@ struct ReportFolder {
             if hadOld { rename(old, place) }
             throw .failed(path: place, reason: reason)
         }
-        if hadOld { try? FileManager.default.removeItem(atPath: old) }
+        if hadOld {
+            Self.keepOthers(of: old, in: place)
+            try? FileManager.default.removeItem(atPath: old)
+        }
         switch standing {
         case .latest: try pointLatest(at: name)
         case .latestUnlessLater: if !isLater(than: name) { try pointLatest(at: name) }
         case .aside: break
         }
         return place
+    }
+
+    /// What people laid beside a report stays there: their notes, and what became of the decisions in its spreadsheet.
+    private static func keepOthers(of old: String, in place: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: old)) ?? []
+        for name in names where !isOfReport(name) {
+            var status = stat()
+            if lstat("\(place)/\(name)", &status) != 0 { rename("\(old)/\(name)", "\(place)/\(name)") }
+        }
+    }
+
+    /// Whether a file is called as one of a report's: an earlier one may have had more pages.
+    private static func isOfReport(_ name: String) -> Bool {
+        let files = ["index.html", "lost-orders.csv", "lost-orders.xlsx", "report.json", "summary.txt", "figures.json"]
+        return files.contains(name) || (name.hasPrefix("page-") && name.hasSuffix(".html"))
     }
 
     /// Whether `latest` shows a later report: the names begin with the day and end with the run.

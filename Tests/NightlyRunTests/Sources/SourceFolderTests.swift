@@ -101,6 +101,23 @@ import Verification
         }
     }
 
+    /// Who calls a file so learns that what it holds is missing.
+    @Test func aNameThatIsNoTextEndsTheNightEarly() async throws {
+        try await withFolder { play in
+            try drop("a.csv", csv(["o-1"]), modified: play.began - 60)
+            var path = Array(folder.appending(path: "b").path(percentEncoded: false).utf8CString.dropLast())
+            path += [CChar(bitPattern: 0xFF)] + Array(".csv".utf8CString)
+            let file = open(path, O_CREAT | O_WRONLY, 0o600)
+            #expect(file >= 0)
+            close(file)
+            let report = try await play.night().report
+            let source = report.sources[0]
+            #expect(source.taken == 1)
+            #expect(source.problem?.hasSuffix(".csv can't be read: its name is not UTF-8; rename it") == true)
+            guard case .endedEarly = report.outcome else { return #expect(Bool(false), "it is complete") }
+        }
+    }
+
     @Test func aFileThatIsDamagedKeepsNoOtherBack() async throws {
         try await withFolder { play in
             try drop("a.csv.gz", try gzip(csv(["o-1"])).dropLast(9), modified: play.began - 60)
