@@ -293,5 +293,20 @@ SET LOCAL standard_conforming_strings = off;
 SELECT is(iap.without_user('told a.b, not a-b', 'a.b', 'X'), 'told X, not a-b', 'however the database reads a backslash');
 SET LOCAL standard_conforming_strings = on;
 
+-- Apple goes on telling the token of a person who was erased.
+SELECT test.run_as(
+    'iap_app', $$SELECT iap.register_user('com.example.a', 'zoe', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b')$$);
+SELECT test.hear(test.heard(id, 'server_api', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b'))
+FROM unnest(ARRAY['z1', 'z2']) AS id;
+SELECT is(test.claim('z1', 'zoe'), 'delivered', 'what bears a token is delivered');
+SELECT is(test.erase('zoe', true) ->> 'outcome', 'erased', 'its user is erased');
+SELECT test.hear(test.heard(
+    id, 'server_api', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b', verified_at => now() + interval '1 day'))
+FROM unnest(ARRAY['z1', 'z2']) AS id;
+SELECT results_eq(
+    $$SELECT transaction_id COLLATE "default", app_account_token FROM iap.transactions
+    WHERE transaction_id IN ('z1', 'z2') ORDER BY 1$$,
+    $$VALUES ('z1', NULL::text), ('z2', NULL)$$, 'and stays so');
+
 SELECT * FROM finish();
 ROLLBACK;

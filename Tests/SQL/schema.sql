@@ -1604,7 +1604,7 @@ COMMENT ON FUNCTION iap.connect() IS 'Notes which apps have begun to claim purch
 CREATE FUNCTION iap.corrected(t iap.transactions, v iap.verified) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'auto'
-    AS $$
+    AS $_$
 DECLARE
     was    iap.transactions := t;
     listed record;
@@ -1637,7 +1637,10 @@ BEGIN
     END IF;
     t.original_purchased_at := coalesce(t.original_purchased_at, v.original_purchased_at);
     t.web_order_line_item_id := coalesce(t.web_order_line_item_id, v.web_order_line_item_id);
-    t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
+    -- Whose user was erased stays without, however often Apple tells it.
+    IF coalesce(t.user_id, t.admitted_user_id, '') !~ '^erased-[0-9a-f]{16}$' THEN
+        t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
+    END IF;
     t.app_transaction_id := coalesce(t.app_transaction_id, v.app_transaction_id);
     t.storefront := coalesce(t.storefront, v.storefront);
     t.found_bundle_id := coalesce(t.found_bundle_id, v.found_bundle_id);
@@ -1665,7 +1668,7 @@ BEGIN
     END IF;
     RETURN t;
 END
-$$;
+$_$;
 
 COMMENT ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) IS 'A transaction with what somebody else says of it: a better source corrects, one as good adds what is newer, a poorer one only fills in what was not known. Booked anew where what was bought or paid is another.';
 

@@ -236,7 +236,10 @@ BEGIN
     END IF;
     t.original_purchased_at := coalesce(t.original_purchased_at, v.original_purchased_at);
     t.web_order_line_item_id := coalesce(t.web_order_line_item_id, v.web_order_line_item_id);
-    t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
+    -- Whose user was erased stays without, however often Apple tells it.
+    IF coalesce(t.user_id, t.admitted_user_id, '') !~ '^erased-[0-9a-f]{16}$' THEN
+        t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
+    END IF;
     t.app_transaction_id := coalesce(t.app_transaction_id, v.app_transaction_id);
     t.storefront := coalesce(t.storefront, v.storefront);
     t.found_bundle_id := coalesce(t.found_bundle_id, v.found_bundle_id);
