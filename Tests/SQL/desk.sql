@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(54);
+SELECT plan(57);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -134,6 +134,15 @@ SELECT results_eq(
     $$VALUES ('adopted', 'desk'), ('taken', 'eve'), ('taken', 'bob'), ('freed', 'eve'), ('noted', 'eve')$$,
     'all of it is in the trail');
 SELECT is(iap.note('nobody', 'x', 'eve'), 'not_verified', 'on what nobody knows there is no comment');
+
+-- Whose it is the desk may say of several.
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a9'), 'anna', 'desk', 'x'), 'white', 'adopted for one user');
+SELECT is(
+    iap.adopt('com.example.game', test.bought('a9'), 'ben', 'desk', 'x'), 'already_white', 'and for another');
+SELECT results_eq(
+    $$SELECT details ->> 'user_id' FROM iap.events WHERE transaction_id = 'a9' ORDER BY event_id$$,
+    $$VALUES ('anna'), ('ben')$$, 'each word of it is kept');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -120,9 +120,10 @@ DECLARE
         test.heard(
             transaction_id, source, product_id, environment => environment, original_transaction_id => original,
             exclusion => CASE WHEN refunded IS NOT NULL THEN 'refunded' END,
-            verified_at => now() + minute * interval '1 minute', refunded_at => now() + refunded * interval '1 minute'),
+            verified_at => now() + minute * interval '1 minute', refunded_at => now() + refunded * interval '1 minute',
+            bundle_id => bundle_id, web_order_line_item_id => period),
         jsonb_build_object(
-            'bundle_id', bundle_id, 'web_order_line_item_id', period, 'expires_at',
+            'expires_at',
             CASE WHEN period IS NOT NULL THEN now() + right(transaction_id, 1)::integer * interval '10 days' END));
 BEGIN
     RETURN test.record(

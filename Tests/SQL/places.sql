@@ -109,11 +109,9 @@ LANGUAGE sql AS $$
     SELECT test.in_places(
         'postgres',
         format(
-            'SELECT test.hear(jsonb_populate_record(
-                test.heard(
-                    %L, %L, %L, environment => ''Production'', original_transaction_id => %L, exclusion => %L,
-                    verified_at => %L, refunded_at => %L),
-                jsonb_build_object(''bundle_id'', ''com.example.a'', ''web_order_line_item_id'', %L::text)))',
+            'SELECT test.hear(test.heard(
+                %L, %L, %L, environment => ''Production'', original_transaction_id => %L, exclusion => %L,
+                verified_at => %L, refunded_at => %L, bundle_id => ''com.example.a'', web_order_line_item_id => %L))',
             transaction_id, source, product_id, original, CASE WHEN is_refunded THEN 'refunded' END,
             now() + days * interval '1 day', CASE WHEN is_refunded THEN now() + days * interval '1 day' END, period),
         expected, format('%s is heard of, %s', transaction_id, CASE WHEN is_refunded THEN 'refunded' ELSE 'paid' END))

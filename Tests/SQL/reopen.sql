@@ -97,6 +97,17 @@ SELECT is(test.claim('31'), 'delivered', 'and delivered under another id');
 SELECT is(test.reopen('30'), 'excluded', 'is not owed a second time');
 SELECT is((SELECT count(*) FROM iap.white WHERE transaction_id = '30'), 0::bigint, 'and not white');
 
+-- As little a period of a subscription.
+SELECT test.hear_period('w1', 'w1', 'l1'), test.hear_period('w3', 'w1', 'l2');
+SELECT is(test.resolve('w1', 'delivered'), 'delivered', 'a period is delivered by hand');
+SELECT is(
+    test.import(test.heard(
+        'w2', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'w1',
+        web_order_line_item_id => 'l1')), 1::bigint, 'and was delivered before under another id');
+SELECT is(test.reopen('w1'), 'already_delivered', 'so that it is not owed');
+SELECT is(test.resolve('w3', 'delivered'), 'delivered', 'the next one');
+SELECT is(test.reopen('w3'), 'reopened', 'may be taken back');
+
 -- The periods of a subscription that one decision ended come back with it; what was ended otherwise does not.
 SELECT test.admit(id, 'p1', 'pass') FROM unnest(ARRAY['p1', 'p2', 'p3', 'p4']) AS id;
 SELECT test.open_case('p1', '{ann}');

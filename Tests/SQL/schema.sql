@@ -5153,15 +5153,14 @@ BEGIN
                 AND t.delivered_by IS DISTINCT FROM 'import' THEN 'refunded'
             ELSE iap.standing(t)
         END;
-    ELSIF iap.type_of(t) = 'non_consumable' AND (
-        iap.is_original_delivered(t)
+    ELSIF iap.is_delivered_otherwise(t) OR iap.is_period_delivered(t)
         OR EXISTS (
             SELECT FROM iap.transactions AS same
             WHERE iap.is_of_original(
                     same.transaction_id, same.original_transaction_id, t.original_transaction_id)
                 AND same.bundle_id = t.bundle_id AND same.environment = t.environment
                 AND same.transaction_id <> t.transaction_id AND same.place = 'black'
-                AND iap.type_of(ROW(same.*)::iap.transactions) = 'non_consumable'))
+                AND iap.is_same_purchase(t, ROW(same.*)::iap.transactions))
     THEN
         -- Resolved by mistake, and delivered under another id since, or before, as an import tells.
         RETURN CASE t.place WHEN 'black' THEN 'already_delivered' ELSE 'excluded' END;

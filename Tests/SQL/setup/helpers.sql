@@ -105,14 +105,15 @@ CREATE FUNCTION test.heard(
     price_milliunits bigint DEFAULT NULL,
     currency text DEFAULT 'USD', product_type text DEFAULT NULL, app_account_token text DEFAULT NULL,
     storefront text DEFAULT NULL, is_trial boolean DEFAULT false, revocation_type text DEFAULT NULL,
-    revocation_percentage integer DEFAULT NULL, confirmed_at timestamptz DEFAULT NULL
+    revocation_percentage integer DEFAULT NULL, confirmed_at timestamptz DEFAULT NULL,
+    bundle_id text DEFAULT 'com.example.a', web_order_line_item_id text DEFAULT NULL
 ) RETURNS iap.verified
 LANGUAGE plpgsql AS $$
 DECLARE
     v iap.verified;
 BEGIN
     v.transaction_id := heard.transaction_id;
-    v.bundle_id := 'com.example.a';
+    v.bundle_id := heard.bundle_id;
     v.environment := heard.environment;
     v.original_transaction_id := coalesce(heard.original_transaction_id, heard.transaction_id);
     v.product_id := heard.product_id;
@@ -129,6 +130,7 @@ BEGIN
     v.source := heard.source;
     v.verified_at := heard.verified_at;
     v.confirmed_at := heard.confirmed_at;
+    v.web_order_line_item_id := heard.web_order_line_item_id;
     v.exclusion := heard.exclusion;
     v.revocation_type := heard.revocation_type;
     v.revocation_percentage := heard.revocation_percentage;
@@ -190,12 +192,10 @@ CREATE FUNCTION test.hear_period(
     verified_at timestamptz DEFAULT now()
 ) RETURNS text
 LANGUAGE sql AS $$
-    SELECT test.hear(jsonb_populate_record(
-        test.heard(
-            transaction_id, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => original,
-            exclusion => exclusion, refunded_at => CASE exclusion WHEN 'refunded' THEN now() END,
-            verified_at => verified_at, purchased_at => now() + days * interval '1 day'),
-        jsonb_build_object('web_order_line_item_id', line_item)))
+    SELECT test.hear(test.heard(
+        transaction_id, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => original,
+        exclusion => exclusion, refunded_at => CASE exclusion WHEN 'refunded' THEN now() END,
+        verified_at => verified_at, purchased_at => now() + days * interval '1 day', web_order_line_item_id => line_item))
 $$;
 
 -- As the nightly job would exclude what it verified.
