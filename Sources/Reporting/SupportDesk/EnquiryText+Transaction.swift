@@ -125,13 +125,28 @@ extension EnquiryText {
             "run": event.runID.map { say(.inRun, ["run": String($0)]) } ?? "",
         ]
         let details = event.details.filter { !["login", "move_id"].contains($0.key) }.sorted { $0.key < $1.key }
-            .map { say(.detail, ["name": words.name(ofDetail: $0.key), "value": Self.plain($0.value)]) }
+            .map { say(.detail, ["name": words.name(ofDetail: $0.key), "value": value(of: $0.key, $0.value)]) }
         return "\(moment(event.happenedAt))  \(say(.event, what))" + details.joined()
     }
 
-    /// A detail as it is; a list of words without the marks of JSON.
-    private static func plain(_ value: String) -> String {
+    /// A detail in the reader's words, where it is one of ours; otherwise as it is, a list without the marks of JSON.
+    private func value(of key: String, _ value: String) -> String {
         let list = try? JSONDecoder().decode([String].self, from: Data(value.utf8))
-        return Printable.text(list.map { $0.joined(separator: ", ") } ?? value, longest: 500)
+        let named: String? =
+            switch key {
+            case "as", "was": words.name(ofEvent: value)
+            case "likelihood": Likelihood(rawValue: value).map(words.name)
+            case "reasons": list.map { names(of: $0) { Reason(rawValue: $0).map(words.name) } }
+            case "evidence": list.map { names(of: $0) { Evidence(rawValue: $0).map(words.name) } }
+            // In thousandths of a percent.
+            case "from_refund_percentage", "to_refund_percentage":
+                Double(value).map { "\(($0 / 1000).formatted(.number.locale(words.language.locale)))%" }
+            default: nil
+            }
+        return Printable.text(named ?? list.map { $0.joined(separator: ", ") } ?? value, longest: 500)
+    }
+
+    private func names(of list: [String], _ name: (String) -> String?) -> String {
+        list.map { name($0) ?? $0 }.joined(separator: say(.comma))
     }
 }

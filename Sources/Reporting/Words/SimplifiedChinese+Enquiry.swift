@@ -155,12 +155,18 @@ extension SimplifiedChinese {
 
     func name(ofDetail key: String) -> String {
         switch key {
+        case "as": "处理为"
+        case "delivered_as": "已按此交易号发货"
+        case "evidence": "依据"
+        case "from_refund_percentage": "原退款比例"
         case "likelihood": "可能性"
         case "note": "备注"
         case "order_id": "订单"
         case "outcome": "结果"
         case "owner_user_ids": "归属用户"
         case "reasons": "原因"
+        case "refunded_as": "已按此交易号退款"
+        case "to_refund_percentage": "退款比例"
         case "user_id": "用户"
         case "was": "原为"
         default: key.replacing("_", with: " ")
