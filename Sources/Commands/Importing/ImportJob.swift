@@ -86,9 +86,10 @@ public struct ImportJob: Sendable {
             var lines = try await reader.next()
             let session = try await connect(options.kind)
             defer { session.close() }
+            let present = try await session.present()
             while let read = lines, !stop.isRequested {
                 async let following = reader.next()
-                let refused = try await take(read, options, session, &summary)
+                let refused = try await take(read, options, session, at: present, &summary)
                 try receive(refused)
                 show(read.position, of: size)
                 lines = try await following
@@ -110,9 +111,10 @@ public struct ImportJob: Sendable {
 
     /// Gives the lines that are refused, by the reader or the ledger.
     private func take(
-        _ read: ReadLines, _ options: ImportOptions, _ session: LedgerSession, _ summary: inout ImportSummary
+        _ read: ReadLines, _ options: ImportOptions, _ session: LedgerSession, at present: Date,
+        _ summary: inout ImportSummary
     ) async throws(LedgerError) -> [RefusedLine] {
-        let (taken, lying) = judged(read.batch)
+        let (taken, lying) = judged(read.batch, at: present)
         let outcome = try await take(taken, options, session)
         summary.count(taken.lines)
         let contradicted = taken.lines.compactMap { line in
@@ -127,8 +129,9 @@ public struct ImportJob: Sendable {
 
     /// The lines that can be taken, and a refusal of each other: of apps that the configuration does not know, and of what
     /// is yet to happen, which no night would look at before.
-    private func judged(_ batch: ImportBatch) -> (taken: ImportBatch, refused: [RefusedLine]) {
-        let present = Date.now
+    private func judged(
+        _ batch: ImportBatch, at present: Date
+    ) -> (taken: ImportBatch, refused: [RefusedLine]) {
         var taken: [ImportLine] = []
         var refused: [RefusedLine] = []
         for line in batch.lines {

@@ -18,8 +18,8 @@ extension DecisionFileError {
             "\(file) is a spreadsheet, and reading it needs xlsx2csv: install Debian's package xlsx2csv, or save it as CSV "
                 + "UTF-8"
         case .notAReport(let file, let lacking):
-            "\(file) is no report's list of cases: its first line, or its first sheet's, lacks \(lacking.count == 1 ? "the column" : "the columns") "
-                + lacking.map(\.name).joined(separator: " and ")
+            "\(file) is no report's list of cases: its first line, or its first sheet's, lacks the "
+                + (lacking.count == 1 ? "column " : "columns ") + lacking.map(\.name).joined(separator: " and ")
         }
     }
 }

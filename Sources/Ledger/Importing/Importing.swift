@@ -1,7 +1,15 @@
+public import Foundation
 import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
+    /// The moment that the schema's functions take for the present: by PostgreSQL's clock, which is that of all hosts.
+    public func present() async throws(LedgerError) -> Date {
+        try await translating {
+            try await connection.only("SELECT iap.present() AS present").decode("present", as: Date.self)
+        }
+    }
+
     /// Makes the session ready to take lines of one kind, and of no other. Again after a reconnect: the staging table is
     /// the session's.
     public func prepareImport(of kind: ImportKind) async throws(LedgerError) {
