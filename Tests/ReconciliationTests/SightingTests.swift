@@ -5,14 +5,15 @@ import Testing
 @Suite struct SightingTests {
     private func sighted(
         _ id: String = "1", refunded: Bool = false, source: Source = .verifyReceipt, at seconds: TimeInterval = 0,
-        _ change: (inout Transaction) throws -> Void = { _ in }
+        made: TimeInterval? = nil, _ change: (inout Transaction) throws -> Void = { _ in }
     ) throws -> SightedTransaction {
         var transaction = try Sample.transaction(id)
         transaction.refundedAt = refunded ? Sample.noon : nil
         try change(&transaction)
         return SightedTransaction(
             ScreenedTransaction(
-                subject: try Sample.subject(transaction), source: source, verifiedAt: Sample.noon + seconds),
+                subject: try Sample.subject(transaction), source: source, verifiedAt: Sample.noon + seconds,
+                madeAt: made.map { Sample.noon + $0 }),
             receipt: Sample.receipt())
     }
 
@@ -48,6 +49,19 @@ import Testing
             try sighted(source: .verifyReceipt, at: 120),
         ]
         #expect(order.map { words[$0] }.heard().transactions == [words[2].screened])
+    }
+
+    /// What Apple reads from a receipt that was made before tells of no refund, however late it reads it.
+    @Test func aRefundStandsAgainstAnOlderReceiptThatIsReadLater() throws {
+        let refund = try sighted(refunded: true, at: 60, made: 30)
+        let older = try sighted(at: 120, made: 29), same = try sighted(at: 120, made: 30), asItIs = try sighted(at: 120)
+        for order in [[refund, older], [older, refund]] {
+            #expect(order.heard().transactions == [refund.screened])
+        }
+        for word in [same, asItIs] {
+            #expect([refund, word].heard().transactions == [word.screened])
+            #expect([word, refund].heard().transactions == [word.screened])
+        }
     }
 
     @Test func prefersTheBetterSourceThenTheLaterWord() throws {
