@@ -106,6 +106,8 @@ import Testing
             #expect(found.subscription?.paidUntil == periods[2].expiresAt)
             #expect(found.subscription?.entitledUntil == periods[0].expiresAt)
             #expect(found.price?.milliunits == Int64(1980))
+            // verifyReceipt tells no price.
+            #expect(found.isListPrice)
             #expect(first.report.cases.money.map(\.milliunits) == [2 * 990])
             // The same night again says the same.
             #expect(try await play.night().findings.cases.map(\.key) == [found.key])
