@@ -276,11 +276,16 @@ INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.exampl
 SELECT test.hear(test.heard('M0A', product_id => 'mended', product_type => 'consumable'));
 SELECT test.admit('M1A', 'M1A', 'mended'), test.admit('M1B', 'M1A', 'mended');
 SELECT is(test.claim('M0A'), 'delivered', 'a purchase of a product that is listed wrongly');
+SELECT test.admit('M3A', 'M3A', 'mended'), test.admit('M3B', 'M3A', 'mended');
 UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'mended';
 SELECT test.admit('M0B', 'M0A', 'mended');
 SELECT is(test.claim('M0B'), 'already_delivered', 'what is restored of it is not delivered once the list is mended');
 SELECT is(test.claim('M1B'), 'delivered', 'nor, of what is still owed then,');
 SELECT is(test.claim('M1A'), 'already_delivered', 'more than one id');
+SELECT is(
+    test.import(test.heard('M3A', product_id => 'mended')), 1::bigint, 'delivered, as a company tells of what was before');
+SELECT results_eq(
+    $$SELECT test.places('M3A')$$, $$VALUES ('M3A black'), ('M3B restored')$$, 'it is owed under no other id either');
 SELECT test.hear(test.heard('M2A', 'server_api', product_id => 'mended', product_type => 'consumable'));
 SELECT test.hear(test.heard(
     'M2B', 'server_api', product_id => 'mended', product_type => 'consumable', original_transaction_id => 'M2A'));

@@ -71,6 +71,10 @@ SELECT results_eq(
 -- What was never sold, or not then.
 SELECT test.bought('5', '2026-11-10 12:00+00', 'USA', environment => 'Sandbox');
 SELECT test.bought('6', '2026-11-10 12:00+00', 'USA', product_id => 'no_ads', original_transaction_id => 'before');
+-- Listed wrongly when it was admitted.
+INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'mended', 'consumable', 'Mended');
+SELECT test.bought('6a', '2026-11-10 12:00+00', 'USA', product_id => 'mended', original_transaction_id => 'before');
+UPDATE iap.products SET type = 'non_consumable' WHERE product_id = 'mended';
 SELECT test.hear(
     test.heard(
         reason, exclusion => reason, purchased_at => '2026-11-10 12:00+00', storefront => 'USA',

@@ -1579,7 +1579,9 @@ CREATE FUNCTION iap.connect() RETURNS void
     AS $$
 BEGIN
     INSERT INTO connections (bundle_id, environment, product_type, connected_at)
-    SELECT t.bundle_id, t.environment, coalesce(t.product_type, products.type, 'unknown'), min(delivery.at)
+    SELECT
+        t.bundle_id, t.environment, coalesce(iap.type_by(t.product_type, t.source, products.type), 'unknown'),
+        min(delivery.at)
     FROM (
         SELECT transaction_id, bundle_id, environment, moved_at AS at
         FROM moves
@@ -2857,7 +2859,7 @@ BEGIN
         OFFSET 0
     ) AS found
     LEFT JOIN products ON products.bundle_id = found.bundle_id AND products.product_id = found.product_id
-    WHERE coalesce(found.product_type, products.type, 'non_consumable') = 'non_consumable'
+    WHERE coalesce(iap.type_by(found.product_type, found.source, products.type), 'non_consumable') = 'non_consumable'
         OR found.web_order_line_item_id IS NOT NULL;
     IF delivered IS NOT NULL THEN
         PERFORM iap.take_originals(delivered);
@@ -7720,7 +7722,7 @@ CREATE VIEW iap.purchases AS
     transactions.refunded_at,
     transactions.entry_id,
     transactions.first_seen_at,
-    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text])) AND (COALESCE(transactions.found_bundle_id, transactions.bundle_id) = transactions.bundle_id) AND ((transactions.transaction_id = transactions.original_transaction_id) OR ((COALESCE(transactions.product_type, products.type, ''::text) <> 'non_consumable'::text) AND (transactions.reason IS DISTINCT FROM 'restored'::text)))) AS is_sold,
+    ((COALESCE(transactions.reason, ''::text) <> ALL (ARRAY['sandbox'::text, 'foreign_bundle'::text, 'family_shared'::text, 'invalid_quantity'::text])) AND (COALESCE(transactions.found_bundle_id, transactions.bundle_id) = transactions.bundle_id) AND ((transactions.transaction_id = transactions.original_transaction_id) OR ((COALESCE(iap.type_by(transactions.product_type, transactions.source, products.type), ''::text) <> 'non_consumable'::text) AND (transactions.reason IS DISTINCT FROM 'restored'::text)))) AS is_sold,
     ((transactions.refunded_at IS NOT NULL) AND ((transactions.refund_run_id IS NOT NULL) OR (transactions.reason IS DISTINCT FROM 'refunded'::text))) AS is_refunded
    FROM (iap.transactions
      LEFT JOIN iap.products USING (bundle_id, product_id))

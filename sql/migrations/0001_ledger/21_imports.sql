@@ -95,7 +95,7 @@ BEGIN
         OFFSET 0
     ) AS found
     LEFT JOIN products ON products.bundle_id = found.bundle_id AND products.product_id = found.product_id
-    WHERE coalesce(found.product_type, products.type, 'non_consumable') = 'non_consumable'
+    WHERE coalesce(iap.type_by(found.product_type, found.source, products.type), 'non_consumable') = 'non_consumable'
         OR found.web_order_line_item_id IS NOT NULL;
     IF delivered IS NOT NULL THEN
         PERFORM iap.take_originals(delivered);

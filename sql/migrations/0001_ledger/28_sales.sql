@@ -57,7 +57,7 @@ SELECT
         AND (
             transaction_id = original_transaction_id
             OR (
-                coalesce(product_type, products.type, '') <> 'non_consumable'
+                coalesce(iap.type_by(product_type, source, products.type), '') <> 'non_consumable'
                 AND reason IS DISTINCT FROM 'restored')) AS is_sold,
     -- Of what the support desk alone says, Apple's report never tells.
     refunded_at IS NOT NULL AND (refund_run_id IS NOT NULL OR reason IS DISTINCT FROM 'refunded') AS is_refunded

@@ -242,7 +242,9 @@ CREATE FUNCTION iap.connect() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO connections (bundle_id, environment, product_type, connected_at)
-    SELECT t.bundle_id, t.environment, coalesce(t.product_type, products.type, 'unknown'), min(delivery.at)
+    SELECT
+        t.bundle_id, t.environment, coalesce(iap.type_by(t.product_type, t.source, products.type), 'unknown'),
+        min(delivery.at)
     FROM (
         SELECT transaction_id, bundle_id, environment, moved_at AS at
         FROM moves
