@@ -84,7 +84,7 @@ GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
     iap.refunded, iap.refund_reversed, iap.is_outdated_refund, iap.is_later_refund, iap.ends_refund, iap.has_access,
-    iap.corrected, iap.stands_otherwise,
+    iap.corrected, iap.is_pseudonym, iap.stands_otherwise,
     iap.heard, iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases,
     iap.refuse_unseen_cases, iap.take_originals, iap.release_originals,
     iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
@@ -192,7 +192,8 @@ GRANT EXECUTE ON FUNCTION iap.erase_user TO iap_privacy;
 -- Finance. The functions in a view are called with the rights of who reads it.
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA finance TO iap_finance;
-GRANT EXECUTE ON FUNCTION iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of, iap.worth, iap.booked_on
+GRANT EXECUTE ON FUNCTION
+    iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of, iap.worth, iap.booked_on, iap.type_by
     TO iap_finance;
 
 -- A session of theirs that opens a transaction and hangs gives its locks back: nobody else's order waits for it.

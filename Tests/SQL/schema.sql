@@ -850,8 +850,7 @@ DECLARE
     known    iap.transactions;
     change   iap.change;
     whose    text := nullif(admit.user_id, '');
-    -- Of what is no subscription some of Apple's formats say 0.
-    period   text := nullif(nullif(admit.web_order_line_item_id, ''), '0');
+    period   text := iap.period_said(admit.web_order_line_item_id);
     wanted   iap.transactions;
 BEGIN
     PERFORM iap.limit_idleness();
@@ -969,8 +968,7 @@ CREATE FUNCTION iap.adopt(bundle_id text, signed_transaction text, user_id text,
 DECLARE
     claims  jsonb := iap.signed_claims(adopt.signed_transaction);
     id      text := claims ->> 'transactionId';
-    -- Of what is no subscription some of Apple's formats say 0.
-    period  text := nullif(nullif(claims ->> 'webOrderLineItemId', ''), '0');
+    period  text := iap.period_said(claims ->> 'webOrderLineItemId');
     wanted  iap.transactions;
     receipt bigint;
     outcome text;
@@ -1606,7 +1604,7 @@ COMMENT ON FUNCTION iap.connect() IS 'Notes which apps have begun to claim purch
 CREATE FUNCTION iap.corrected(t iap.transactions, v iap.verified) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'auto'
-    AS $_$
+    AS $$
 DECLARE
     was    iap.transactions := t;
     listed record;
@@ -1640,7 +1638,7 @@ BEGIN
     t.original_purchased_at := coalesce(t.original_purchased_at, v.original_purchased_at);
     t.web_order_line_item_id := coalesce(t.web_order_line_item_id, v.web_order_line_item_id);
     -- Whose user was erased stays without, however often Apple tells it.
-    IF coalesce(t.user_id, t.admitted_user_id, '') !~ '^erased-[0-9a-f]{16}$' THEN
+    IF NOT iap.is_pseudonym(coalesce(t.user_id, t.admitted_user_id, '')) THEN
         t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
     END IF;
     t.app_transaction_id := coalesce(t.app_transaction_id, v.app_transaction_id);
@@ -1670,7 +1668,7 @@ BEGIN
     END IF;
     RETURN t;
 END
-$_$;
+$$;
 
 COMMENT ON FUNCTION iap.corrected(t iap.transactions, v iap.verified) IS 'A transaction with what somebody else says of it: a better source corrects, one as good adds what is newer, a poorer one only fills in what was not known. Booked anew where what was bought or paid is another.';
 
@@ -2419,7 +2417,7 @@ CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT
     AS $$
 #variable_conflict use_column
 DECLARE
-    pseudonym text := 'erased-' || left(replace(gen_random_uuid()::text, '-', ''), 16);
+    pseudonym text := iap.new_pseudonym();
     open      text[];
     waiting   bigint;
     rows      jsonb;
@@ -3258,6 +3256,12 @@ $$;
 
 COMMENT ON FUNCTION iap.is_period_delivered(t iap.transactions) IS 'Whether the period of a subscription was delivered under another transaction id: paid once, it is owed once.';
 
+CREATE FUNCTION iap.is_pseudonym(user_id text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT $1 ~ '^erased-[0-9a-f]{16}$' $_$;
+
+COMMENT ON FUNCTION iap.is_pseudonym(user_id text) IS 'Whether the person with this id was erased.';
+
 CREATE FUNCTION iap.is_refunded_otherwise(t iap.transactions) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -3613,6 +3617,12 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) IS 'Writes rows that a transition gave, which the caller has locked: seals them, logs those whose place or amount is another, and closes or opens their cases. kind says why; NULL where Apple''s word tells.';
+
+CREATE FUNCTION iap.new_pseudonym() RETURNS text
+    LANGUAGE sql
+    AS $$ SELECT 'erased-' || left(replace(gen_random_uuid()::text, '-', ''), 16) $$;
+
+COMMENT ON FUNCTION iap.new_pseudonym() IS 'What stands in the place of a person''s id once they are erased.';
 
 CREATE FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -4434,6 +4444,12 @@ $$;
 
 COMMENT ON FUNCTION iap.paid_again(t iap.transactions, reversed_at timestamp with time zone, at timestamp with time zone) IS 'A transaction whose refund Apple took back: owed again, where a grant had delivered it that reaches to its end no more.';
 
+CREATE FUNCTION iap.period_said(web_order_line_item_id text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT nullif(nullif($1, ''), '0') $_$;
+
+COMMENT ON FUNCTION iap.period_said(web_order_line_item_id text) IS 'A subscription''s period, NULL for what is none: of which some of Apple''s formats say 0.';
+
 CREATE FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4834,7 +4850,7 @@ COMMENT ON FUNCTION iap.redeliver(transaction_id text, who text, note text, bund
 
 CREATE FUNCTION iap.redeliverable_to(t iap.transactions) RETURNS text
     LANGUAGE plpgsql STABLE
-    AS $_$
+    AS $$
 DECLARE
     owner text;
 BEGIN
@@ -4843,9 +4859,9 @@ BEGIN
     END IF;
     owner := iap.certain_owner(t);
     -- To a person who was erased nothing can be delivered.
-    RETURN CASE WHEN owner !~ '^erased-[0-9a-f]{16}$' THEN owner END;
+    RETURN CASE WHEN NOT iap.is_pseudonym(owner) THEN owner END;
 END
-$_$;
+$$;
 
 COMMENT ON FUNCTION iap.redeliverable_to(t iap.transactions) IS 'To whom a transaction may be delivered without the customer: it is white, and they are its one certain owner.';
 
@@ -9348,6 +9364,8 @@ REVOKE ALL ON FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified
 
 REVOKE ALL ON FUNCTION iap.is_period_delivered(t iap.transactions) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.is_pseudonym(user_id text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.is_refunded_otherwise(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_same_period(t iap.transactions, same iap.transactions) FROM PUBLIC;
@@ -9379,6 +9397,8 @@ REVOKE ALL ON FUNCTION iap.meet_grant(bundle_id text, original_transaction_id te
 REVOKE ALL ON FUNCTION iap.meet_grants(bundle_id text, transaction_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.new_pseudonym() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
 
@@ -9423,6 +9443,8 @@ REVOKE ALL ON FUNCTION iap.owners_of(t iap.transactions) FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.paid_again(t iap.transactions, reversed_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.period_said(web_order_line_item_id text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.place_of(transaction_id text, wanted_bundle_id text, wanted_environment text, OUT bundle_id text, OUT environment text) FROM PUBLIC;
 

@@ -237,7 +237,7 @@ BEGIN
     t.original_purchased_at := coalesce(t.original_purchased_at, v.original_purchased_at);
     t.web_order_line_item_id := coalesce(t.web_order_line_item_id, v.web_order_line_item_id);
     -- Whose user was erased stays without, however often Apple tells it.
-    IF coalesce(t.user_id, t.admitted_user_id, '') !~ '^erased-[0-9a-f]{16}$' THEN
+    IF NOT iap.is_pseudonym(coalesce(t.user_id, t.admitted_user_id, '')) THEN
         t.app_account_token := coalesce(t.app_account_token, v.app_account_token);
     END IF;
     t.app_transaction_id := coalesce(t.app_transaction_id, v.app_transaction_id);

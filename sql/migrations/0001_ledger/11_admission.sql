@@ -64,6 +64,11 @@ $$;
 COMMENT ON FUNCTION iap.require_unrefunded IS
     'Refuses what Apple refunded under another id of the same purchase.';
 
+CREATE FUNCTION iap.period_said(web_order_line_item_id text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$ SELECT nullif(nullif($1, ''), '0') $$;
+COMMENT ON FUNCTION iap.period_said IS
+    'A subscription''s period, NULL for what is none: of which some of Apple''s formats say 0.';
+
 CREATE FUNCTION iap.admit(
     bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
     quantity integer, purchased_at timestamptz, user_id text DEFAULT NULL, receipt_id bigint DEFAULT NULL,
@@ -77,8 +82,7 @@ DECLARE
     known    iap.transactions;
     change   iap.change;
     whose    text := nullif(admit.user_id, '');
-    -- Of what is no subscription some of Apple's formats say 0.
-    period   text := nullif(nullif(admit.web_order_line_item_id, ''), '0');
+    period   text := iap.period_said(admit.web_order_line_item_id);
     wanted   iap.transactions;
 BEGIN
     PERFORM iap.limit_idleness();

@@ -40,8 +40,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 DECLARE
     claims  jsonb := iap.signed_claims(adopt.signed_transaction);
     id      text := claims ->> 'transactionId';
-    -- Of what is no subscription some of Apple's formats say 0.
-    period  text := nullif(nullif(claims ->> 'webOrderLineItemId', ''), '0');
+    period  text := iap.period_said(claims ->> 'webOrderLineItemId');
     wanted  iap.transactions;
     receipt bigint;
     outcome text;

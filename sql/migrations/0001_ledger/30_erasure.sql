@@ -1,6 +1,14 @@
 -- A person's data go on request. Amounts, and the ids of Apple's and of orders, stay: the ledger must be able to say for
 -- ever what was delivered.
 
+CREATE FUNCTION iap.new_pseudonym() RETURNS text
+LANGUAGE sql VOLATILE AS $$ SELECT 'erased-' || left(replace(gen_random_uuid()::text, '-', ''), 16) $$;
+COMMENT ON FUNCTION iap.new_pseudonym IS 'What stands in the place of a person''s id once they are erased.';
+
+CREATE FUNCTION iap.is_pseudonym(user_id text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$ SELECT $1 ~ '^erased-[0-9a-f]{16}$' $$;
+COMMENT ON FUNCTION iap.is_pseudonym IS 'Whether the person with this id was erased.';
+
 CREATE FUNCTION iap.without_user(text text, user_id text, pseudonym text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT regexp_replace(
@@ -286,7 +294,7 @@ CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    pseudonym text := 'erased-' || left(replace(gen_random_uuid()::text, '-', ''), 16);
+    pseudonym text := iap.new_pseudonym();
     open      text[];
     waiting   bigint;
     rows      jsonb;

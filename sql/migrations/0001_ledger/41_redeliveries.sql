@@ -52,7 +52,7 @@ BEGIN
     END IF;
     owner := iap.certain_owner(t);
     -- To a person who was erased nothing can be delivered.
-    RETURN CASE WHEN owner !~ '^erased-[0-9a-f]{16}$' THEN owner END;
+    RETURN CASE WHEN NOT iap.is_pseudonym(owner) THEN owner END;
 END
 $$;
 COMMENT ON FUNCTION iap.redeliverable_to IS
