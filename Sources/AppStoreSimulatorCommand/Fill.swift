@@ -1,5 +1,5 @@
-import SimulatedWorld
 import Foundation
+import SimulatedWorld
 
 /// `appstore-simulator fill`
 enum Fill {

@@ -1,6 +1,6 @@
 import AppStoreSimulator
-import SimulatedWorld
 import Foundation
+import SimulatedWorld
 
 /// `appstore-simulator serve`
 enum Serve {

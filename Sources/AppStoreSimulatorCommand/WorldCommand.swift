@@ -1,6 +1,6 @@
 import AppStoreSimulator
-import SimulatedWorld
 import Foundation
+import SimulatedWorld
 
 /// `appstore-simulator world`
 enum WorldCommand {

@@ -1,5 +1,5 @@
-import SimulatedWorld
 import Foundation
+import SimulatedWorld
 
 /// The options that say which world it is; `serve` and `world` must be given the same.
 enum WorldOptions {

@@ -1,7 +1,7 @@
 import Commands
-import SimulatedWorld
 import Foundation
 import PostgreSQL
+import SimulatedWorld
 
 /// What the benchmarks stand on: a private cluster, the built programs, and a folder for what they write.
 struct Bench {

@@ -1,5 +1,5 @@
-import Ledger
 public import Job
+import Ledger
 public import Reconciliation
 
 /// Looks at everything that must always hold of the tables, outside of any run.

@@ -1,6 +1,6 @@
 import Foundation
-import Ledger
 public import Job
+import Ledger
 public import Reconciliation
 
 /// What is taken away outside of any run.

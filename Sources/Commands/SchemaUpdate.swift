@@ -1,5 +1,5 @@
-import Ledger
 public import Job
+import Ledger
 
 /// Brings the database's schema up to date.
 public enum SchemaUpdate {

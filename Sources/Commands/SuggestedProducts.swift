@@ -1,5 +1,5 @@
-import Ledger
 public import Job
+import Ledger
 public import Reconciliation
 
 /// Which products the table `products` lacks a price for.

@@ -1,5 +1,5 @@
-import Ledger
 import Job
+import Ledger
 
 /// The shape of every command: a session of the ledger for its work, closed in any case, and one mapping of what can go
 /// wrong to what the program says of it.

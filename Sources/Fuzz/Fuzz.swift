@@ -11,7 +11,7 @@ enum Fuzz {
     static func main() throws {
         let arguments = CommandLine.arguments
         if arguments.dropFirst().first == "--names" {
-            FuzzedDecoder.allCases.forEach { print($0.rawValue) }
+            for decoder in FuzzedDecoder.allCases { print(decoder.rawValue) }
         } else if arguments.count == 4, arguments[2] == "--seeds" {
             try writeSeeds(to: URL(filePath: arguments[3], directoryHint: .isDirectory))
         } else {

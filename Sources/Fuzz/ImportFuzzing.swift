@@ -1,6 +1,7 @@
-@testable import Importing
 import Foundation
 import Reconciliation
+
+@testable import Importing
 
 /// Feeds the reader of imported files. An input's first byte says what kind of file it is, the second in pieces of
 /// which size it comes.

@@ -1,5 +1,6 @@
-@testable import Importing
 import Foundation
+
+@testable import Importing
 
 /// Bytes that come in pieces, as a file does.
 final class Pieces: ByteSource {

@@ -1,6 +1,7 @@
-@testable import Importing
 import Foundation
 import Reconciliation
+
+@testable import Importing
 
 /// Feeds the reader of sales reports, plain or compressed. An input's first byte says in pieces of which size it comes.
 enum SalesFuzzing {

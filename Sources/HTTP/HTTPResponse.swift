@@ -11,7 +11,7 @@ public struct HTTPResponse: Sendable {
     public let seconds: TimeInterval
 
     public init(
-        status: Int, headers: HTTPHeaders = [:], body: Data = Data(), version: HTTPVersion = .http1_1,
+        status: Int, headers: HTTPHeaders = [:], body: Data = Data(), version: HTTPVersion = .http11,
         seconds: TimeInterval = 0
     ) {
         self.status = status
@@ -22,9 +22,10 @@ public struct HTTPResponse: Sendable {
     }
 }
 
+/// The version of HTTP that an answer came by.
 public enum HTTPVersion: Sendable, Equatable {
-    case http1_0
-    case http1_1
+    case http10
+    case http11
     case http2
     case http3
 }

@@ -1,5 +1,5 @@
-import Job
 import Foundation
+import Job
 import Ledger
 import Reconciliation
 import Synchronization

@@ -1,6 +1,6 @@
+import Foundation
 import Intake
 public import Job
-import Foundation
 import Ledger
 public import Reconciliation
 import Verification

@@ -1,5 +1,5 @@
-public import HTTP
 import Foundation
+public import HTTP
 
 /// Asks the App Store Server API about one app's transactions, no faster than Apple allows, and not at all while Apple
 /// is down. What Apple signed in its answers is verified before it is used.

@@ -1,5 +1,5 @@
-public import HTTP
 import Foundation
+public import HTTP
 
 /// Asks Apple's `verifyReceipt` about receipts, many at once, no faster than Apple can bear, and not at all while Apple
 /// is down.

@@ -1,7 +1,7 @@
 import AppStoreSimulator
-import SimulatedWorld
 import Foundation
 import PostgreSQL
+import SimulatedWorld
 import TestSupport
 
 /// An app's servers deliver what the night and the support desk order, without the customers: sixty-four side by side,

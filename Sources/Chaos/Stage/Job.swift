@@ -1,5 +1,5 @@
-import SimulatedWorld
 import Foundation
+import SimulatedWorld
 
 /// How the job is started for a night: its configuration, its command line and its surroundings.
 struct Job: Sendable {

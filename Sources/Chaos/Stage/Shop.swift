@@ -1,6 +1,6 @@
-import SimulatedWorld
 import Foundation
 import PostgreSQL
+import SimulatedWorld
 
 /// What the company of the world keeps in tables of its own, and the night pulls from there: what its clients uploaded,
 /// some of its orders, what it credited by hand, and what it granted.

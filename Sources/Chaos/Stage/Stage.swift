@@ -1,7 +1,7 @@
-import SimulatedWorld
 import AppStoreSimulator
 import Foundation
 import PostgreSQL
+import SimulatedWorld
 import TestSupport
 
 /// One scenario's database and folder.

@@ -1,7 +1,7 @@
 import AppStoreSimulator
-import SimulatedWorld
 import Foundation
 import PostgreSQL
+import SimulatedWorld
 import TestSupport
 
 /// What all scenarios share: a private cluster with the world in a database that nobody writes to, Apple's side of that

@@ -1,6 +1,6 @@
-import Job
 import AppStore
 import Foundation
+import Job
 import Ledger
 import Reconciliation
 import Verification

@@ -1,8 +1,8 @@
 import Foundation
 import Importing
-import Ledger
 import Intake
 import Job
+import Ledger
 import Reconciliation
 import Verification
 

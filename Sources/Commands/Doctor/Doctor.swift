@@ -1,7 +1,7 @@
 import AppStore
 import Foundation
-import Ledger
 public import Job
+import Ledger
 import Reconciliation
 import Verification
 

@@ -1,5 +1,5 @@
-import Ledger
 public import Job
+import Ledger
 public import Reconciliation
 import Verification
 

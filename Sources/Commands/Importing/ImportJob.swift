@@ -1,7 +1,7 @@
 import Foundation
 public import Importing
-import Ledger
 public import Job
+import Ledger
 public import Reconciliation
 import Verification
 

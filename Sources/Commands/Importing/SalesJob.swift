@@ -1,8 +1,8 @@
 import Foundation
 public import Importing
-import Ledger
 public import Intake
 public import Job
+import Ledger
 public import Reconciliation
 import Verification
 

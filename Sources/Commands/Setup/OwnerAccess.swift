@@ -1,5 +1,5 @@
-import Ledger
 public import Job
+import Ledger
 
 /// How the setup reaches the database: as the owner of what it makes, or an administrator.
 public struct OwnerAccess: Sendable {

@@ -1,7 +1,7 @@
 import Importing
-import Ledger
 public import Intake
 public import Job
+import Ledger
 import Reconciliation
 
 /// Which file of decisions is read back, and how.

@@ -1,5 +1,5 @@
-import Ledger
 public import Job
+import Ledger
 public import Reconciliation
 
 /// What happened since: the nights, and how two of them differ.

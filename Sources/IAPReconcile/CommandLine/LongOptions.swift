@@ -81,7 +81,9 @@ enum LongOptions {
         _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Value
     ) -> Value {
         let copies = strings.map { strdup($0) }
-        defer { copies.forEach { free($0) } }
+        defer {
+            for copy in copies { free(copy) }
+        }
         return body(copies + [nil])
     }
 }

@@ -1,10 +1,10 @@
-import Job
-import Verification
 import Commands
 import Foundation
+import Job
+import Notifications
 import Reconciliation
 import Reporting
-import Notifications
+import Verification
 
 extension CommandRunner {
     /// Examines what a run relies on; what is wrong ends with the code for a configuration that must be mended.

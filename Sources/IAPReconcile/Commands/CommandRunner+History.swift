@@ -1,5 +1,5 @@
-import Job
 import Commands
+import Job
 import Reconciliation
 import Reporting
 

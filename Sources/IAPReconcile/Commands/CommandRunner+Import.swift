@@ -1,6 +1,6 @@
-import Importing
 import Commands
 import Foundation
+import Importing
 import Job
 import Reconciliation
 

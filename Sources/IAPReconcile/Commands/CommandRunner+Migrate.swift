@@ -1,6 +1,6 @@
-import Job
 import Commands
 import Foundation
+import Job
 import Reconciliation
 
 extension CommandRunner {

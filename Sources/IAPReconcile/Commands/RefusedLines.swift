@@ -1,6 +1,6 @@
-import Importing
 import Foundation
 import Glibc
+import Importing
 import Job
 import Reconciliation
 import Reporting

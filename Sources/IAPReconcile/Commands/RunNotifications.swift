@@ -1,9 +1,9 @@
 import Foundation
 import Job
+import Notifications
 import Reconciliation
 import Reporting
 import Synchronization
-import Notifications
 
 /// Notes what becomes known of a run while it goes on, and tells those whom the configuration names. Who could not be
 /// told is logged and printed; nothing of it decides how the run ends.

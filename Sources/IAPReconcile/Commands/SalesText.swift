@@ -1,5 +1,5 @@
-import Importing
 import Commands
+import Importing
 import Intake
 import Reconciliation
 import Reporting

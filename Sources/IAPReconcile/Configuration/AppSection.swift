@@ -1,6 +1,6 @@
-import Verification
 import Foundation
 import Reconciliation
+import Verification
 
 /// A section `[app BUNDLE]` while it is read.
 struct AppSection {

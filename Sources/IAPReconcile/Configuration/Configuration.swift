@@ -1,8 +1,8 @@
 import Foundation
 import Job
+import Notifications
 import Reconciliation
 import Reporting
-import Notifications
 
 /// What the configuration file says, parsed and checked.
 struct Configuration {

@@ -1,7 +1,7 @@
 import Job
-import Verification
-import Reconciliation
 import Notifications
+import Reconciliation
+import Verification
 
 /// Takes the lines of a configuration one after the other, and refuses the first that says nothing it knows.
 struct ConfigurationParser {

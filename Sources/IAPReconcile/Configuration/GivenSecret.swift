@@ -1,5 +1,5 @@
-import Verification
 import Notifications
+import Verification
 
 /// A secret that a section names, and by which key.
 struct GivenSecret<Value: Sendable>: Sendable {

@@ -1,5 +1,5 @@
-import Verification
 import Foundation
+import Verification
 
 /// Reads a secret from a file of its own, and refuses one that others may read, as ssh does.
 enum SecretFile {

@@ -1,5 +1,5 @@
-import Verification
 import Foundation
+import Verification
 
 /// What becomes of the secrets that a configuration names.
 enum Secrets: Hashable {

@@ -1,6 +1,6 @@
-package import Job
 package import Foundation
 import Importing
+package import Job
 import Ledger
 import Reconciliation
 

@@ -1,5 +1,5 @@
-package import Job
 import Foundation
+package import Job
 public import Reconciliation
 
 /// The file that says of each decided line what became of it. A line is written once its decision is committed.

@@ -1,5 +1,5 @@
-package import Job
 package import Importing
+package import Job
 package import Ledger
 import Reconciliation
 

@@ -1,5 +1,5 @@
-import Job
 package import Importing
+import Job
 package import Ledger
 package import Reconciliation
 package import Verification

@@ -1,6 +1,6 @@
-package import Job
 import Foundation
 package import Importing
+package import Job
 package import Ledger
 package import Reconciliation
 

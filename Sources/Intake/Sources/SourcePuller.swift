@@ -1,5 +1,5 @@
-package import Job
 package import Foundation
+package import Job
 package import Ledger
 import Reconciliation
 import Verification

@@ -1,6 +1,6 @@
-import Verification
 import Foundation
 import Notifications
+import Verification
 
 /// The section `[webhook]` while it is read.
 struct WebhookSection {
