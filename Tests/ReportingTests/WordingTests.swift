@@ -45,6 +45,17 @@ import Testing
         #expect(English().name(ofEvent: kind) == kind.replacing("_", with: " "))
     }
 
+    /// The page holds the words of every language; its style hides those of all but one.
+    @Test func thePageHidesTheLanguagesThatAreNotRead() {
+        for read in ReportLanguage.allCases {
+            for other in ReportLanguage.allCases where other != read {
+                #expect(
+                    PageAssets.style.contains(
+                        "html[data-language=\"\(read.rawValue)\"] span[lang=\"\(other.tag)\"]"))
+            }
+        }
+    }
+
     @Test func aValueIsPutInOnceAndAsItIs() {
         let template = Template("{user} wants {order}")
         #expect(template.filled(["user": "{order}", "order": "o-1"]) == "{order} wants o-1")

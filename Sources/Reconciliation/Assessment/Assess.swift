@@ -8,7 +8,7 @@ extension Assessment {
         let owner = Owner(candidates)
         let orders = OrderMatch(of: facts, users: owner.candidates, isTaken: isTaken)
         let matter = CaseMatter(facts: facts, owner: owner, orders: orders)
-        let reasons = ReasonRule.all.filter { $0.applies(matter) }.map(\.reason)
+        let reasons = Reason.all(in: matter)
         let likelihood = Self.likelihood(for: reasons)
         self.init(
             likelihood: likelihood, reasons: reasons,

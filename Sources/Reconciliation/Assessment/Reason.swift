@@ -1,4 +1,6 @@
-/// Why a transaction is a case. Each reason is decided in a file of its own beside this one.
+/// Why a transaction is a case, in the order in which support staff should read the reasons. Each is decided in a file of its
+/// own beside this one. A subscription has one of the first four; of anything else `claimFailed` and `neverClaimed` are each
+/// other's opposite, so a case always has a reason.
 public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     /// A subscription is paid now, and its customer is without access.
     case withoutAccess = "without_access"
@@ -8,20 +10,20 @@ public enum Reason: String, Hashable, Sendable, Codable, CaseIterable {
     case grantedLate = "granted_late"
     /// A free trial went by without access.
     case trialOnly = "trial_only"
-    /// Paid, verified, and no claim ever came.
-    case neverClaimed = "never_claimed"
-    /// It came in receipts that were uploaded for something else.
-    case rodeAlong = "rode_along"
-    /// It is in the customer's history with Apple, and no receipt ever held it.
-    case noReceipt = "no_receipt"
     /// The app's server tried to claim it and was refused.
     case claimFailed = "claim_failed"
+    /// Paid, verified, and no claim ever came.
+    case neverClaimed = "never_claimed"
     /// The client finished the consumable before it was delivered, and will never try again.
     case finishedUndelivered = "finished_undelivered"
-    /// No upload ever told of it: Apple did, by a notification.
-    case onlyAppleTold = "only_apple_told"
     /// The customer told Apple that it was not delivered, and Apple asks the app's server.
     case askedApple = "asked_apple"
+    /// No upload ever told of it: Apple did, by a notification.
+    case onlyAppleTold = "only_apple_told"
+    /// It is in the customer's history with Apple, and no receipt ever held it.
+    case noReceipt = "no_receipt"
+    /// It came in receipts that were uploaded for something else.
+    case rodeAlong = "rode_along"
     /// One of the app's own orders is what it pays for.
     case orderMatched = "order_matched"
     /// Several of the app's own orders may be what it pays for.

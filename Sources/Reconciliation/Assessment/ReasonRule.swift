@@ -5,22 +5,40 @@ struct CaseMatter: Sendable {
     let orders: OrderMatch
 }
 
-/// One reason for which a transaction is a case, and the condition for it.
+/// The condition for one reason.
 struct ReasonRule: Sendable {
-    let reason: Reason
     let applies: @Sendable (CaseMatter) -> Bool
 
-    init(_ reason: Reason, applies: @escaping @Sendable (CaseMatter) -> Bool) {
-        self.reason = reason
+    init(_ applies: @escaping @Sendable (CaseMatter) -> Bool) {
         self.applies = applies
     }
+}
 
-    /// Every rule, in the order in which support staff should read the reasons. A subscription has
-    /// one of the first four; of anything else `neverClaimed` and `claimFailed` are each other's opposite, so a case
-    /// always has a reason.
-    static let all: [ReasonRule] = [
-        .withoutAccess, .accessGap, .grantedLate, .trialOnly, .claimFailed, .neverClaimed, .finishedUndelivered,
-        .askedApple, .onlyAppleTold, .noReceipt, .rodeAlong, .orderMatched, .orderAmbiguous, .ownerAmbiguous,
-        .ownerUncertain, .mayStillArrive, .cutShort, .unexpectedStorefront, .unknownProduct,
-    ]
+extension Reason {
+    /// Every reason that applies.
+    static func all(in matter: CaseMatter) -> [Reason] { allCases.filter { $0.rule.applies(matter) } }
+
+    private var rule: ReasonRule {
+        switch self {
+        case .withoutAccess: .withoutAccess
+        case .accessGap: .accessGap
+        case .grantedLate: .grantedLate
+        case .trialOnly: .trialOnly
+        case .claimFailed: .claimFailed
+        case .neverClaimed: .neverClaimed
+        case .finishedUndelivered: .finishedUndelivered
+        case .askedApple: .askedApple
+        case .onlyAppleTold: .onlyAppleTold
+        case .noReceipt: .noReceipt
+        case .rodeAlong: .rodeAlong
+        case .orderMatched: .orderMatched
+        case .orderAmbiguous: .orderAmbiguous
+        case .ownerAmbiguous: .ownerAmbiguous
+        case .ownerUncertain: .ownerUncertain
+        case .mayStillArrive: .mayStillArrive
+        case .cutShort: .cutShort
+        case .unexpectedStorefront: .unexpectedStorefront
+        case .unknownProduct: .unknownProduct
+        }
+    }
 }

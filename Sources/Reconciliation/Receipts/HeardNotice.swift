@@ -64,13 +64,12 @@ public struct NoticeSending: Hashable, Sendable {
     /// - Parameters:
     ///   - attempts: when, and Apple's word on how it went.
     ///   - signedAt: when the notification was signed.
-    ///   - now: the present. Apple tries again 1, 12, 24, 48 and 72 hours after the attempt before, and not later than
-    ///     157 hours in all.
+    ///   - now: the present. Where no attempt is left, or no time, Apple has given up.
     public init?(attempts: [(date: Date?, result: String)], signedAt: Date, now: Date) {
         guard !attempts.isEmpty else { return nil }
         let last = attempts.max { ($0.date ?? .distantPast) < ($1.date ?? .distantPast) }
         let isSent = attempts.contains { $0.result == "SUCCESS" }
-        let mayComeAgain = attempts.count < Self.mostAttempts && now < signedAt.addingTimeInterval(Self.retries)
+        let mayComeAgain = attempts.count < Self.mostAttempts && now < signedAt.addingTimeInterval(Self.retryWindow)
         state = isSent ? .sent : mayComeAgain ? .retrying : .failed
         self.attempts = attempts.count
         lastAttemptAt = last?.date
@@ -84,8 +83,10 @@ public struct NoticeSending: Hashable, Sendable {
         self.lastResult = lastResult
     }
 
-    /// The first attempt, and five more.
-    private static let mostAttempts = 6
+    /// Hours from each attempt to the next, where the app's server did not take a notification:
+    /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
+    private static let pauses = [1, 12, 24, 48, 72]
+    private static let mostAttempts = pauses.count + 1
     /// Seconds after which Apple tries no more.
-    public static let retries: TimeInterval = 157 * 3600
+    public static let retryWindow = TimeInterval(pauses.reduce(0, +) * 3600)
 }

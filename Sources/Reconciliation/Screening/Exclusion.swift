@@ -1,13 +1,14 @@
-/// Why a verified transaction is not owed. Each is decided by one rule, in a file of its own under `Rules`.
+/// Why a verified transaction is not owed, in the order in which the rules are asked: the first that applies names the reason.
+/// Each is decided by one rule, in a file of its own under `Rules`.
 public enum Exclusion: String, Hashable, Sendable, Codable, CaseIterable {
     /// The receipt names another app than the one it was handed in for.
     case foreignBundle = "foreign_bundle"
     /// It was made in the other environment than the app's: nobody paid.
     case sandbox
-    /// Apple refunded or revoked it.
-    case refunded
     /// A family member paid for it.
     case familyShared = "family_shared"
+    /// Apple refunded or revoked it.
+    case refunded
     /// An upgrade within the subscription group took its place.
     case upgraded
     /// A quantity below one is no purchase.

@@ -36,26 +36,34 @@ extension ScreeningSubject {
     var isRestorable: Bool { Self.isRestorable(transaction, of: productType) }
 }
 
-/// One reason for which a verified transaction is not owed, and the condition for it.
-public struct ScreeningRule: Sendable {
-    let exclusion: Exclusion
+/// The condition for one exclusion.
+struct ScreeningRule: Sendable {
     let applies: @Sendable (ScreeningSubject) -> Bool
 
-    init(_ exclusion: Exclusion, applies: @escaping @Sendable (ScreeningSubject) -> Bool) {
-        self.exclusion = exclusion
+    init(_ applies: @escaping @Sendable (ScreeningSubject) -> Bool) {
         self.applies = applies
     }
+}
 
-    /// Every rule, in the order in which they are asked: the first that applies names the reason.
-    static let all: [ScreeningRule] = [
-        .foreignBundle, .sandbox, .familyShared, .refunded, .upgraded, .invalidQuantity, .beforeStart, .restored,
-    ]
+extension Exclusion {
+    fileprivate var rule: ScreeningRule {
+        switch self {
+        case .foreignBundle: .foreignBundle
+        case .sandbox: .sandbox
+        case .familyShared: .familyShared
+        case .refunded: .refunded
+        case .upgraded: .upgraded
+        case .invalidQuantity: .invalidQuantity
+        case .beforeStart: .beforeStart
+        case .restored: .restored
+        }
+    }
 }
 
 /// Decides where a verified transaction belongs.
 public enum Screening {
     /// Why the transaction is not owed; `nil` when it is.
     public static func exclusion(of subject: ScreeningSubject) -> Exclusion? {
-        ScreeningRule.all.first { $0.applies(subject) }?.exclusion
+        Exclusion.allCases.first { $0.rule.applies(subject) }
     }
 }

@@ -1,3 +1,3 @@
 extension ReasonRule {
-    static let accessGap = ReasonRule(.accessGap) { $0.facts.subscription?.lack == .pastAccess }
+    static let accessGap = ReasonRule { $0.facts.subscription?.lack == .pastAccess }
 }

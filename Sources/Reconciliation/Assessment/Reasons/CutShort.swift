@@ -1,4 +1,4 @@
 extension ReasonRule {
     /// Evidence beyond what a case holds was not looked at: whoever decides should know.
-    static let cutShort = ReasonRule(.cutShort) { $0.facts.isCutShort }
+    static let cutShort = ReasonRule { $0.facts.isCutShort }
 }

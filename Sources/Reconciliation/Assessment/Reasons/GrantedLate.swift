@@ -1,3 +1,3 @@
 extension ReasonRule {
-    static let grantedLate = ReasonRule(.grantedLate) { $0.facts.subscription?.lack == .grantedLate }
+    static let grantedLate = ReasonRule { $0.facts.subscription?.lack == .grantedLate }
 }

@@ -1,6 +1,6 @@
 extension ReasonRule {
     /// No receipt ever held it: Apple told it of the customer, whose other purchases are known.
-    static let noReceipt = ReasonRule(.noReceipt) { matter in
+    static let noReceipt = ReasonRule { matter in
         !matter.facts.sightings.isEmpty && matter.facts.sightings.allSatisfy { !$0.isInReceipt }
     }
 }

@@ -1,6 +1,6 @@
 extension ReasonRule {
     /// Just one of the app's own orders can be what it pays for.
-    static let orderMatched = ReasonRule(.orderMatched) { matter in
+    static let orderMatched = ReasonRule { matter in
         if case .one = matter.orders { true } else { false }
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 extension ReasonRule {
     /// On a shared phone a receipt holds what all its users bought, and whoever hands it in need not have paid.
-    static let ownerUncertain = ReasonRule(.ownerUncertain) { matter in
+    static let ownerUncertain = ReasonRule { matter in
         let facts = matter.facts
         guard matter.owner.user != nil, facts.admittedFor == nil, facts.tokenOwner == nil, facts.claims.isEmpty,
             !facts.orders.contains(where: \.bearsToken)
@@ -26,7 +26,7 @@ extension ReasonRule {
     /// it was paid: for some days another of the phone's users may come for it.
     private static func mayBeClaimedByAnother(_ facts: CaseFacts) -> Bool {
         guard facts.notices.sending != nil || facts.notices.isMissing || !facts.awaitsNotifications,
-            facts.age < NoticeSending.retries, facts.mentions.isEmpty
+            facts.age < NoticeSending.retryWindow, facts.mentions.isEmpty
         else { return false }
         guard let uploadedAt = facts.sightings.filter(\.isNamed).map(\.uploadedAt).min() else { return true }
         // An order speaks for its user, so that one of anybody else's would have made the owner ambiguous.

@@ -1,3 +1,3 @@
 extension ReasonRule {
-    static let trialOnly = ReasonRule(.trialOnly) { $0.facts.subscription?.lack == .trial }
+    static let trialOnly = ReasonRule { $0.facts.subscription?.lack == .trial }
 }

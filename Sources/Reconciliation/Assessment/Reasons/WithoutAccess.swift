@@ -1,3 +1,3 @@
 extension ReasonRule {
-    static let withoutAccess = ReasonRule(.withoutAccess) { $0.facts.subscription?.lack == .access }
+    static let withoutAccess = ReasonRule { $0.facts.subscription?.lack == .access }
 }

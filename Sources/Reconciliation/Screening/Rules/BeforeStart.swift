@@ -3,7 +3,7 @@ import Foundation
 extension ScreeningRule {
     /// Bought before the app's records begin: non-consumables and subscriptions stay in receipts for ever, and
     /// without this rule the first night would take years of delivered purchases for lost ones.
-    static let beforeStart = ScreeningRule(.beforeStart) { subject in
+    static let beforeStart = ScreeningRule { subject in
         subject.app.since.map { subject.boughtAt < $0 } ?? false
     }
 }
