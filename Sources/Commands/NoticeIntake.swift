@@ -1,6 +1,6 @@
 import Importing
-import Ledger
 public import Job
+import Ledger
 import Reconciliation
 import Verification
 
@@ -50,13 +50,15 @@ public struct NoticeIntake: Sendable {
         guard let payload else {
             return .failure(NoticeFlaw(text: "it is no notification: neither a JWS nor a signedPayload"))
         }
-        var flaw = NoticeFlaw(text: "no app is configured")
+        var flaws: [NoticeFlaw] = []
         for app in settings.apps {
             switch services.notice(handedOn: payload, for: app) {
             case .success: return .success((app.app.bundleID, payload))
-            case .failure(let found): flaw = found
+            case .failure(let flaw): flaws.append(flaw)
             }
         }
-        return .failure(flaw)
+        // That it is of another app says nothing where it is of one of these, and not right.
+        let flaw = flaws.first { !$0.isOfAnother } ?? flaws.last
+        return .failure(flaw ?? NoticeFlaw(text: "no app is configured"))
     }
 }

@@ -12,7 +12,7 @@ struct NotificationExamination {
     }
 
     private func finding(_ webhook: WebhookSettings) -> Doctor.Finding {
-        isOpen(webhook.url)
+        URL(string: webhook.url)?.isUnencryptedBeyondThisHost ?? false
             ? Doctor.Finding(
                 "webhook", .warning, "is signed, but sent without encryption", remedy: "Use an https address.")
             : Doctor.Finding("webhook", .fine, "is signed; its secret can be read")
@@ -47,11 +47,5 @@ struct NotificationExamination {
             : Doctor.Finding(
                 "metrics", .wrong, "\(folder) is not there or not writable for this user",
                 remedy: "Make the folder that node_exporter reads writable for the user that runs the job.")
-    }
-
-    /// Over the network and without TLS.
-    private func isOpen(_ address: String) -> Bool {
-        let url = URL(string: address)
-        return url?.scheme == "http" && !["localhost", "127.0.0.1", "::1"].contains(url?.host() ?? "")
     }
 }

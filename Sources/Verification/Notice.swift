@@ -41,10 +41,13 @@ package struct NoticeFlaw: Error, Hashable, Sendable, CustomStringConvertible {
     package let text: String
     /// Whether it never will be, whatever setting is mended and whatever a newer program reads.
     package let isFinal: Bool
+    /// Whether Apple signed it, for another app or environment.
+    package let isOfAnother: Bool
 
-    package init(text: String, isFinal: Bool = false) {
+    package init(text: String, isFinal: Bool = false, isOfAnother: Bool = false) {
         self.text = text
         self.isFinal = isFinal
+        self.isOfAnother = isOfAnother
     }
 
     package var description: String { text }

@@ -100,7 +100,8 @@ package struct UnusableNotice: Hashable, Sendable {
 
 extension NoticeFlaw {
     init(_ error: JWSError) {
-        self.init(text: error.wrongAppAppleID ?? "\(error)", isFinal: error.isFinal)
+        self.init(
+            text: error.wrongAppAppleID ?? "\(error)", isFinal: error.isFinal, isOfAnother: error.isOfAnother)
     }
 }
 

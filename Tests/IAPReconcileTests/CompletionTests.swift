@@ -11,7 +11,8 @@ import Testing
         ("repo", "report"), ("run --dr", "--dry-run"), ("import ord", "orders"), ("--log-format j", "json"),
         ("resolve 1 --environment=s", "sandbox"), ("--config x completion f", "fish"), ("report --dr", nil),
         ("check --js", "--json"), ("inspect FOLDER/rec", "FOLDER/receipt.b64"), ("check FOLDER/rec", nil),
-        ("run --report-dir FOLDER/repo", "FOLDER/reports"),
+        ("run --report-dir FOLDER/repo", "FOLDER/reports"), ("statement 2026-10 --format x", "xlsx"),
+        ("import orders x --format x", nil), ("import orders x --format jsonl", "jsonl"),
     ].map { (typed: "iap-reconcile \($0.0)", word: $0.1 as String?) }
 
     @Test func bashCompletes() async throws {

@@ -127,6 +127,10 @@ import Testing
                 "[apple]\nverify_receipt_sandbox = ftp://a", 2,
                 "“verify_receipt_sandbox” is an address such as https://example.com/path, not “ftp://a”"
             ),
+            (
+                "[report]\nurl = https://a/b?c=d", 2,
+                "“url” is the address of a folder, without “?” and “#”, not “https://a/b?c=d”"
+            ),
             ("[database]\nstatement_timeout = 30d", 2, "“statement_timeout” is a time above 0, and below 24 days"),
             ("[report]\ndirectory = ~/reports", 2, "“directory” is a path that begins with /, not “~/reports”"),
             ("[apple]\ntimeout = 0", 2, "“timeout” is a number above 0, not “0”"),

@@ -1,5 +1,5 @@
-import Job
 import Foundation
+import Job
 import Ledger
 import Reconciliation
 import Verification
@@ -109,9 +109,7 @@ extension Doctor {
             apple.serverAPISandbox, apple.appStoreConnect,
         ]
         return named.compactMap { address in
-            guard let url = URL(string: address), url.scheme == "http", let host = url.host(),
-                !["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
-            else { return nil }
+            guard let url = URL(string: address), url.isUnencryptedBeyondThisHost else { return nil }
             return Finding(
                 "address", .wrong,
                 "\(address) is asked without TLS: receipts and shared secrets can be read on the way",

@@ -70,8 +70,7 @@ enum AppleQuestion: Hashable {
             answers += settings.apps.map(\.app.bundleID).filter { clients[$0] == nil }.sorted().map {
                 AppleAnswer.Answer(
                     bundleID: $0,
-                    finding: .failed(
-                        "It has no key for the App Store Server API, and was not asked; see server_api_key_file."))
+                    finding: .failed("it has no key for the App Store Server API, see server_api_key_file"))
             }
             return .asked(answers)
         } catch is CancellationError {

@@ -1,11 +1,11 @@
 import Reconciliation
 
 extension Command {
-    static func history(_ options: OptionValues) throws(UsageError) -> Command {
+    static func history(_: [String], _ options: OptionValues) throws(UsageError) -> Command {
         var days = 30
         if let text = try options.text("days") {
             guard let number = Int(text), (1...36_500).contains(number) else {
-                throw UsageError("--days is a number from 1 on, not “\(text)”")
+                throw UsageError("--days is a number from 1 to 36500, not “\(text)”")
             }
             days = number
         }

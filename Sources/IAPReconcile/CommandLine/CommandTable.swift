@@ -1,3 +1,4 @@
+import Importing
 import Reconciliation
 
 /// Every command and option. The parser, `--help`, the man page's synopsis and the completion in shells go by it.
@@ -21,7 +22,7 @@ enum CommandTable {
     /// The option that has a short form, `-h`.
     static let help = "help"
 
-    /// All options by their names, which mean the same wherever they may stand.
+    /// All options by their names, of which each takes a value wherever it may stand, or nowhere.
     static let options: [OptionForm] = Dictionary(
         (everywhere + commands.flatMap(\.options)).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }
     ).values.sorted { $0.name < $1.name }
@@ -50,8 +51,7 @@ enum CommandTable {
         options: [
             OptionForm("days", .text("N"), help: "of N days up to the latest run (default 30)"),
             OptionForm("json", help: "as JSON"),
-        ]
-    ) { _, options throws(UsageError) in try Command.history(options) }
+        ], understand: Command.history)
 
     private static let diff = CommandForm(
         "diff", .text("RUN"), .text("RUN"),
@@ -184,7 +184,7 @@ enum CommandTable {
             """,
         options: [
             OptionForm(
-                "format", .word("FORMAT", of: FileFormat.self),
+                "format", .word("FORMAT", of: ImportFormat.self),
                 help: "csv or jsonl, where neither the file's name nor its first byte tells"),
             refused,
             OptionForm("dry-run", help: "do everything and roll it back"),
@@ -214,7 +214,7 @@ enum CommandTable {
             """,
         options: [
             OptionForm("app", .text("BUNDLE"), help: "of this app alone"),
-            OptionForm("format", .word("FORMAT", of: FileFormat.self), help: "csv, xlsx or json"),
+            OptionForm("format", .word("FORMAT", of: StatementFormat.self), help: "csv, xlsx or json"),
             OptionForm("as-of", .text("DAY"), help: "through this day of the month, as it was known then"),
         ], understand: Command.statement)
 
@@ -243,9 +243,4 @@ enum CommandTable {
         "completion", .word("SHELL", of: Shell.self),
         help: "print what makes bash, zsh or fish complete commands and options; needs no configuration",
         understand: Command.completion)
-}
-
-/// Every format that some command reads or writes; each says which it takes.
-private enum FileFormat: String, CaseIterable {
-    case csv, jsonl, json, xlsx
 }

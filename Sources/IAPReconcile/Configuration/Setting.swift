@@ -157,6 +157,15 @@ struct Setting {
         return text
     }
 
+    /// The address of a folder of an HTTP server, below which pages have theirs.
+    func folderAddress() throws(ConfigurationError) -> String {
+        let address = try address()
+        guard !address.contains(where: { $0 == "?" || $0 == "#" }) else {
+            throw error("“\(key)” is the address of a folder, without “?” and “#”, not “\(text)”")
+        }
+        return address
+    }
+
     func moment() throws(ConfigurationError) -> Date {
         guard let moment = Moment.parse(text) else {
             throw error("“\(key)” is a moment such as 2026-11-01T00:00:00Z, not “\(text)”")

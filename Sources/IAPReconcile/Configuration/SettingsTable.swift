@@ -1,8 +1,8 @@
 import Job
-import Verification
+import Notifications
 import Reconciliation
 import Reporting
-import Notifications
+import Verification
 
 /// Every section and key that a configuration may hold. Defaults stand where the values go.
 enum SettingsTable {
@@ -54,7 +54,7 @@ enum SettingsTable {
     private static let report: [SettingKey<Draft>] = [
         SettingKey("directory", .absolutePath, \.configuration.reportDirectory),
         SettingKey("language", .word, \.configuration.reportLanguage),
-        SettingKey("url", .address, \.configuration.reportAddress),
+        SettingKey("url", .folderAddress, \.configuration.reportAddress),
     ]
 
     private static let decisions: [SettingKey<Draft>] = [

@@ -1,7 +1,7 @@
-import Verification
 import Foundation
-import Reconciliation
 import Notifications
+import Reconciliation
+import Verification
 
 /// A kind of value that a setting may have, and how it is read.
 struct ValueKind<Value>: Sendable {
@@ -39,6 +39,7 @@ extension ValueKind<String> {
     /// How libpq reaches a database.
     static var conninfo: ValueKind { ValueKind(Setting.conninfo) }
     static var address: ValueKind { ValueKind(Setting.address) }
+    static var folderAddress: ValueKind { ValueKind(Setting.folderAddress) }
     static var secretAddress: ValueKind { ValueKind(Setting.secretAddress) }
     static var readableFile: ValueKind { ValueKind(Setting.readableFile) }
     static var absolutePath: ValueKind { ValueKind(Setting.absolutePath) }

@@ -22,7 +22,7 @@ enum BashCompletion {
                 *) if [[ -z $command ]]; then command=${COMP_WORDS[i]}; else ((operands += 1)); fi ;;
                 esac
             done
-            case $before in
+            case $command:$before in
         \(values.joined(separator: "\n"))
             esac
             if [[ $current == -* ]]; then
@@ -49,11 +49,15 @@ enum BashCompletion {
 
     /// What stands behind an option that takes a value; of a text, nothing can be known.
     private static var values: [String] {
-        let texts = CommandTable.options.filter { $0.value?.kind == .text }.map { "--\($0.name)" }
-        let others = CommandTable.options.compactMap { option in
-            option.value.flatMap { offer($0.kind) }.map { "    --\(option.name)) \($0); return ;;" }
+        let everywhere = CommandTable.everywhere.compactMap { value($0, of: "*") }
+        return everywhere
+            + CommandTable.commands.flatMap { command in command.options.compactMap { value($0, of: command.name) } }
+    }
+
+    private static func value(_ option: OptionForm, of command: String) -> String? {
+        option.value.map { value in
+            "    \(command):--\(option.name)) \(offer(value.kind).map { "\($0); " } ?? "")return ;;"
         }
-        return ["    \(texts.joined(separator: " | "))) return ;;"] + others
     }
 
     private static var options: [String] {
