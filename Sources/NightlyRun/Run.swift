@@ -1,5 +1,5 @@
-import Job
 import Foundation
+import Job
 import Ledger
 import Reconciliation
 import Verification
@@ -233,16 +233,13 @@ struct Run {
         let end: RunEnd =
             switch report.outcome {
             case .complete: .complete
-            case .endedEarly(let why): .endedEarly(exitCode: isNothingProcessed ? .unavailable : .tryLater, why)
+            case .endedEarly(let why): .endedEarly(isNothingProcessed ? .unavailable : .tryLater, why)
             }
         checkpoint(.runEnding)
         try await step { try await session.end(night.runID, as: end, at: present.clock) }
         checkpoint(.runEnded)
-        var fields = ["state": "complete", "cases": String(report.cases.total)]
-        if case .endedEarly(let why) = report.outcome {
-            fields["state"] = "ended early"
-            fields["reason"] = why
-        }
+        var fields = ["state": end.state.rawValue, "cases": String(report.cases.total)]
+        fields["reason"] = end.reason
         job.log(LogEntry(.info, "run ends", fields: fields, runID: night.runID))
         if isNothingProcessed {
             let waiting = report.receipts.left + report.receipts.tryAgain

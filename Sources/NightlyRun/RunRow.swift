@@ -44,7 +44,7 @@ struct RunRow {
     private func fail(_ error: any Error) async {
         if case .appleUnavailable = error as? JobError { return }
         let ending = Ending((error as? LedgerError).map { JobError($0) } ?? error)
-        let end = RunEnd.failed(exitCode: ending.exitCode, ending.publicText)
+        let end = RunEnd.failed(ending.exitCode, ending.publicText)
         do {
             try await session.end(runID, as: end, at: present.clock)
         } catch .connectionLost where !isDryRun {

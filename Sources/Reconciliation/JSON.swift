@@ -17,10 +17,9 @@ extension JSONEncoder {
 }
 
 extension JSONDecoder {
-    /// Reads what the program writes, and wrote before its keys were all in snake case: coding keys are in snake case.
+    /// Reads what the program writes: coding keys are in snake case.
     public static func snakeCase() -> JSONDecoder {
         let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .custom { path in SnakeKey(path.last?.stringValue ?? "") }
         decoder.dateDecodingStrategy = .custom { decoder in
             let container = try decoder.singleValueContainer()
             let text = try container.decode(String.self)

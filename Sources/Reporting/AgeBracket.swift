@@ -1,7 +1,7 @@
 import Foundation
 
-/// How long ago a purchase was made, by the brackets in which finance counts what is owed: in days of UTC from that of the
-/// purchase, as `finance.ageing` has it.
+/// How long ago a purchase was made, by the brackets in which `finance.ageing` counts what is owed: in days of UTC from that
+/// of the purchase. The page's script reads first and last day from the words.
 enum AgeBracket: String, CaseIterable {
     case upToOne = "0-1"
     case upToSeven = "2-7"

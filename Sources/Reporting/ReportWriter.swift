@@ -64,8 +64,8 @@ public final class ReportWriter: FindingsReceiver {
     }
 
     public func add(_ lostOrder: ReportedCase) throws { try add(.lostOrder(lostOrder)) }
-    public func add(unusable receipt: ReceiptNotice) throws { try add(.unusable(receipt)) }
-    public func add(unverified receipt: ReceiptNotice) throws { try add(.unverified(receipt)) }
+    public func add(unusable receipt: TroubledReceipt) throws { try add(.unusable(receipt)) }
+    public func add(unverified receipt: TroubledReceipt) throws { try add(.unverified(receipt)) }
     public func add(_ suspicion: Suspicion) throws { try add(.suspicion(suspicion)) }
     public func add(_ difference: ComparedSales) throws { try add(.difference(difference)) }
 

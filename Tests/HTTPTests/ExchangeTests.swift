@@ -53,7 +53,7 @@ struct ExchangeTests {
             #expect(response.headers["X-Empty"] == "")
             #expect(response.headers["X-Two"] == nil)
             #expect(response.body == body)
-            #expect(response.version == .http1_1)
+            #expect(response.version == .http11)
             #expect(response.seconds > 0)
         }
     }
@@ -151,7 +151,7 @@ struct ExchangeTests {
         }
         try await TestServer.with(answer) { server in
             let response = try await HTTPClient().send(HTTPRequest(url: server.url))
-            #expect(response.version == .http1_0)
+            #expect(response.version == .http10)
             #expect(response.body == Data("all there is".utf8))
         }
     }

@@ -136,7 +136,7 @@ import Testing
             _ = try await session.record(
                 BatchRecord(runID: run, now: began, sightings: [], receipts: [tried]))
             #expect(try await session.dueReceipts(at: began + 3600).isEmpty)
-            var notices: [ReceiptNotice] = []
+            var notices: [TroubledReceipt] = []
             try await session.forEachUnverifiedReceipt { notices.append($0) }
             #expect(notices.map(\.problem) == [.appleUnreachable] && notices.first?.attempts == 1)
             try await session.makeDueAgain([.appleUnreachable], triedAt: began)
@@ -156,7 +156,7 @@ import Testing
             _ = try await session.record(
                 BatchRecord(runID: run, now: began, sightings: [], receipts: [tried]))
             for (now, count) in [(began, 1), (began + 31 * 86_400, 0)] {
-                var notices: [ReceiptNotice] = []
+                var notices: [TroubledReceipt] = []
                 try await session.forEachUnusableReceipt(now: now) { notices.append($0) }
                 #expect(notices.count == count)
             }

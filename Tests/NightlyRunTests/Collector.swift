@@ -5,16 +5,16 @@ import Reconciliation
 final class Collector: FindingsReceiver {
     var head: RunReport?
     var cases: [ReportedCase] = []
-    var unusable: [ReceiptNotice] = []
-    var unverified: [ReceiptNotice] = []
+    var unusable: [TroubledReceipt] = []
+    var unverified: [TroubledReceipt] = []
     var suspicions: [Suspicion] = []
     var salesDifferences: [ComparedSales] = []
     var isFinished = false
 
     func begin(_ run: RunReport) { head = run }
     func add(_ lostOrder: ReportedCase) { cases.append(lostOrder) }
-    func add(unusable receipt: ReceiptNotice) { unusable.append(receipt) }
-    func add(unverified receipt: ReceiptNotice) { unverified.append(receipt) }
+    func add(unusable receipt: TroubledReceipt) { unusable.append(receipt) }
+    func add(unverified receipt: TroubledReceipt) { unverified.append(receipt) }
     func add(_ suspicion: Suspicion) { suspicions.append(suspicion) }
     func add(_ difference: ComparedSales) { salesDifferences.append(difference) }
     func finish() { isFinished = true }

@@ -45,8 +45,8 @@ private struct FullDisk: FindingsReceiver {
 
     func begin(_ run: RunReport) throws { throw error }
     func add(_ lostOrder: ReportedCase) throws { throw error }
-    func add(unusable receipt: ReceiptNotice) throws { throw error }
-    func add(unverified receipt: ReceiptNotice) throws { throw error }
+    func add(unusable receipt: TroubledReceipt) throws { throw error }
+    func add(unverified receipt: TroubledReceipt) throws { throw error }
     func add(_ suspicion: Suspicion) throws { throw error }
     func add(_ difference: ComparedSales) throws { throw error }
     func finish() throws { throw error }

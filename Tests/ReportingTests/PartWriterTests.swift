@@ -103,8 +103,8 @@ private final class RecordingPart: ReportPart {
         told.add(user)
     }
 
-    func add(unusable receipt: ReceiptNotice) { told.add("unusable") }
-    func add(unverified receipt: ReceiptNotice) { told.add("unverified") }
+    func add(unusable receipt: TroubledReceipt) { told.add("unusable") }
+    func add(unverified receipt: TroubledReceipt) { told.add("unverified") }
     func add(_ suspicion: Suspicion) { told.add("suspicion") }
     func add(_ difference: ComparedSales) { told.add("difference") }
     func finish() { told.add("finished") }

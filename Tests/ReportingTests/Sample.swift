@@ -106,8 +106,8 @@ enum Sample {
         ]
     }
 
-    static func notice(_ problem: ReceiptProblem) -> ReceiptNotice {
-        ReceiptNotice(
+    static func notice(_ problem: ReceiptProblem) -> TroubledReceipt {
+        TroubledReceipt(
             receiptID: 128, bundleID: hostile, userID: hostile, orderID: nil, transactionID: nil, device: nil,
             submittedAt: now, attempts: 1, problem: problem, detail: "the client uploaded nothing")
     }

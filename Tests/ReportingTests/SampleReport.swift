@@ -215,7 +215,7 @@ struct SampleNight {
         }
     }
 
-    private func notice(_ index: Int, _ problem: ReceiptProblem) -> ReceiptNotice {
+    private func notice(_ index: Int, _ problem: ReceiptProblem) -> TroubledReceipt {
         var notice = Sample.notice(problem)
         notice.receiptID = Int64(90_000 + index)
         if index > 0 {

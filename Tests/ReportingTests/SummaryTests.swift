@@ -38,7 +38,9 @@ import Testing
         let key = Sample.lostOrder().key
         run.redeliveries = RedeliveryFigures(
             ordered: 2, delivered: 40, open: 7, failing: 4,
-            failures: [1, 5, 2].map { FailingRedelivery(key: key, userID: "anna", tries: $0, takenAt: Sample.now) })
+            failures: [1, 5, 2].map {
+                FailingRedelivery(key: key, userID: "anna", tries: $0, isGivenUp: $0 == 5, takenAt: Sample.now)
+            })
         #expect(text().contains("\nredeliveries        40 delivered so, 2 ordered, 7 open; 4 keep failing\n"))
         #expect(text().contains("\(key.id) of anna: taken 5 times and not claimed, given up\n"))
         #expect(text().contains("… and 1 more; see report.json\n"))

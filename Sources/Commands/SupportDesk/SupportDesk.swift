@@ -1,6 +1,6 @@
 public import Foundation
-import Ledger
 public import Job
+import Ledger
 public import Reconciliation
 import Verification
 
@@ -78,8 +78,10 @@ public struct SupportDesk: Sendable {
         }
     }
 
-    /// Writes a comment on a transaction; says whether it is known, `nil` where which is meant was not said.
-    public func comment(on subject: DeskSubject, _ text: String, by who: String) async throws(JobError) -> Bool? {
+    /// Writes a comment on a transaction.
+    public func comment(
+        on subject: DeskSubject, _ text: String, by who: String
+    ) async throws(JobError) -> CommentOutcome {
         try await withLedger(settings.ledger, explained: Self.explained) { session async throws(LedgerError) in
             try await session.comment(on: subject, text, by: who)
         }

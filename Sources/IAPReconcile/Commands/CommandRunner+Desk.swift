@@ -48,12 +48,13 @@ extension CommandRunner {
     /// Writes a comment on a transaction. Ends with 65 where nobody knows it.
     func comment(on subject: DeskSubject, _ text: String, by who: String) async throws -> ExitCode {
         let id = subject.transactionID
-        guard let isKnown = try await supportDesk.comment(on: subject, text, by: who) else {
-            return unchanged(Self.ambiguous(id))
+        switch try await supportDesk.comment(on: subject, text, by: who) {
+        case .noted:
+            StandardOutput.write("\(id) has the comment\n")
+            return .done
+        case .notVerified: return unchanged("no verified transaction has the id \(id)")
+        case .ambiguous: return unchanged(Self.ambiguous(id))
         }
-        guard isKnown else { return unchanged("no verified transaction has the id \(id)") }
-        StandardOutput.write("\(id) has the comment\n")
-        return .done
     }
 
     private func unchanged(_ why: String) -> ExitCode {

@@ -43,7 +43,9 @@ extension LedgerSession {
                 """)
             let failures = try await connection.query(
                 """
-                SELECT transaction_id, bundle_id, environment, user_id, tries, taken_at
+                SELECT
+                    transaction_id, bundle_id, environment, user_id, tries, taken_at,
+                    iap.is_given_up(ROW(redeliveries.*)::iap.redeliveries) AS is_given_up
                 FROM redeliveries
                 WHERE \(Self.isFailing)
                 ORDER BY tries DESC, taken_at, transaction_id, bundle_id, environment
@@ -65,6 +67,7 @@ extension FailingRedelivery {
     fileprivate init(_ row: Row) throws {
         self.init(
             key: try TransactionKey(row), userID: try row.decode("user_id"),
-            tries: Int(try row.decode("tries", as: Int32.self)), takenAt: try row.decode("taken_at"))
+            tries: Int(try row.decode("tries", as: Int32.self)), isGivenUp: try row.decode("is_given_up"),
+            takenAt: try row.decode("taken_at"))
     }
 }

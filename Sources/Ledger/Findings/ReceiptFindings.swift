@@ -6,7 +6,7 @@ extension LedgerSession {
     /// Receipts that could not be used, the latest first; listed for thirty days after they were given up, which may be
     /// long after their upload.
     public func forEachUnusableReceipt(
-        now: Date, _ body: (ReceiptNotice) throws -> Void
+        now: Date, _ body: (TroubledReceipt) throws -> Void
     ) async throws(LedgerError) {
         let since = now.addingTimeInterval(-Self.listing)
         try await forEachReceipt(
@@ -38,7 +38,7 @@ extension LedgerSession {
     }
 
     /// Receipts that could not be verified yet, the latest first.
-    public func forEachUnverifiedReceipt(_ body: (ReceiptNotice) throws -> Void) async throws(LedgerError) {
+    public func forEachUnverifiedReceipt(_ body: (TroubledReceipt) throws -> Void) async throws(LedgerError) {
         try await forEachReceipt(
             with: ReceiptProblem.allCases.filter(\.mayPass), where: "state <> 'settled'", body)
     }
@@ -48,7 +48,7 @@ extension LedgerSession {
 
     private func forEachReceipt(
         with problems: [ReceiptProblem], where condition: SQL, given known: SQL = "",
-        _ body: (ReceiptNotice) throws -> Void
+        _ body: (TroubledReceipt) throws -> Void
     ) async throws(LedgerError) {
         try await translating {
             try await connection.forEachRow(
@@ -62,13 +62,13 @@ extension LedgerSession {
                 ORDER BY submitted_at DESC, receipt_id
                 """
             ) { row in
-                try body(try ReceiptNotice(row))
+                try body(try TroubledReceipt(row))
             }
         }
     }
 }
 
-extension ReceiptNotice {
+extension TroubledReceipt {
     fileprivate init(_ row: Row) throws {
         self.init(
             receiptID: try row.decode("receipt_id"), bundleID: try row.decode("bundle_id"),

@@ -22,20 +22,32 @@ public struct RunStart: Sendable {
     }
 }
 
-/// How a run ended, as its row says it.
-public struct RunEnd: Sendable {
-    let state: String
-    let exitCode: ExitCode
-    let reason: String?
+/// How a run ended, as its row says it: with a reason in a sentence, where it did not do everything.
+public enum RunEnd: Sendable {
+    case complete
+    case endedEarly(ExitCode, String)
+    case failed(ExitCode, String)
 
-    public static let complete = RunEnd(state: "complete", exitCode: .done, reason: nil)
-
-    public static func endedEarly(exitCode: ExitCode, _ reason: String) -> RunEnd {
-        RunEnd(state: "ended_early", exitCode: exitCode, reason: reason)
+    public var state: PastRun.State {
+        switch self {
+        case .complete: .complete
+        case .endedEarly: .endedEarly
+        case .failed: .failed
+        }
     }
 
-    public static func failed(exitCode: ExitCode, _ reason: String) -> RunEnd {
-        RunEnd(state: "failed", exitCode: exitCode, reason: reason)
+    public var reason: String? {
+        switch self {
+        case .complete: nil
+        case .endedEarly(_, let reason), .failed(_, let reason): reason
+        }
+    }
+
+    var exitCode: ExitCode {
+        switch self {
+        case .complete: .done
+        case .endedEarly(let exitCode, _), .failed(let exitCode, _): exitCode
+        }
     }
 }
 
@@ -79,7 +91,7 @@ extension LedgerSession {
                 let ended = try await connection.execute(
                     """
                     UPDATE runs
-                    SET state = \(end.state), exit_code = \(end.exitCode.rawValue), reason = \(end.reason),
+                    SET state = \(end.state.rawValue), exit_code = \(end.exitCode.rawValue), reason = \(end.reason),
                         finished_at = \(finishedAt)
                     WHERE run_id = \(runID) AND state IN ('running', 'abandoned')
                     """)
@@ -87,7 +99,7 @@ extension LedgerSession {
                 guard ended > 0 else { return }
                 try await note(
                     "run_finished", runID: runID, at: finishedAt,
-                    details: ["state": end.state, "exit_code": String(end.exitCode.rawValue)])
+                    details: ["state": end.state.rawValue, "exit_code": String(end.exitCode.rawValue)])
             }
         }
     }

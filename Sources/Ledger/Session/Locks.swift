@@ -170,22 +170,3 @@ extension LockHolder {
             prepared: try row.decode("prepared", as: String?.self))
     }
 }
-
-extension [Row] {
-    /// One column's values by those of another, of which each is there once.
-    func values<Key, Value>(of column: String, by key: String) throws -> [Key: Value]
-    where Key: ColumnValue & Hashable, Value: ColumnValue {
-        try Dictionary(map { (try $0.decode(key), try $0.decode(column)) }, uniquingKeysWith: { first, _ in first })
-    }
-}
-
-extension Connection {
-    /// The one row of a query that always gives one.
-    func only(_ sql: SQL) async throws -> Row {
-        let rows = try await query(sql)
-        guard let row = rows.first, rows.count == 1 else {
-            throw LedgerError.failed("a query that gives one row gave \(rows.count)")
-        }
-        return row
-    }
-}

@@ -50,3 +50,11 @@ extension TransactionKey {
             environment: try row.word("environment"))
     }
 }
+
+extension [Row] {
+    /// One column's values by those of another, of which each is there once.
+    func values<Key, Value>(of column: String, by key: String) throws -> [Key: Value]
+    where Key: ColumnValue & Hashable, Value: ColumnValue {
+        try Dictionary(map { (try $0.decode(key), try $0.decode(column)) }, uniquingKeysWith: { first, _ in first })
+    }
+}

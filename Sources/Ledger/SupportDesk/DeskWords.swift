@@ -8,17 +8,13 @@ extension LedgerSession {
         _ transaction: ApplesTransaction, _ adoption: Adoption
     ) async throws(LedgerError) -> Adoption.Result {
         try await translating {
-            let word = try await connection.only(
+            let row = try await connection.only(
                 """
                 SELECT adopt(
                     \(transaction.key.bundleID.text), \(transaction.proof), \(adoption.userID), \(adoption.by),
                     \(adoption.note)) AS outcome
-                """
-            ).decode("outcome", as: String.self)
-            guard let outcome = Adoption.Result.Outcome(rawValue: word) else {
-                throw LedgerError.failed("no outcome of an adoption is called \(word)")
-            }
-            return Adoption.Result(key: transaction.key, outcome: outcome)
+                """)
+            return Adoption.Result(key: transaction.key, outcome: try row.word("outcome"))
         }
     }
 
@@ -50,12 +46,9 @@ extension LedgerSession {
     }
 
     /// Writes a comment on a transaction.
-    ///
-    /// - Returns: `nil` where the id is known in several places, and which is meant was not said; otherwise whether it is
-    ///   known at all.
     public func comment(
         on subject: DeskSubject, _ text: String, by who: String
-    ) async throws(LedgerError) -> Bool? {
+    ) async throws(LedgerError) -> CommentOutcome {
         try await translating {
             do {
                 let word = try await connection.only(
@@ -66,9 +59,9 @@ extension LedgerSession {
                     ) AS outcome
                     """
                 ).decode("outcome", as: String.self)
-                return word == "noted"
+                return word == "noted" ? .noted : .notVerified
             } catch let error as PostgreSQLError where error.sqlState == .cardinalityViolation {
-                return nil
+                return .ambiguous
             }
         }
     }

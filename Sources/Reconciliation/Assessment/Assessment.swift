@@ -36,28 +36,6 @@ public enum Likelihood: String, Hashable, Sendable, Codable, CaseIterable, Compa
     public static func < (a: Likelihood, b: Likelihood) -> Bool { a.rank < b.rank }
 }
 
-/// To whom a paid transaction is owed, as far as the evidence goes.
-public enum Owner: Hashable, Sendable {
-    case user(String)
-    /// Several users presented it; the likeliest first.
-    case ambiguous([String])
-    case unknown
-
-    /// The one owner, where there is one.
-    public var user: String? {
-        if case .user(let user) = self { user } else { nil }
-    }
-
-    /// Everyone who may be the owner, the likeliest first.
-    public var candidates: [String] {
-        switch self {
-        case .user(let user): [user]
-        case .ambiguous(let users): users
-        case .unknown: []
-        }
-    }
-}
-
 /// What support staff should do about a case.
 public enum SuggestedAction: String, Hashable, Sendable, Codable, CaseIterable {
     /// Deliver to the owner.

@@ -27,20 +27,3 @@ public enum Evidence: String, Hashable, Sendable, Codable, CaseIterable, Compara
     /// The stronger comes first.
     public static func < (a: Evidence, b: Evidence) -> Bool { a.rank < b.rank }
 }
-
-/// A user who may be the owner, and why.
-public struct OwnerCandidate: Hashable, Sendable, Codable {
-    public let userID: String
-    /// The strongest first; never empty.
-    public let evidence: [Evidence]
-
-    enum CodingKeys: String, CodingKey {
-        case userID = "user_id"
-        case evidence
-    }
-
-    public init(userID: String, evidence: [Evidence]) {
-        self.userID = userID
-        self.evidence = evidence
-    }
-}

@@ -6,9 +6,9 @@ public protocol FindingsReceiver {
     /// A likely lost order.
     mutating func add(_ lostOrder: ReportedCase) throws
     /// A receipt that could not be used.
-    mutating func add(unusable receipt: ReceiptNotice) throws
+    mutating func add(unusable receipt: TroubledReceipt) throws
     /// A receipt that could not be verified yet.
-    mutating func add(unverified receipt: ReceiptNotice) throws
+    mutating func add(unverified receipt: TroubledReceipt) throws
     mutating func add(_ suspicion: Suspicion) throws
     /// A day and product of which Apple sold another number than the tables saw, the latest first.
     mutating func add(_ difference: ComparedSales) throws

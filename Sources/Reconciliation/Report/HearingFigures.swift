@@ -51,6 +51,11 @@ public struct HearingFigures: Hashable, Sendable {
     /// could not be read, Apple may have told of them.
     public func isDrySpell(at now: Date) -> Bool {
         guard let lastSignedAt, problem == nil else { return false }
-        return deliveredSince >= 20 && now.timeIntervalSince(lastSignedAt) > 24 * 3600
+        return deliveredSince >= Self.tellingDeliveries && now.timeIntervalSince(lastSignedAt) > Self.silence
     }
+
+    /// So many deliveries without a notification are no chance.
+    private static let tellingDeliveries = 20
+    /// Seconds without a notification.
+    private static let silence: TimeInterval = 86_400
 }

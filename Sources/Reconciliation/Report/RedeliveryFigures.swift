@@ -34,16 +34,14 @@ public struct FailingRedelivery: Hashable, Sendable {
     /// How often it was taken.
     public let tries: Int
     /// Whether that was the last time: a person may order it anew.
-    public var isGivenUp: Bool { tries >= Self.mostTries }
+    public let isGivenUp: Bool
     public let takenAt: Date
 
-    /// As the table's check has it.
-    static let mostTries = 5
-
-    public init(key: TransactionKey, userID: String, tries: Int, takenAt: Date) {
+    public init(key: TransactionKey, userID: String, tries: Int, isGivenUp: Bool, takenAt: Date) {
         self.key = key
         self.userID = userID
         self.tries = tries
+        self.isGivenUp = isGivenUp
         self.takenAt = takenAt
     }
 }

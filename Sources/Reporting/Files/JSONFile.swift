@@ -10,7 +10,10 @@ final class JSONFile: ReportPart {
     private var listed = 0
 
     private enum List: String, CaseIterable {
-        case cases, unusable = "unusable_receipts", unverified = "unverified_receipts", suspicious
+        case cases
+        case unusable = "unusable_receipts"
+        case unverified = "unverified_receipts"
+        case suspicious
         case sales = "sold_against_seen"
     }
 
@@ -24,8 +27,8 @@ final class JSONFile: ReportPart {
     }
 
     func add(_ lostOrder: ReportedCase) throws { try add(JSONObject(lostOrder).text, to: .cases) }
-    func add(unusable receipt: ReceiptNotice) throws { try add(JSONReport.Receipt(receipt), to: .unusable) }
-    func add(unverified receipt: ReceiptNotice) throws { try add(JSONReport.Receipt(receipt), to: .unverified) }
+    func add(unusable receipt: TroubledReceipt) throws { try add(JSONReport.Receipt(receipt), to: .unusable) }
+    func add(unverified receipt: TroubledReceipt) throws { try add(JSONReport.Receipt(receipt), to: .unverified) }
     func add(_ suspicion: Suspicion) throws { try add(JSONReport.Suspicious(suspicion), to: .suspicious) }
     func add(_ difference: ComparedSales) throws { try add(JSONReport.SalesDifference(difference), to: .sales) }
 

@@ -155,7 +155,7 @@ enum JSONReport {
 }
 
 extension JSONReport.Receipt {
-    init(_ notice: ReceiptNotice) {
+    init(_ notice: TroubledReceipt) {
         self.init(
             receiptID: notice.receiptID, bundleID: notice.bundleID, userID: notice.userID, orderID: notice.orderID,
             transactionID: notice.transactionID, device: notice.device, submittedAt: notice.submittedAt,

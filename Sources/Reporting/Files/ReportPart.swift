@@ -4,8 +4,8 @@ import Reconciliation
 /// sort of finding leaves it out.
 protocol ReportPart: AnyObject {
     func add(_ lostOrder: ReportedCase) throws
-    func add(unusable receipt: ReceiptNotice) throws
-    func add(unverified receipt: ReceiptNotice) throws
+    func add(unusable receipt: TroubledReceipt) throws
+    func add(unverified receipt: TroubledReceipt) throws
     func add(_ suspicion: Suspicion) throws
     func add(_ difference: ComparedSales) throws
     /// Nothing more comes: puts everything on the disk.
@@ -13,8 +13,8 @@ protocol ReportPart: AnyObject {
 }
 
 extension ReportPart {
-    func add(unusable receipt: ReceiptNotice) throws {}
-    func add(unverified receipt: ReceiptNotice) throws {}
+    func add(unusable receipt: TroubledReceipt) throws {}
+    func add(unverified receipt: TroubledReceipt) throws {}
     func add(_ suspicion: Suspicion) throws {}
     func add(_ difference: ComparedSales) throws {}
 }
@@ -23,8 +23,8 @@ extension ReportPart {
 enum Finding: Sendable {
     /// Held once, for all forms that wait to write it.
     indirect case lostOrder(ReportedCase)
-    case unusable(ReceiptNotice)
-    case unverified(ReceiptNotice)
+    case unusable(TroubledReceipt)
+    case unverified(TroubledReceipt)
     case suspicion(Suspicion)
     case difference(ComparedSales)
 }

@@ -12,8 +12,8 @@ final class SummaryFile: ReportPart {
     }
 
     func add(_ lostOrder: ReportedCase) { summary.add(lostOrder) }
-    func add(unusable receipt: ReceiptNotice) { summary.unusable += 1 }
-    func add(unverified receipt: ReceiptNotice) { summary.unverified += 1 }
+    func add(unusable receipt: TroubledReceipt) { summary.unusable += 1 }
+    func add(unverified receipt: TroubledReceipt) { summary.unverified += 1 }
     func add(_ suspicion: Suspicion) { summary.suspicious += 1 }
 
     func finish() throws {

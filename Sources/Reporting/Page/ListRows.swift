@@ -10,7 +10,7 @@ struct ListRows {
     ]
     static let suspicionColumns: [Phrase] = [.what, .transaction, .app, .product, .users, .found]
 
-    func html(_ notice: ReceiptNotice) -> HTML {
+    func html(_ notice: TroubledReceipt) -> HTML {
         let user: HTML = notice.userID.map(HTML.foreign) ?? "<span class=\"soft\">\(readers.text(.nobody))</span>"
         return """
             <tr><td><code class="id">\(notice.receiptID.description)</code></td><td>\(user)</td>\

@@ -57,8 +57,8 @@ final class PageFiles: ReportPart {
         Double(page.count) >= Double(limits.cases) * share || Double(page.data.size) >= Double(limits.caseBytes) * share
     }
 
-    func add(unusable receipt: ReceiptNotice) throws { try unusable.add { listRows.html(receipt) } }
-    func add(unverified receipt: ReceiptNotice) throws { try unverified.add { listRows.html(receipt) } }
+    func add(unusable receipt: TroubledReceipt) throws { try unusable.add { listRows.html(receipt) } }
+    func add(unverified receipt: TroubledReceipt) throws { try unverified.add { listRows.html(receipt) } }
     func add(_ suspicion: Suspicion) throws { try suspicious.add { listRows.html(suspicion) } }
     func add(_ difference: ComparedSales) throws {
         try sales.add { SalesSection.row(difference, readers) }

@@ -81,10 +81,10 @@ final class SpreadsheetFile: ReportPart {
         ]
     }
 
-    func add(unusable receipt: ReceiptNotice) throws { try unusable.add(row(receipt)) }
-    func add(unverified receipt: ReceiptNotice) throws { try unverified.add(row(receipt)) }
+    func add(unusable receipt: TroubledReceipt) throws { try unusable.add(row(receipt)) }
+    func add(unverified receipt: TroubledReceipt) throws { try unverified.add(row(receipt)) }
 
-    private func row(_ receipt: ReceiptNotice) -> [Sheet.Cell] {
+    private func row(_ receipt: TroubledReceipt) -> [Sheet.Cell] {
         [
             .text(String(receipt.receiptID)), .text(receipt.userID ?? ""), .text(receipt.bundleID),
             .text(receipt.orderID ?? ""), .text(receipt.transactionID ?? ""), .moment(receipt.submittedAt, Self.utc),

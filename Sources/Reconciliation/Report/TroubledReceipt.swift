@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A receipt that could not be used, or could not be verified yet, as the report lists it.
-public struct ReceiptNotice: Hashable, Sendable {
+public struct TroubledReceipt: Hashable, Sendable {
     public var receiptID: Int64
     /// As the client's server handed it in; it need not be a valid one.
     public var bundleID: String
@@ -32,36 +32,5 @@ public struct ReceiptNotice: Hashable, Sendable {
         self.attempts = attempts
         self.problem = problem
         self.detail = detail
-    }
-}
-
-/// Why a receipt could not be used, or not yet. The raw value is the error code in the table `receipts`.
-public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
-    // Could not be used.
-    case empty
-    case tooLarge = "too_large"
-    case malformed
-    case notGenuine = "not_genuine"
-    case noTransactions = "no_transactions"
-    case accountGone = "account_gone"
-    /// Apple says it is not genuine, and Apple's own signature holds.
-    case contradicted
-    /// It is genuine, and does not hold the purchase that it was uploaded for.
-    case transactionMissing = "transaction_missing"
-    // Not verified yet.
-    case tryAgain = "try_again"
-    case appleUnreachable = "apple_unreachable"
-    case unreadableAnswer = "unreadable_answer"
-    case needsConfiguration = "needs_configuration"
-    case unknownApp = "unknown_app"
-
-    /// Whether asking again may still make the receipt usable.
-    public var mayPass: Bool {
-        switch self {
-        case .empty, .tooLarge, .malformed, .notGenuine, .noTransactions, .accountGone, .contradicted,
-            .transactionMissing:
-            false
-        case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp: true
-        }
     }
 }

@@ -1,0 +1,63 @@
+/// A user who may be the owner, and why.
+public struct OwnerCandidate: Hashable, Sendable, Codable {
+    public let userID: String
+    /// The strongest first; never empty.
+    public let evidence: [Evidence]
+
+    enum CodingKeys: String, CodingKey {
+        case userID = "user_id"
+        case evidence
+    }
+
+    public init(userID: String, evidence: [Evidence]) {
+        self.userID = userID
+        self.evidence = evidence
+    }
+}
+
+extension OwnerCandidate {
+    /// Everyone whom anything speaks for, the likeliest first: by the strongest evidence, then the earliest.
+    static func all(in facts: CaseFacts) -> [OwnerCandidate] {
+        var found = Gathering()
+        found.add(facts.tokenOwner, .accountToken)
+        for order in facts.orders where order.bearsToken { found.add(order.userID, .accountToken) }
+        // To adopt a purchase is to admit it: that is the support desk's word, not the server's.
+        if facts.admittedFor != facts.adoptedFor { found.add(facts.admittedFor, .admitted) }
+        found.add(facts.adoptedFor, .toldSupport)
+        let named = Set(facts.namedOrderIDs)
+        for order in facts.orders where named.contains(order.id) { found.add(order.userID, .order) }
+        let sightings = facts.sightings.sorted { ($0.uploadedAt, $0.receiptID) < ($1.uploadedAt, $1.receiptID) }
+        for sighting in sightings {
+            found.add(sighting.userID, sighting.isNamed ? .uploaded : sighting.isInReceipt ? .carried : .history)
+        }
+        for mention in facts.mentions { found.add(mention.userID, .mentioned) }
+        for claim in facts.claims { found.add(claim.userID, .claimed) }
+        for user in facts.companions { found.add(user, .companion) }
+        // A genuine receipt that somebody else uploaded tells of the whole customer.
+        if found.candidates.allSatisfy({ $0.evidence == [.history] }) {
+            for user in facts.accountUsers { found.add(user, .account) }
+        }
+        return found.candidates
+    }
+}
+
+/// Collects evidence for users, in the order in which they were first named.
+private struct Gathering {
+    private var users: [String] = []
+    private var evidence: [String: Set<Evidence>] = [:]
+
+    mutating func add(_ user: String?, _ kind: Evidence) {
+        guard let user else { return }
+        if evidence[user] == nil { users.append(user) }
+        evidence[user, default: []].insert(kind)
+    }
+
+    var candidates: [OwnerCandidate] {
+        let candidates = users.map { OwnerCandidate(userID: $0, evidence: (evidence[$0] ?? []).sorted()) }
+        let ranked = candidates.enumerated().sorted { a, b in
+            let (first, second) = (a.element.evidence[0], b.element.evidence[0])
+            return first == second ? a.offset < b.offset : first < second
+        }
+        return ranked.map(\.element)
+    }
+}

@@ -1,0 +1,32 @@
+/// How many nights a receipt is asked again before its trouble counts as its own.
+public enum Patience {
+    /// Apple answers 21002 for good receipts in outages; one of February 2023 lasted a day.
+    public static let nightsOfMalformed = 3
+    /// An empty `in_app` may fill when Apple records the purchase late; after a week it will not.
+    public static let nightsWithoutTransactions = 7
+    /// A purchase that a receipt was uploaded for and that it does not hold may come with Apple's next answer.
+    public static let nightsWithoutNamed = 3
+
+    /// What becomes of a receipt with this verdict, which met that trouble before; `nil` for a receipt that was not tried.
+    public static func outcome(of verdict: ReceiptVerdict, after trouble: ReceiptTrouble?) -> ReceiptOutcome? {
+        switch verdict {
+        case .notTried:
+            nil
+        case .verified(let receipt):
+            outcome(of: receipt, after: trouble)
+        case .problem(let problem, let detail):
+            trouble.nights(meetingNow: problem) < problem.nights ?? .max
+                ? .tryAgain(problem, detail) : .unusable(problem, detail)
+        }
+    }
+
+    private static func outcome(of receipt: VerifiedReceipt, after trouble: ReceiptTrouble?) -> ReceiptOutcome {
+        if let first = receipt.unreadable.first {
+            let others = receipt.unreadable.count - 1
+            return .tryAgain(.unreadableAnswer, others > 0 ? "\(first) (and \(others) more)" : first)
+        }
+        guard receipt.transactions.isEmpty else { return .verified }
+        let empty = ReceiptVerdict.problem(.noTransactions, "genuine, but it holds no purchase")
+        return outcome(of: empty, after: trouble) ?? .verified
+    }
+}

@@ -1,0 +1,44 @@
+/// Why a receipt could not be used, or not yet. The raw value is the error code in the table `receipts`.
+public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
+    /// Nothing was uploaded.
+    case empty
+    /// The upload is larger than what is kept.
+    case tooLarge = "too_large"
+    /// Neither Apple nor the decoders can read it.
+    case malformed
+    /// Apple did not sign it.
+    case notGenuine = "not_genuine"
+    /// It is genuine, and holds no purchase.
+    case noTransactions = "no_transactions"
+    /// Apple has no such account any more.
+    case accountGone = "account_gone"
+    /// Apple says it is not genuine, and Apple's own signature holds.
+    case contradicted
+    /// It is genuine, and does not hold the purchase that it was uploaded for.
+    case transactionMissing = "transaction_missing"
+    /// Apple asks to try again.
+    case tryAgain = "try_again"
+    /// Apple could not be reached.
+    case appleUnreachable = "apple_unreachable"
+    /// Apple answered what can't be read.
+    case unreadableAnswer = "unreadable_answer"
+    /// What a setting is needed for, such as a key of Apple's.
+    case needsConfiguration = "needs_configuration"
+    /// No section of the configuration is of its app.
+    case unknownApp = "unknown_app"
+
+    /// On how many nights in a row a receipt may have this problem, the last of which gives it up; `nil` for what is no
+    /// fault of the receipt's, and is tried as long as it takes.
+    public var nights: Int? {
+        switch self {
+        case .empty, .tooLarge, .notGenuine, .accountGone: 1
+        case .malformed, .contradicted: Patience.nightsOfMalformed
+        case .transactionMissing: Patience.nightsWithoutNamed
+        case .noTransactions: Patience.nightsWithoutTransactions
+        case .tryAgain, .appleUnreachable, .unreadableAnswer, .needsConfiguration, .unknownApp: nil
+        }
+    }
+
+    /// Whether asking again may still make the receipt usable, however often it was asked.
+    public var mayPass: Bool { nights == nil }
+}
