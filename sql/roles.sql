@@ -90,7 +90,7 @@ GRANT EXECUTE ON FUNCTION
     iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
     iap.is_of_original,
     iap.sightings_of, iap.sight_again, iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered,
-    iap.type_of, iap.type_by, iap.take_for_delivery, iap.is_covered, iap.is_granted,
+    iap.type_of, iap.type_by, iap.take_for_delivery, iap.is_covered, iap.reaches, iap.is_granted,
     iap.is_late_case, iap.is_bought_since, iap.take_for_entitlement, iap.cover, iap.cover_entitled, iap.uncover,
     iap.connect,
     iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,

@@ -27,10 +27,19 @@ final class Night: Sendable {
         /// What other sessions' locks were in the way of, in this pass over the buckets.
         var leftOut = LeftOut()
         var troubles = Troubles()
-        /// Receipts that must be tried again, and have none of the forms of Apple's proofs.
-        var waitingOfNoForm = 0
+        var waiting = Waiting()
         /// Buckets that no worker of this run has taken yet, and how many receipts are due in each: the last first.
         var buckets: [(number: Int, due: Int)] = []
+    }
+
+    /// The receipts that must be tried again, by what that says of the night.
+    struct Waiting {
+        /// Apple was not reached, or its answer is none: nothing of the receipt's own.
+        var forApple = 0
+        /// Of these, the ones that Apple was not reached for.
+        var unreached = 0
+        /// They have none of the forms of Apple's proofs: whoever uploads how much of it, that says nothing.
+        var ofNoForm = 0
     }
 
     init(
@@ -113,20 +122,18 @@ final class Night: Sendable {
     /// Remembers why receipts of a batch must be tried again, and logs a setting that must be mended when it is first met.
     func note(_ groups: [VerifiedGroup]) {
         for item in groups {
+            if case .notTried = item.verdict { continue }
+            let waiting = item.waiting
+            state.withLock { $0.waiting.add(waiting, isOfNoForm: item.isOfNoForm) }
+            let bundleID = item.group.bundleID
             guard case .problem(let problem, let text) = item.verdict else {
-                if case .notTried = item.verdict { continue }
-                state.withLock { $0.troubles.judge(item.group.bundleID) }
+                state.withLock { $0.troubles.judge(bundleID) }
                 continue
             }
-            let outcomes = item.group.receipts.map { Patience.outcome(of: item.verdict, after: $0.trouble) }
-            let waiting = outcomes.count { if case .tryAgain = $0 { true } else { false } }
-            guard waiting > 0 else { continue }
-            let bundleID = item.group.bundleID
-            let isFirst = state.withLock { state in
-                if item.isOfNoForm { state.waitingOfNoForm += waiting }
-                return state.troubles.add(waiting, of: bundleID, problem, text)
-            }
-            guard isFirst, problem.needsAnOperator else { continue }
+            guard !waiting.isEmpty,
+                state.withLock({ $0.troubles.add(waiting.count, of: bundleID, problem, text) }),
+                problem.needsAnOperator
+            else { continue }
             log(
                 LogEntry(
                     .warning, "receipts can't be verified until a setting is mended",
@@ -137,8 +144,8 @@ final class Night: Sendable {
     /// The trouble that most receipts met which must be tried again.
     var greatestTrouble: String? { state.withLock { $0.troubles.greatest } }
 
-    /// How many receipts must be tried again that have none of the forms of Apple's proofs.
-    var waitingOfNoForm: Int { state.withLock { $0.waitingOfNoForm } }
+    /// The receipts that must be tried again.
+    var waiting: Waiting { state.withLock { $0.waiting } }
 
     /// Leaves so many receipts, and these transactions, that another session's lock was in the way of: they stay due.
     func leave(receipts: Int = 0, transactions: [TransactionID] = []) {
@@ -164,5 +171,28 @@ final class Night: Sendable {
         var counts = state.withLock { $0.receipts }
         counts.due = due
         return counts
+    }
+}
+
+extension VerifiedGroup {
+    /// What those of its receipts met that must be tried again.
+    fileprivate var waiting: [ReceiptProblem] {
+        group.receipts.compactMap { receipt in
+            guard case .tryAgain(let problem, _) = Patience.outcome(of: verdict, after: receipt.trouble) else {
+                return nil
+            }
+            return problem
+        }
+    }
+}
+
+extension Night.Waiting {
+    fileprivate mutating func add(_ problems: [ReceiptProblem], isOfNoForm: Bool) {
+        if isOfNoForm {
+            ofNoForm += problems.count
+        } else {
+            forApple += problems.count { !$0.isAnswered }
+            unreached += problems.count { $0 == .appleUnreachable }
+        }
     }
 }

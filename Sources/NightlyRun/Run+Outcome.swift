@@ -17,14 +17,17 @@ extension Run {
         let receipts = taken.receipts
         if let reason = night.stop.reason { return .endedEarly(reason) }
         if let outage = night.verifier.outage {
-            return .endedEarly("\(outage.text); \(receipts.left) receipts wait for the next night")
+            return .endedEarly("\(outage.text); \(receipts.left + receipts.tryAgain) receipts wait for the next night")
         }
-        let tried = receipts.verified + receipts.tryAgain + receipts.unusable
-        // What is no receipt at all says nothing of how the night went, whoever uploads how much of it.
-        let (waiting, telling) = (receipts.tryAgain - night.waitingOfNoForm, tried - night.waitingOfNoForm)
-        if waiting > 0, Double(waiting) > job.settings.tryAgainShare * Double(telling) {
+        if isAppleUnreached {
+            return .endedEarly(
+                "Apple could not be reached; \(receipts.left + receipts.tryAgain) receipts wait for the next night")
+        }
+        let waiting = night.waiting
+        let telling = receipts.tried - waiting.ofNoForm
+        if waiting.forApple > 0, Double(waiting.forApple) > job.settings.tryAgainShare * Double(telling) {
             let why = night.greatestTrouble.map { "; \($0)" } ?? ""
-            return .endedEarly("\(receipts.tryAgain) of \(tried) receipts must be tried again\(why)")
+            return .endedEarly("\(receipts.tryAgain) of \(receipts.tried) receipts must be tried again\(why)")
         }
         if let why = night.unverifiable { return .endedEarly(why) }
         if let why = taken.leftOut.text { return .endedEarly(why) }

@@ -148,8 +148,10 @@ struct Run {
                 try await session.hearings(of: job.settings.apps.map(\.app), now: night.now)
             })
         taken.leftOut.transactions.formUnion((heard?.locked ?? []) + asked.locked)
-        if night.verifier.outage != nil {
-            try await step { try await session.makeDueAgain(ReceiptProblem.forWantOfApple, triedAt: night.now) }
+        if night.verifier.outage != nil || isAppleUnreached {
+            // Where nobody got an answer, what came in its place is none either.
+            let problems = ReceiptProblem.forWantOfApple + (isNothingProcessed ? [.unreadableAnswer] : [])
+            try await step { try await session.makeDueAgain(problems, triedAt: night.now) }
         }
         return taken
     }
@@ -226,7 +228,13 @@ struct Run {
 
     /// Apple was down from the start: not one receipt was judged.
     private var isNothingProcessed: Bool {
-        night.verifier.outage != nil && night.receipts.verified + night.receipts.unusable == 0
+        (night.verifier.outage != nil || isAppleUnreached) && night.receipts.verified + night.receipts.unusable == 0
+    }
+
+    /// Whether Apple was reached for none of the receipts that were tried: too few for it to count as down.
+    var isAppleUnreached: Bool {
+        let unreached = night.waiting.unreached
+        return unreached > 0 && unreached == night.receipts.tried
     }
 
     private func end(_ report: RunReport) async throws {

@@ -52,12 +52,15 @@ struct Screener: Sendable {
                         verifiedAt: verified.signedAt ?? receipt.verifiedAt,
                         confirmedAt: verified.signedAt == nil ? nil : receipt.verifiedAt,
                         madeAt: verified.madeAt),
-                    verified.isInReceipt
+                    verified
                 )
             }
             for holder in group.receipts {
-                for (transaction, isInReceipt) in screened {
-                    sightings.append(SightedTransaction(transaction, receipt: holder, isInReceipt: isInReceipt))
+                for (transaction, verified) in screened {
+                    sightings.append(
+                        SightedTransaction(
+                            transaction, receipt: holder, isInReceipt: verified.isInReceipt,
+                            isOwnProof: verified.isOwnProof))
                 }
             }
         }

@@ -69,6 +69,7 @@ extension VerifiedReceipt {
                     signedAt: source == .local ? min(saidAt ?? transaction.purchasedAt, now) : nil,
                     madeAt: source == .verifyReceipt ? madeAt(transaction, in: answer) : nil))
         }
+        if answer.isFlat, receipt.transactions.count == 1 { receipt.transactions[0].isOwnProof = true }
         return .success(receipt)
     }
 
@@ -82,10 +83,10 @@ extension VerifiedReceipt {
     /// What one signed transaction says.
     init(_ signed: SignedTransaction, source: Source, now: Date) throws {
         try self.init(holdingNothing: signed.bundleID, signed.environment, now: now)
-        transactions = [
-            VerifiedTransaction(
-                try Transaction(signed), source: source, signedAt: signed.signedDate.map { min($0, now) })
-        ]
+        var verified = VerifiedTransaction(
+            try Transaction(signed), source: source, signedAt: signed.signedDate.map { min($0, now) })
+        verified.isOwnProof = true
+        transactions = [verified]
     }
 
     /// What a signed payload says that names no purchase. What Xcode and local tests sign counts as sandbox: nobody

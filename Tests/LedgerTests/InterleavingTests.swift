@@ -171,7 +171,7 @@ import Testing
             try await session.end(run, as: .complete, at: now)
             return true
         } catch LedgerError.conflict {
-            try await session.end(run, as: .failed(exitCode: .tryLater, "a lock"), at: now)
+            try await session.end(run, as: .failed(.tryLater, "a lock"), at: now)
             return false
         }
     }

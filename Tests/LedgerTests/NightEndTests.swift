@@ -136,7 +136,7 @@ import Testing
                 transactions: [try #require(TransactionID("1"))], receipts: 2, buckets: [5],
                 holders: [LockHolder(processID: 7, login: "ann", since: began, isJob: true, prepared: "p")])
             try await session.keep(head, of: run)
-            try await session.end(run, as: .endedEarly(exitCode: .tryLater, "a lock"), at: began + 60)
+            try await session.end(run, as: .endedEarly(.tryLater, "a lock"), at: began + 60)
             try await session.end(run, as: .complete, at: began + 90)
             let kept = try #require(try await session.latestRun())
             #expect(kept.runID == run && kept.reason == "a lock" && kept.pending == 7)

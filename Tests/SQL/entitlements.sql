@@ -355,6 +355,13 @@ SELECT test.entitle(60, 'had1');
 SELECT results_eq(
     $$SELECT test.delivered_of('had1')$$, ARRAY['had1 black', 'had2 excluded restored'], 'nor what was claimed');
 
+-- To the minute: servers keep whole seconds, and Apple tells the same moment some milliseconds apart.
+SELECT test.period('seconds', -20, 10, 'seconds'), test.period('minutes', -20, 10, 'minutes');
+SELECT test.entitle(10 - 59 / 86400.0, 'seconds'), test.entitle(10 - 61 / 86400.0, 'minutes');
+SELECT results_eq(
+    $$SELECT test.places() INTERSECT VALUES ('seconds black'), ('minutes black'), ('minutes white') ORDER BY 1$$,
+    $$VALUES ('minutes white'), ('seconds black')$$, 'a grant that ends less than a minute early grants all of it');
+
 -- A moment that can't be: milliseconds that were taken for seconds, or nothing for a moment.
 SELECT test.is_refused(
     'iap_app', format('SELECT iap.entitle(%L, %L, %L, %L)', 'com.example.a', 'never', 'ann', moment), '22023',

@@ -3050,7 +3050,7 @@ CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timest
     LANGUAGE sql IMMUTABLE
     AS $_$
     SELECT CASE
-        WHEN ($1).expires_at IS NOT NULL THEN ($1).expires_at <= ($2).entitled_until
+        WHEN ($1).expires_at IS NOT NULL THEN iap.reaches(($2).entitled_until, ($1).expires_at)
         -- Apple has yet to tell the end of it. The grant of the period before, which servers stretch over its end, is
         -- none of this one: that is said a day before it at most, and reaches further. The shortest is a trial of three
         -- days.
@@ -4704,6 +4704,12 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) IS 'The buckets with receipts that are old enough for a purge, or whose user is erased: on most nights there are none.';
+
+CREATE FUNCTION iap.reaches(entitled_until timestamp with time zone, expires_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT $2 <= $1 + interval '1 minute' $_$;
+
+COMMENT ON FUNCTION iap.reaches(entitled_until timestamp with time zone, expires_at timestamp with time zone) IS 'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple tells the same moment some milliseconds apart.';
 
 CREATE FUNCTION iap.receipts_for(order_id text) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -9463,6 +9469,8 @@ REVOKE ALL ON FUNCTION iap.purge_orders(since timestamp with time zone, before t
 REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.reaches(entitled_until timestamp with time zone, expires_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.receipts_for(order_id text) FROM PUBLIC;
 

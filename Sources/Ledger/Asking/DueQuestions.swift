@@ -10,6 +10,8 @@ public struct DueCustomer: Hashable, Sendable {
     public let transactionID: String
     /// Up to where their history is known.
     public let revision: String?
+    /// When the latest period expires, or expired, that Apple told of; `nil` for who has no subscription.
+    public let expiresAt: Date?
 }
 
 extension LedgerSession {
@@ -20,7 +22,7 @@ extension LedgerSession {
         try await translating {
             let rows = try await connection.query(
                 """
-                SELECT customer_id, transaction_id, revision
+                SELECT customer_id, transaction_id, revision, expires_at
                 FROM iap.customers
                 WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
                     AND next_at <= \(now) AND last_seen_at >= \(since)
@@ -30,7 +32,7 @@ extension LedgerSession {
             return try rows.map { row in
                 DueCustomer(
                     customerID: try row.decode("customer_id"), transactionID: try row.decode("transaction_id"),
-                    revision: try row.decode("revision"))
+                    revision: try row.decode("revision"), expiresAt: try row.decode("expires_at"))
             }
         }
     }

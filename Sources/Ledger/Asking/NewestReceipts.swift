@@ -3,8 +3,9 @@ import PostgreSQL
 public import Reconciliation
 
 extension LedgerSession {
-    /// Has the newest settled receipt of each of these customers verified again, unless that was done lately or the
-    /// payload was purged: where an app has no key, a receipt is how Apple is asked. A dry run changes nothing.
+    /// Has the newest settled receipt of each of these customers verified again, unless the payload was purged, or that was
+    /// done lately, and since their period expired: where an app has no key, a receipt is how Apple is asked. A dry run
+    /// changes nothing.
     ///
     /// - Parameter interval: seconds from one question about a customer to the next.
     /// - Returns: how many receipts are verified again.
@@ -14,7 +15,7 @@ extension LedgerSession {
         guard !isShadowed else { return 0 }
         return try await translating {
             try await connection.transaction {
-                let newest = try await newestReceipts(of: customers, app, verifiedBefore: now - interval)
+                let newest = try await newestReceipts(of: customers, app, verifiedBefore: now - interval, at: now)
                 let count = newest.isEmpty ? 0 : try await watchAgain(newest, at: now)
                 _ = try await connection.query(
                     """
@@ -28,31 +29,39 @@ extension LedgerSession {
         }
     }
 
-    /// Of the users who uploaded a purchase of these customers, each one's newest receipt.
+    /// Of the users who uploaded a purchase of these customers, each one's newest receipt: if it was verified before the
+    /// moment, or before the period of the customer's expired that makes them due.
     private func newestReceipts(
-        of customers: [DueCustomer], _ app: App, verifiedBefore moment: Date
+        of customers: [DueCustomer], _ app: App, verifiedBefore moment: Date, at now: Date
     ) async throws -> [Row] {
         let users = try await connection.query(
             """
-            SELECT DISTINCT user_id
-            FROM \(stored: .sightings)
-            WHERE transaction_id = ANY (\(customers.map(\.transactionID))) AND bundle_id = \(app.bundleID.text)
-                AND environment = \(app.environment.rawValue) AND user_id IS NOT NULL
-            """
-        ).map { try $0.decode("user_id", as: String.self) }
+            SELECT user_id, max(due.expires_at) FILTER (WHERE due.expires_at <= \(now)) AS expired_at
+            FROM unnest(\(customers.map(\.transactionID)), \(customers.map(\.expiresAt)))
+                AS due (transaction_id, expires_at)
+            JOIN \(stored: .sightings) USING (transaction_id)
+            WHERE bundle_id = \(app.bundleID.text) AND environment = \(app.environment.rawValue)
+                AND user_id IS NOT NULL
+            GROUP BY user_id
+            """)
         guard !users.isEmpty else { return [] }
+        let expired: [String: Date?] = try users.values(of: "expired_at", by: "user_id")
         return try await connection.query(
             """
-            SELECT bucket, receipt_id
+            SELECT user_id, bucket, receipt_id, verified_at
             FROM (
-                SELECT DISTINCT ON (user_id) bucket, receipt_id, state, verified_at
+                SELECT DISTINCT ON (user_id) user_id, bucket, receipt_id, state, verified_at
                 FROM \(stored: .receipts)
-                WHERE user_id = ANY (\(users)) AND bundle_id = \(app.bundleID.text)
+                WHERE user_id = ANY (\(expired.keys.sorted())) AND bundle_id = \(app.bundleID.text)
                     AND payload IS NOT NULL AND verified_at IS NOT NULL
                 ORDER BY user_id, submitted_at DESC, receipt_id DESC
             ) AS newest
-            WHERE state = 'settled' AND verified_at < \(moment)
+            WHERE state = 'settled'
             ORDER BY bucket, receipt_id
-            """)
+            """
+        ).filter { row in
+            let expiredAt = expired[try row.decode("user_id", as: String.self)] ?? nil
+            return try row.decode("verified_at", as: Date.self) < max(moment, expiredAt ?? .distantPast)
+        }
     }
 }

@@ -45,20 +45,21 @@ struct CaseOrders {
     /// By token or by name an order is meant, whatever else it says; by user only where product and time fit.
     func add(to facts: inout CaseFacts, token: String?) {
         let bundleID = facts.key.bundleID.text
-        var fitting = token.flatMap { byToken[[bundleID, $0]] } ?? []
-        fitting += facts.namedOrderIDs.flatMap { byName[[bundleID, $0]] ?? [] }
-        facts.isCutShort = facts.isCutShort || fitting.count > CaseFacts.most
-        fitting = Array(fitting.prefix(CaseFacts.most))
+        var meant = token.flatMap { byToken[[bundleID, $0]] } ?? []
+        meant += (facts.namedOrderIDs + facts.broughtOrderIDs).flatMap { byName[[bundleID, $0]] ?? [] }
+        facts.isCutShort = facts.isCutShort || meant.count > CaseFacts.most
+        var fitting: [OrderRow] = []
         for user in facts.users.sorted() {
             let orders = byUser[[bundleID, facts.productID.text, user]] ?? []
             let nearest = Self.nearest(orders[...], to: facts.purchasedAt)
             facts.isCutShort = facts.isCutShort || nearest.isCutShort
             fitting += nearest.orders
         }
-        facts.orders = fitting.unique(by: \.id).map { order in
+        let near = Set(fitting.map(\.id))
+        facts.orders = (meant.prefix(CaseFacts.most) + fitting).unique(by: \.id).map { order in
             CaseFacts.Order(
                 id: order.id, userID: order.userID, createdAt: order.createdAt,
-                bearsToken: token != nil && order.token == token)
+                bearsToken: token != nil && order.token == token, fits: near.contains(order.id))
         }
     }
 
@@ -148,7 +149,7 @@ extension LedgerSession {
     /// The orders that bear a case's token, or that an upload for it named.
     private func meantOrders(for page: [CaseFacts], tokens: [String]) async throws -> [OrderRow] {
         let bundles = Set(page.map(\.key.bundleID.text)).sorted()
-        let named = Set(page.flatMap(\.namedOrderIDs)).sorted()
+        let named = Set(page.flatMap { $0.namedOrderIDs + $0.broughtOrderIDs }).sorted()
         let rows = try await connection.query(
             """
             SELECT \(OrderRow.columns)

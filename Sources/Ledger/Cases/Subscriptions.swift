@@ -25,7 +25,7 @@ extension LedgerSession {
                 head.index, period.transaction_id, period.is_trial, entitlements.user_id,
                 period.purchased_at <= \(now) AND period.expires_at > \(now) AS is_running,
                 coalesce(
-                    period.expires_at <= entitlements.entitled_until
+                    iap.reaches(entitlements.entitled_until, period.expires_at)
                         AND NOT iap.is_bought_since(period.t, entitlements.granted_at), false) AS is_granted_late
             FROM unnest(
                 \(heads.map { Int32($0.index) }), \(heads.map(\.originalID)), \(keys.map(\.bundleID.text)),

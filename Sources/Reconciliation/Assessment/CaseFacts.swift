@@ -60,12 +60,15 @@ public struct CaseFacts: Hashable, Sendable {
         public let createdAt: Date
         /// Whether it has the `appAccountToken` that the purchase bears.
         public let bearsToken: Bool
+        /// Whether it is of the purchase's product, and of about its time.
+        public let fits: Bool
 
-        public init(id: String, userID: String, createdAt: Date, bearsToken: Bool) {
+        public init(id: String, userID: String, createdAt: Date, bearsToken: Bool, fits: Bool = true) {
             self.id = id
             self.userID = userID
             self.createdAt = createdAt
             self.bearsToken = bearsToken
+            self.fits = fits
         }
     }
 
@@ -86,6 +89,9 @@ public struct CaseFacts: Hashable, Sendable {
     public var namedOrderIDs: [String] {
         sightings.filter(\.isNamed).compactMap(\.orderID) + mentions.compactMap(\.orderID)
     }
+
+    /// The orders that came with an upload that named no transaction: of one of those in the receipt.
+    public var broughtOrderIDs: [String] { sightings.filter { !$0.isNamed }.compactMap(\.orderID) }
 
     public init(
         key: TransactionKey, productID: ProductID, productType: ProductType?, isProductKnown: Bool, quantity: Int,

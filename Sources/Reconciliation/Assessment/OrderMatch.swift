@@ -12,14 +12,21 @@ enum OrderMatch: Hashable {
     private static let slack: TimeInterval = 2 * 3600
 
     /// By the token that the client set when it was paid; otherwise by the order that came with a receipt for this very
-    /// transaction; otherwise by user, product and time. An order that another transaction pays for is out of question.
+    /// transaction; otherwise by user, product and time, and of these one that came with a receipt for nothing in particular.
+    /// An order that another transaction pays for is out of question.
     init(of facts: CaseFacts, users: [String], isTaken: (String) -> Bool) {
         let free = facts.orders.filter { !isTaken($0.id) }
         let named = facts.namedOrderIDs + facts.claims.compactMap(\.orderID)
         let byToken = free.filter(\.bearsToken).map(\.id)
         let byName = named.filter { !isTaken($0) }
-        let candidates = byToken.isEmpty ? byName : byToken
-        self.init(candidates.isEmpty ? Self.byTime(free.filter { users.contains($0.userID) }, facts) : candidates)
+        let meant = byToken.isEmpty ? byName : byToken
+        guard meant.isEmpty else {
+            self.init(meant)
+            return
+        }
+        let byTime = Self.byTime(free.filter { $0.fits && users.contains($0.userID) }, facts)
+        let brought = byTime.filter(facts.broughtOrderIDs.contains)
+        self.init(brought.isEmpty ? byTime : brought)
     }
 
     private init(_ candidates: [String]) {

@@ -21,11 +21,13 @@ public enum Owner: Hashable, Sendable {
 }
 
 extension Owner {
-    /// Whose a transaction is. The token that the client set when it was paid decides; without it, all whom anything
-    /// speaks for are named, for a delivery to the wrong one can't be taken back.
+    /// Whose a transaction is. The token that the client set when it was paid decides over whoever handed it in, but not
+    /// over the app's server, the support desk or an order that say otherwise: then `iap.claim` gives it to nobody. Without
+    /// a token, all whom anything speaks for are named, for a delivery to the wrong one can't be taken back.
     init(_ candidates: [OwnerCandidate]) {
-        let decided = candidates.filter { $0.evidence.contains(.accountToken) }
-        let users = (decided.isEmpty ? candidates : decided).map(\.userID)
+        let isDecided = candidates.contains { $0.evidence.contains(.accountToken) }
+        let deciding: Set<Evidence> = [.accountToken, .admitted, .toldSupport, .order]
+        let users = candidates.filter { !isDecided || !deciding.isDisjoint(with: $0.evidence) }.map(\.userID)
         self =
             switch users.count {
             case 0: .unknown

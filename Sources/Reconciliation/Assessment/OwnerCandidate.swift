@@ -24,8 +24,8 @@ extension OwnerCandidate {
         // To adopt a purchase is to admit it: that is the support desk's word, not the server's.
         if facts.admittedFor != facts.adoptedFor { found.add(facts.admittedFor, .admitted) }
         found.add(facts.adoptedFor, .toldSupport)
-        let named = Set(facts.namedOrderIDs)
-        for order in facts.orders where named.contains(order.id) { found.add(order.userID, .order) }
+        let uploaded = Set(facts.namedOrderIDs + facts.broughtOrderIDs)
+        for order in facts.orders where uploaded.contains(order.id) { found.add(order.userID, .order) }
         let sightings = facts.sightings.sorted { ($0.uploadedAt, $0.receiptID) < ($1.uploadedAt, $1.receiptID) }
         for sighting in sightings {
             found.add(sighting.userID, sighting.isNamed ? .uploaded : sighting.isInReceipt ? .carried : .history)
@@ -44,16 +44,21 @@ extension OwnerCandidate {
 /// Collects evidence for users, in the order in which they were first named.
 private struct Gathering {
     private var users: [String] = []
-    private var evidence: [String: Set<Evidence>] = [:]
+    /// By the bytes of each user's id: texts that Swift takes for equal, such as “é” of one code point and of two, are two
+    /// users to the ledger.
+    private var evidence: [[UInt8]: Set<Evidence>] = [:]
 
     mutating func add(_ user: String?, _ kind: Evidence) {
         guard let user else { return }
-        if evidence[user] == nil { users.append(user) }
-        evidence[user, default: []].insert(kind)
+        let bytes = Array(user.utf8)
+        if evidence[bytes] == nil { users.append(user) }
+        evidence[bytes, default: []].insert(kind)
     }
 
     var candidates: [OwnerCandidate] {
-        let candidates = users.map { OwnerCandidate(userID: $0, evidence: (evidence[$0] ?? []).sorted()) }
+        let candidates = users.map { user in
+            OwnerCandidate(userID: user, evidence: (evidence[Array(user.utf8)] ?? []).sorted())
+        }
         let ranked = candidates.enumerated().sorted { a, b in
             let (first, second) = (a.element.evidence[0], b.element.evidence[0])
             return first == second ? a.offset < b.offset : first < second

@@ -43,9 +43,11 @@ public struct InboxReceipt: Hashable, Sendable {
         purposes.contains { $0.transactionID == id.text }
     }
 
+    /// Whether the client named no transaction with any upload of it.
+    var namesNothing: Bool { purposes.allSatisfy { $0.transactionID == nil } }
+
     /// The order that came with the upload for that transaction.
     public func orderID(for id: TransactionID) -> String? {
-        purposes.first { $0.transactionID == id.text && $0.orderID != nil }?.orderID
-            ?? (purposes.allSatisfy { $0.transactionID == nil } ? orderID : nil)
+        purposes.first { $0.transactionID == id.text && $0.orderID != nil }?.orderID ?? (namesNothing ? orderID : nil)
     }
 }

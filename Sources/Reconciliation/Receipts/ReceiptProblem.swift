@@ -39,6 +39,9 @@ public enum ReceiptProblem: String, Hashable, Sendable, Codable, CaseIterable {
         }
     }
 
+    /// Whether Apple has answered all the same, and the receipt is genuine: it does not hold what was bought, or not yet.
+    public var isAnswered: Bool { self == .noTransactions || self == .transactionMissing }
+
     /// Whether asking again may still make the receipt usable, however often it was asked.
     public var mayPass: Bool { nights == nil }
 }

@@ -59,6 +59,9 @@ public struct VerifiedTransaction: Hashable, Sendable {
     public var source: Source
     /// Whether the receipt holds it; otherwise Apple told it of the customer who is known by the receipt.
     public var isInReceipt: Bool
+    /// Whether what was uploaded is the proof of this purchase and of no other, so that it can have been uploaded for nothing
+    /// else: a signed transaction, or an iOS 6 receipt.
+    public var isOwnProof = false
     /// When Apple said so, where nobody asked: what was signed is as old as its signature, whenever it comes. `nil` where
     /// it was said when the receipt was verified.
     public var signedAt: Date?

@@ -11,12 +11,15 @@ public struct SightedTransaction: Hashable, Sendable {
     public let isInReceipt: Bool
     public let uploadedAt: Date
 
-    public init(_ screened: ScreenedTransaction, receipt: InboxReceipt, isInReceipt: Bool = true) {
+    /// - Parameter isOwnProof: whether the receipt is the proof of this purchase alone.
+    public init(
+        _ screened: ScreenedTransaction, receipt: InboxReceipt, isInReceipt: Bool = true, isOwnProof: Bool = false
+    ) {
         self.screened = screened
         receiptID = receipt.id
         userID = receipt.userID
         orderID = receipt.orderID(for: screened.key.id)
-        isNamed = receipt.isNamed(screened.key.id)
+        isNamed = receipt.isNamed(screened.key.id) || (isOwnProof && receipt.namesNothing)
         self.isInReceipt = isInReceipt
         uploadedAt = receipt.submittedAt
     }

@@ -34,22 +34,26 @@ public struct ScreenedTransaction: Hashable, Sendable {
 
     /// Whether this tells more of the same transaction than that one. Of one source the later word does: it may take a
     /// refund back, unless it is read from an older receipt. Of several a refund does before none, for a poorer one may not
-    /// tell it, then the better source.
+    /// tell it, then the better source. An upgrade is never taken back, whoever tells of it.
     fileprivate func tellsMore(than other: ScreenedTransaction) -> Bool {
-        let isRefund = transaction.refundedAt != nil
         if source == other.source, verifiedAt != other.verifiedAt {
             let isLater = verifiedAt > other.verifiedAt
-            let (later, earlier) = isLater ? (self, other) : (other, self)
-            return later.knowsLess(than: earlier) ? isRefund : isLater
+            return isLater ? !knowsLess(than: other) : other.knowsLess(than: self)
         }
-        if isRefund != (other.transaction.refundedAt != nil) { return isRefund }
+        if isRefunded != other.isRefunded { return isRefunded }
+        if transaction.isUpgraded != other.transaction.isUpgraded { return transaction.isUpgraded }
         return source > other.source
     }
 
-    /// Whether that one tells of a refund, and this one of none for it was made before.
+    private var isRefunded: Bool { transaction.refundedAt != nil }
+
+    /// Whether this later word knows less than that one: of no refund, for it is read from a receipt that was made before, or
+    /// of no upgrade.
     private func knowsLess(than other: ScreenedTransaction) -> Bool {
-        transaction.refundedAt == nil && other.transaction.refundedAt != nil
-            && (madeAt ?? verifiedAt) < (other.madeAt ?? other.verifiedAt)
+        if isRefunded != other.isRefunded {
+            return other.isRefunded && (madeAt ?? verifiedAt) < (other.madeAt ?? other.verifiedAt)
+        }
+        return other.transaction.isUpgraded && !transaction.isUpgraded
     }
 
     /// Takes over what only the other one says, as the ledger does where it hears of one after the other: `verifyReceipt`

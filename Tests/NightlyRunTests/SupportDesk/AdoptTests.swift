@@ -137,7 +137,7 @@ import Verification
             let id = try #require(TransactionID(gems.id))
             let subject = DeskSubject(transactionID: id)
             #expect(try await desk(play).take(subject, by: "sue", isFreeing: false) == .noOpenCase)
-            #expect(try await desk(play).comment(on: subject, "x", by: "sue") == false)
+            #expect(try await desk(play).comment(on: subject, "x", by: "sue") == .notVerified)
             _ = try await play.night()
             #expect(try await desk(play).take(subject, by: "sue", isFreeing: false) == .taken)
             guard case .takenAlready(by: "sue", _) = try await desk(play).take(subject, by: "bob", isFreeing: false)
@@ -145,7 +145,7 @@ import Verification
                 Issue.record("bob took what sue is on")
                 return
             }
-            #expect(try await desk(play).comment(on: subject, "called her", by: "sue") == true)
+            #expect(try await desk(play).comment(on: subject, "called her", by: "sue") == .noted)
             let found = try #require(try await play.night().findings.cases.first)
             #expect(found.taking?.by == "sue")
             #expect(found.comments.map(\.text) == ["called her"] && found.comments.map(\.by) == ["sue"])

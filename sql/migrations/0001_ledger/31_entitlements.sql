@@ -32,10 +32,16 @@ CREATE TABLE iap.connections (
     PRIMARY KEY (bundle_id, environment, product_type)
 );
 
+CREATE FUNCTION iap.reaches(entitled_until timestamptz, expires_at timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$ SELECT $2 <= $1 + interval '1 minute' $$;
+COMMENT ON FUNCTION iap.reaches IS
+    'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple tells the '
+    'same moment some milliseconds apart.';
+
 CREATE FUNCTION iap.is_covered(t iap.transactions, e iap.entitlements, at timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
-        WHEN ($1).expires_at IS NOT NULL THEN ($1).expires_at <= ($2).entitled_until
+        WHEN ($1).expires_at IS NOT NULL THEN iap.reaches(($2).entitled_until, ($1).expires_at)
         -- Apple has yet to tell the end of it. The grant of the period before, which servers stretch over its end, is
         -- none of this one: that is said a day before it at most, and reaches further. The shortest is a trial of three
         -- days.
