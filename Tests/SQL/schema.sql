@@ -854,15 +854,15 @@ DECLARE
     wanted   iap.transactions;
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
-    PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
-    PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
-    PERFORM iap.require_id('product_id', admit.product_id, 255);
+    PERFORM iap.require_bundle_id(admit.bundle_id);
+    PERFORM iap.require_transaction_id('transaction_id', admit.transaction_id);
+    PERFORM iap.require_transaction_id('original_transaction_id', admit.original_transaction_id);
+    PERFORM iap.require_product_id(admit.product_id);
     IF whose IS NOT NULL THEN
         PERFORM iap.require_text('user_id', whose, 1000);
     END IF;
     IF period IS NOT NULL THEN
-        PERFORM iap.require_id('web_order_line_item_id', period, 64);
+        PERFORM iap.require_transaction_id('web_order_line_item_id', period);
     END IF;
     IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
         RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
@@ -966,7 +966,7 @@ DECLARE
     receipt bigint;
     outcome text;
 BEGIN
-    PERFORM iap.require_id('bundle_id', adopt.bundle_id, 255);
+    PERFORM iap.require_bundle_id(adopt.bundle_id);
     PERFORM iap.require_text('user_id', adopt.user_id, 1000);
     PERFORM iap.require_text('who', adopt.who, 1000);
     PERFORM iap.require_text('note', adopt.note, 10000);
@@ -1336,8 +1336,8 @@ DECLARE
     owed_as text;
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
-    PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
+    PERFORM iap.require_bundle_id(claim.bundle_id);
+    PERFORM iap.require_transaction_id('transaction_id', claim.transaction_id);
     PERFORM iap.require_text('user_id', claim.user_id, 1000);
     IF wanted IS NOT NULL THEN
         PERFORM iap.require_text('order_id', wanted, 1000);
@@ -1885,8 +1885,8 @@ DECLARE
     outcome text;
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('transaction_id', decide.transaction_id, 64);
-    PERFORM iap.require_id('bundle_id', decide.bundle_id, 255);
+    PERFORM iap.require_transaction_id('transaction_id', decide.transaction_id);
+    PERFORM iap.require_bundle_id(decide.bundle_id);
     PERFORM iap.require_text('who', decide.who, 1000);
     PERFORM iap.require_text('note', decide.note, 10000);
     IF decide.how IS NULL OR decide.how NOT IN ('delivered', 'deliver', 'dismissed', 'refunded') THEN
@@ -1959,8 +1959,8 @@ CREATE FUNCTION iap.delivery_status(bundle_id text, transaction_id text) RETURNS
     AS $$
 #variable_conflict use_column
 BEGIN
-    PERFORM iap.require_id('bundle_id', delivery_status.bundle_id, 255);
-    PERFORM iap.require_id('transaction_id', delivery_status.transaction_id, 64);
+    PERFORM iap.require_bundle_id(delivery_status.bundle_id);
+    PERFORM iap.require_transaction_id('transaction_id', delivery_status.transaction_id);
     RETURN CASE
         -- Both environments number their transactions on their own: of one id Apple asks about what was paid.
         WHEN (
@@ -2203,8 +2203,8 @@ DECLARE
     changes iap.change[];
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', entitle.bundle_id, 255);
-    PERFORM iap.require_id('original_transaction_id', entitle.original_transaction_id, 64);
+    PERFORM iap.require_bundle_id(entitle.bundle_id);
+    PERFORM iap.require_transaction_id('original_transaction_id', entitle.original_transaction_id);
     PERFORM iap.require_text('user_id', entitle.user_id, 1000);
     IF entitle.until IS NULL OR entitle.until = '-infinity' THEN
         RAISE EXCEPTION 'until is missing' USING
@@ -3641,7 +3641,7 @@ CREATE FUNCTION iap.note(transaction_id text, note text, who text, bundle_id tex
 DECLARE
     place record;
 BEGIN
-    PERFORM iap.require_id('transaction_id', note.transaction_id, 64);
+    PERFORM iap.require_transaction_id('transaction_id', note.transaction_id);
     PERFORM iap.require_text('who', note.who, 1000);
     PERFORM iap.require_text('note', note.note, 10000);
     place := iap.place_of(note.transaction_id, note.bundle_id, note.environment);
@@ -4188,7 +4188,7 @@ DECLARE
     otherwise text;
     offered   iap.delivered_orders[] := '{}';
 BEGIN
-    PERFORM iap.require_id('bundle_id', owed.bundle_id, 255);
+    PERFORM iap.require_bundle_id(owed.bundle_id);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
     FOR t IN
         SELECT * FROM iap.open_for(owed.bundle_id, owed.user_id) AS found ORDER BY found.purchased_at, found.transaction_id
@@ -4815,7 +4815,7 @@ DECLARE
     at    timestamptz := iap.present();
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('transaction_id', redeliver.transaction_id, 64);
+    PERFORM iap.require_transaction_id('transaction_id', redeliver.transaction_id);
     PERFORM iap.require_text('who', redeliver.who, 1000);
     PERFORM iap.require_text('note', redeliver.note, 10000);
     place := iap.place_of(redeliver.transaction_id, redeliver.bundle_id, redeliver.environment);
@@ -4957,8 +4957,8 @@ DECLARE
     word  iap.orders;
     token text := lower(nullif(register_order.app_account_token, ''));
 BEGIN
-    PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
-    PERFORM iap.require_id('product_id', register_order.product_id, 255);
+    PERFORM iap.require_bundle_id(register_order.bundle_id);
+    PERFORM iap.require_product_id(register_order.product_id);
     PERFORM iap.require_text('order_id', register_order.order_id, 1000);
     PERFORM iap.require_text('user_id', register_order.user_id, 1000);
     IF coalesce(register_order.quantity, 0) < 1 THEN
@@ -5000,7 +5000,7 @@ DECLARE
     word  iap.account_tokens;
     known iap.account_tokens;
 BEGIN
-    PERFORM iap.require_id('bundle_id', register_user.bundle_id, 255);
+    PERFORM iap.require_bundle_id(register_user.bundle_id);
     PERFORM iap.require_text('user_id', register_user.user_id, 1000);
     PERFORM iap.require_token(coalesce(app_account_token, ''));
     word := ROW(
@@ -5156,7 +5156,7 @@ DECLARE
     changes  iap.change[];
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('transaction_id', reopen.transaction_id, 64);
+    PERFORM iap.require_transaction_id('transaction_id', reopen.transaction_id);
     PERFORM iap.require_text('who', reopen.who, 1000);
     PERFORM iap.require_text('note', reopen.note, 10000);
 
@@ -5305,6 +5305,12 @@ $_$;
 
 COMMENT ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) IS 'Replaces a user id by a pseudonym wherever it is, takes away what only tells of the person, and gives the number of rows by table; erasure is the event that will tell of it. Most tables are read from end to end: it is asked rarely.';
 
+CREATE FUNCTION iap.require_bundle_id(value text) RETURNS void
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT iap.require_id('bundle_id', $1, 255) $_$;
+
+COMMENT ON FUNCTION iap.require_bundle_id(value text) IS 'Refuses what can''t be the id of an app.';
+
 CREATE FUNCTION iap.require_id(name text, value text, longest integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5337,6 +5343,12 @@ $$;
 
 COMMENT ON FUNCTION iap.require_moment(name text, value timestamp with time zone) IS 'Refuses a moment at which nothing can have been bought. Where nights are replayed, the future may be.';
 
+CREATE FUNCTION iap.require_product_id(value text) RETURNS void
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT iap.require_id('product_id', $1, 255) $_$;
+
+COMMENT ON FUNCTION iap.require_product_id(value text) IS 'Refuses what can''t be the id of a product.';
+
 CREATE FUNCTION iap.require_text(name text, value text, longest integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5367,6 +5379,12 @@ END
 $_$;
 
 COMMENT ON FUNCTION iap.require_token(app_account_token text) IS 'Refuses what can''t be an appAccountToken; NULL is none.';
+
+CREATE FUNCTION iap.require_transaction_id(name text, value text) RETURNS void
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT iap.require_id($1, $2, 64) $_$;
+
+COMMENT ON FUNCTION iap.require_transaction_id(name text, value text) IS 'Refuses what can''t be Apple''s id of a transaction, or of a subscription''s period.';
 
 CREATE FUNCTION iap.require_unrefunded(t iap.transactions) RETURNS void
     LANGUAGE plpgsql STABLE
@@ -5399,7 +5417,7 @@ DECLARE
     at      timestamptz := iap.present();
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
+    PERFORM iap.require_transaction_id('transaction_id', resolve.transaction_id);
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
     resolve.order_id := nullif(resolve.order_id, '');
@@ -5467,8 +5485,8 @@ DECLARE
     changes iap.change[];
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
-    PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
+    PERFORM iap.require_bundle_id(revoke_entitlement.bundle_id);
+    PERFORM iap.require_transaction_id('original_transaction_id', revoke_entitlement.original_transaction_id);
     IF ends = '-infinity' OR (ends >= '10000-01-01 00:00+00' AND ends <> 'infinity') THEN
         RAISE EXCEPTION 'until can''t be %', ends USING
             ERRCODE = 'invalid_parameter_value',
@@ -5774,7 +5792,7 @@ CREATE FUNCTION iap.status(bundle_id text, transaction_id text DEFAULT NULL::tex
 DECLARE
     t iap.transactions;
 BEGIN
-    PERFORM iap.require_id('bundle_id', status.bundle_id, 255);
+    PERFORM iap.require_bundle_id(status.bundle_id);
     status.transaction_id := nullif(status.transaction_id, '');
     status.order_id := nullif(status.order_id, '');
     IF num_nonnulls(status.transaction_id, status.order_id) <> 1 THEN
@@ -5782,7 +5800,7 @@ BEGIN
             ERRCODE = 'invalid_parameter_value',
             HINT = 'Such as iap.status(''com.example.game'', order_id => ''order-42'').';
     ELSIF status.order_id IS NULL THEN
-        PERFORM iap.require_id('transaction_id', status.transaction_id, 64);
+        PERFORM iap.require_transaction_id('transaction_id', status.transaction_id);
         SELECT * INTO t
         FROM transactions AS found
         WHERE found.transaction_id = status.transaction_id AND found.bundle_id = status.bundle_id
@@ -5905,7 +5923,7 @@ CREATE FUNCTION iap.submit_notification(bundle_id text, signed_payload text) RET
     AS $$
 #variable_conflict use_column
 BEGIN
-    PERFORM iap.require_id('bundle_id', submit_notification.bundle_id, 255);
+    PERFORM iap.require_bundle_id(submit_notification.bundle_id);
     IF coalesce(signed_payload, '') = '' THEN
         RAISE EXCEPTION 'signed_payload is missing' USING
             ERRCODE = 'invalid_parameter_value',
@@ -5944,7 +5962,7 @@ DECLARE
     kept   text     := CASE WHEN bytes <= 16777216 THEN body END;
     number bigint;
 BEGIN
-    PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
+    PERFORM iap.require_bundle_id(submit_receipt.bundle_id);
     PERFORM iap.require_text(name, value, 1000)
     FROM (
         VALUES
@@ -5974,7 +5992,7 @@ DECLARE
     at     timestamptz := iap.present();
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('transaction_id', take.transaction_id, 64);
+    PERFORM iap.require_transaction_id('transaction_id', take.transaction_id);
     PERFORM iap.require_text('who', take.who, 1000);
     place := iap.place_of(take.transaction_id, take.bundle_id, take.environment);
     PERFORM FROM iap.cases AS found
@@ -6286,7 +6304,7 @@ DECLARE
     offered iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', take_redeliveries.bundle_id, 255);
+    PERFORM iap.require_bundle_id(take_redeliveries.bundle_id);
     IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
         RAISE EXCEPTION 'take 1 to 10000 at once' USING ERRCODE = 'invalid_parameter_value';
     ELSIF lease IS NULL OR lease NOT BETWEEN interval '1 second' AND interval '1 day' THEN
@@ -9499,13 +9517,19 @@ REVOKE ALL ON FUNCTION iap.reopen(transaction_id text, who text, note text, bund
 
 REVOKE ALL ON FUNCTION iap.replace_user(user_id text, pseudonym text, erasure bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.require_bundle_id(value text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.require_id(name text, value text, longest integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_moment(name text, value timestamp with time zone) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.require_product_id(value text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.require_text(name text, value text, longest integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_token(app_account_token text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.require_transaction_id(name text, value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.require_unrefunded(t iap.transactions) FROM PUBLIC;
 

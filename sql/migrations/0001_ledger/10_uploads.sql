@@ -19,6 +19,21 @@ $$;
 COMMENT ON FUNCTION iap.require_id IS
     'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
 
+-- How long Apple's ids are says the ledger itself: see ids_are_apples. These are parts of their statements, and no calls.
+
+CREATE FUNCTION iap.require_transaction_id(name text, value text) RETURNS void
+LANGUAGE sql IMMUTABLE AS $$ SELECT iap.require_id($1, $2, 64) $$;
+COMMENT ON FUNCTION iap.require_transaction_id IS
+    'Refuses what can''t be Apple''s id of a transaction, or of a subscription''s period.';
+
+CREATE FUNCTION iap.require_bundle_id(value text) RETURNS void
+LANGUAGE sql IMMUTABLE AS $$ SELECT iap.require_id('bundle_id', $1, 255) $$;
+COMMENT ON FUNCTION iap.require_bundle_id IS 'Refuses what can''t be the id of an app.';
+
+CREATE FUNCTION iap.require_product_id(value text) RETURNS void
+LANGUAGE sql IMMUTABLE AS $$ SELECT iap.require_id('product_id', $1, 255) $$;
+COMMENT ON FUNCTION iap.require_product_id IS 'Refuses what can''t be the id of a product.';
+
 CREATE FUNCTION iap.app_store_opened() RETURNS timestamptz
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$ SELECT timestamptz '2008-07-10 00:00:00+00' $$;
 COMMENT ON FUNCTION iap.app_store_opened IS 'The day on which the App Store opened: nothing was bought before.';
@@ -210,7 +225,7 @@ DECLARE
     kept   text     := CASE WHEN bytes <= 16777216 THEN body END;
     number bigint;
 BEGIN
-    PERFORM iap.require_id('bundle_id', submit_receipt.bundle_id, 255);
+    PERFORM iap.require_bundle_id(submit_receipt.bundle_id);
     PERFORM iap.require_text(name, value, 1000)
     FROM (
         VALUES
@@ -245,8 +260,8 @@ DECLARE
     word  iap.orders;
     token text := lower(nullif(register_order.app_account_token, ''));
 BEGIN
-    PERFORM iap.require_id('bundle_id', register_order.bundle_id, 255);
-    PERFORM iap.require_id('product_id', register_order.product_id, 255);
+    PERFORM iap.require_bundle_id(register_order.bundle_id);
+    PERFORM iap.require_product_id(register_order.product_id);
     PERFORM iap.require_text('order_id', register_order.order_id, 1000);
     PERFORM iap.require_text('user_id', register_order.user_id, 1000);
     IF coalesce(register_order.quantity, 0) < 1 THEN
@@ -287,7 +302,7 @@ DECLARE
     word  iap.account_tokens;
     known iap.account_tokens;
 BEGIN
-    PERFORM iap.require_id('bundle_id', register_user.bundle_id, 255);
+    PERFORM iap.require_bundle_id(register_user.bundle_id);
     PERFORM iap.require_text('user_id', register_user.user_id, 1000);
     PERFORM iap.require_token(coalesce(app_account_token, ''));
     word := ROW(

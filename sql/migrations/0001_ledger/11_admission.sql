@@ -86,15 +86,15 @@ DECLARE
     wanted   iap.transactions;
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', admit.bundle_id, 255);
-    PERFORM iap.require_id('transaction_id', admit.transaction_id, 64);
-    PERFORM iap.require_id('original_transaction_id', admit.original_transaction_id, 64);
-    PERFORM iap.require_id('product_id', admit.product_id, 255);
+    PERFORM iap.require_bundle_id(admit.bundle_id);
+    PERFORM iap.require_transaction_id('transaction_id', admit.transaction_id);
+    PERFORM iap.require_transaction_id('original_transaction_id', admit.original_transaction_id);
+    PERFORM iap.require_product_id(admit.product_id);
     IF whose IS NOT NULL THEN
         PERFORM iap.require_text('user_id', whose, 1000);
     END IF;
     IF period IS NOT NULL THEN
-        PERFORM iap.require_id('web_order_line_item_id', period, 64);
+        PERFORM iap.require_transaction_id('web_order_line_item_id', period);
     END IF;
     IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
         RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';

@@ -141,8 +141,8 @@ DECLARE
     owed_as text;
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', claim.bundle_id, 255);
-    PERFORM iap.require_id('transaction_id', claim.transaction_id, 64);
+    PERFORM iap.require_bundle_id(claim.bundle_id);
+    PERFORM iap.require_transaction_id('transaction_id', claim.transaction_id);
     PERFORM iap.require_text('user_id', claim.user_id, 1000);
     IF wanted IS NOT NULL THEN
         PERFORM iap.require_text('order_id', wanted, 1000);

@@ -165,7 +165,7 @@ DECLARE
     at      timestamptz := iap.present();
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('transaction_id', resolve.transaction_id, 64);
+    PERFORM iap.require_transaction_id('transaction_id', resolve.transaction_id);
     PERFORM iap.require_text('who', resolve.who, 1000);
     PERFORM iap.require_text('note', resolve.note, 10000);
     resolve.order_id := nullif(resolve.order_id, '');

@@ -45,7 +45,7 @@ DECLARE
     receipt bigint;
     outcome text;
 BEGIN
-    PERFORM iap.require_id('bundle_id', adopt.bundle_id, 255);
+    PERFORM iap.require_bundle_id(adopt.bundle_id);
     PERFORM iap.require_text('user_id', adopt.user_id, 1000);
     PERFORM iap.require_text('who', adopt.who, 1000);
     PERFORM iap.require_text('note', adopt.note, 10000);

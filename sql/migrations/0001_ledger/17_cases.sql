@@ -24,7 +24,7 @@ DECLARE
     at     timestamptz := iap.present();
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('transaction_id', take.transaction_id, 64);
+    PERFORM iap.require_transaction_id('transaction_id', take.transaction_id);
     PERFORM iap.require_text('who', take.who, 1000);
     place := iap.place_of(take.transaction_id, take.bundle_id, take.environment);
     PERFORM FROM iap.cases AS found
@@ -77,7 +77,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS 
 DECLARE
     place record;
 BEGIN
-    PERFORM iap.require_id('transaction_id', note.transaction_id, 64);
+    PERFORM iap.require_transaction_id('transaction_id', note.transaction_id);
     PERFORM iap.require_text('who', note.who, 1000);
     PERFORM iap.require_text('note', note.note, 10000);
     place := iap.place_of(note.transaction_id, note.bundle_id, note.environment);
@@ -123,8 +123,8 @@ DECLARE
     outcome text;
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('transaction_id', decide.transaction_id, 64);
-    PERFORM iap.require_id('bundle_id', decide.bundle_id, 255);
+    PERFORM iap.require_transaction_id('transaction_id', decide.transaction_id);
+    PERFORM iap.require_bundle_id(decide.bundle_id);
     PERFORM iap.require_text('who', decide.who, 1000);
     PERFORM iap.require_text('note', decide.note, 10000);
     IF decide.how IS NULL OR decide.how NOT IN ('delivered', 'deliver', 'dismissed', 'refunded') THEN

@@ -14,8 +14,8 @@ DECLARE
     changes iap.change[];
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', entitle.bundle_id, 255);
-    PERFORM iap.require_id('original_transaction_id', entitle.original_transaction_id, 64);
+    PERFORM iap.require_bundle_id(entitle.bundle_id);
+    PERFORM iap.require_transaction_id('original_transaction_id', entitle.original_transaction_id);
     PERFORM iap.require_text('user_id', entitle.user_id, 1000);
     IF entitle.until IS NULL OR entitle.until = '-infinity' THEN
         RAISE EXCEPTION 'until is missing' USING
@@ -103,8 +103,8 @@ DECLARE
     changes iap.change[];
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', revoke_entitlement.bundle_id, 255);
-    PERFORM iap.require_id('original_transaction_id', revoke_entitlement.original_transaction_id, 64);
+    PERFORM iap.require_bundle_id(revoke_entitlement.bundle_id);
+    PERFORM iap.require_transaction_id('original_transaction_id', revoke_entitlement.original_transaction_id);
     IF ends = '-infinity' OR (ends >= '10000-01-01 00:00+00' AND ends <> 'infinity') THEN
         RAISE EXCEPTION 'until can''t be %', ends USING
             ERRCODE = 'invalid_parameter_value',

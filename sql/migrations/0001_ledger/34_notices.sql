@@ -231,7 +231,7 @@ CREATE FUNCTION iap.submit_notification(bundle_id text, signed_payload text) RET
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    PERFORM iap.require_id('bundle_id', submit_notification.bundle_id, 255);
+    PERFORM iap.require_bundle_id(submit_notification.bundle_id);
     IF coalesce(signed_payload, '') = '' THEN
         RAISE EXCEPTION 'signed_payload is missing' USING
             ERRCODE = 'invalid_parameter_value',
@@ -256,8 +256,8 @@ CREATE FUNCTION iap.delivery_status(bundle_id text, transaction_id text) RETURNS
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
-    PERFORM iap.require_id('bundle_id', delivery_status.bundle_id, 255);
-    PERFORM iap.require_id('transaction_id', delivery_status.transaction_id, 64);
+    PERFORM iap.require_bundle_id(delivery_status.bundle_id);
+    PERFORM iap.require_transaction_id('transaction_id', delivery_status.transaction_id);
     RETURN CASE
         -- Both environments number their transactions on their own: of one id Apple asks about what was paid.
         WHEN (

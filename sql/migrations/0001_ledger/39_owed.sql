@@ -194,7 +194,7 @@ DECLARE
     otherwise text;
     offered   iap.delivered_orders[] := '{}';
 BEGIN
-    PERFORM iap.require_id('bundle_id', owed.bundle_id, 255);
+    PERFORM iap.require_bundle_id(owed.bundle_id);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
     FOR t IN
         SELECT * FROM iap.open_for(owed.bundle_id, owed.user_id) AS found ORDER BY found.purchased_at, found.transaction_id

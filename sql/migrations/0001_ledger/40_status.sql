@@ -92,7 +92,7 @@ SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     t iap.transactions;
 BEGIN
-    PERFORM iap.require_id('bundle_id', status.bundle_id, 255);
+    PERFORM iap.require_bundle_id(status.bundle_id);
     status.transaction_id := nullif(status.transaction_id, '');
     status.order_id := nullif(status.order_id, '');
     IF num_nonnulls(status.transaction_id, status.order_id) <> 1 THEN
@@ -100,7 +100,7 @@ BEGIN
             ERRCODE = 'invalid_parameter_value',
             HINT = 'Such as iap.status(''com.example.game'', order_id => ''order-42'').';
     ELSIF status.order_id IS NULL THEN
-        PERFORM iap.require_id('transaction_id', status.transaction_id, 64);
+        PERFORM iap.require_transaction_id('transaction_id', status.transaction_id);
         SELECT * INTO t
         FROM transactions AS found
         WHERE found.transaction_id = status.transaction_id AND found.bundle_id = status.bundle_id

@@ -212,7 +212,7 @@ DECLARE
     at    timestamptz := iap.present();
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('transaction_id', redeliver.transaction_id, 64);
+    PERFORM iap.require_transaction_id('transaction_id', redeliver.transaction_id);
     PERFORM iap.require_text('who', redeliver.who, 1000);
     PERFORM iap.require_text('note', redeliver.note, 10000);
     place := iap.place_of(redeliver.transaction_id, redeliver.bundle_id, redeliver.environment);
@@ -266,7 +266,7 @@ DECLARE
     offered iap.delivered_orders[] := '{}';
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_id('bundle_id', take_redeliveries.bundle_id, 255);
+    PERFORM iap.require_bundle_id(take_redeliveries.bundle_id);
     IF most IS NULL OR most NOT BETWEEN 1 AND 10000 THEN
         RAISE EXCEPTION 'take 1 to 10000 at once' USING ERRCODE = 'invalid_parameter_value';
     ELSIF lease IS NULL OR lease NOT BETWEEN interval '1 second' AND interval '1 day' THEN
