@@ -69,6 +69,31 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT nullif(nullif($1, ''), '0') $$;
 COMMENT ON FUNCTION iap.period_said IS
     'A subscription''s period, NULL for what is none: of which some of Apple''s formats say 0.';
 
+CREATE FUNCTION iap.require_purchase(v iap.verified) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM iap.require_bundle_id(v.bundle_id);
+    PERFORM iap.require_transaction_id('transaction_id', v.transaction_id);
+    PERFORM iap.require_transaction_id('original_transaction_id', v.original_transaction_id);
+    PERFORM iap.require_product_id(v.product_id);
+    IF v.user_id IS NOT NULL THEN
+        PERFORM iap.require_text('user_id', v.user_id, 1000);
+    END IF;
+    IF v.web_order_line_item_id IS NOT NULL THEN
+        PERFORM iap.require_transaction_id('web_order_line_item_id', v.web_order_line_item_id);
+    END IF;
+    IF v.environment IS NULL OR v.environment NOT IN ('Production', 'Sandbox') THEN
+        RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF coalesce(v.quantity, 0) < 1 THEN
+        RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
+    ELSIF v.purchased_at IS NULL OR NOT isfinite(v.purchased_at) THEN
+        RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM iap.require_moment('purchased_at', v.purchased_at);
+END
+$$;
+COMMENT ON FUNCTION iap.require_purchase IS 'Refuses what an app''s server can''t have verified.';
+
 CREATE FUNCTION iap.admit(
     bundle_id text, environment text, transaction_id text, original_transaction_id text, product_id text,
     quantity integer, purchased_at timestamptz, user_id text DEFAULT NULL, receipt_id bigint DEFAULT NULL,
@@ -86,25 +111,6 @@ DECLARE
     wanted   iap.transactions;
 BEGIN
     PERFORM iap.limit_idleness();
-    PERFORM iap.require_bundle_id(admit.bundle_id);
-    PERFORM iap.require_transaction_id('transaction_id', admit.transaction_id);
-    PERFORM iap.require_transaction_id('original_transaction_id', admit.original_transaction_id);
-    PERFORM iap.require_product_id(admit.product_id);
-    IF whose IS NOT NULL THEN
-        PERFORM iap.require_text('user_id', whose, 1000);
-    END IF;
-    IF period IS NOT NULL THEN
-        PERFORM iap.require_transaction_id('web_order_line_item_id', period);
-    END IF;
-    IF admit.environment IS NULL OR admit.environment NOT IN ('Production', 'Sandbox') THEN
-        RAISE EXCEPTION 'environment is “Production” or “Sandbox”' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF coalesce(admit.quantity, 0) < 1 THEN
-        RAISE EXCEPTION 'a purchase''s quantity is at least 1' USING ERRCODE = 'invalid_parameter_value';
-    ELSIF admit.purchased_at IS NULL OR NOT isfinite(admit.purchased_at) THEN
-        RAISE EXCEPTION 'purchased_at is missing' USING ERRCODE = 'invalid_parameter_value';
-    END IF;
-    PERFORM iap.require_moment('purchased_at', admit.purchased_at);
-
     purchase.transaction_id := admit.transaction_id;
     purchase.bundle_id := admit.bundle_id;
     purchase.environment := admit.environment;
@@ -118,6 +124,8 @@ BEGIN
     purchase.web_order_line_item_id := period;
     purchase.user_id := whose;
     purchase.receipt_id := admit.receipt_id;
+    PERFORM iap.require_purchase(purchase);
+
     known := iap.locked(admit.bundle_id, admit.environment, admit.transaction_id);
     IF known.transaction_id IS NULL THEN
         wanted.transaction_id := admit.transaction_id;
