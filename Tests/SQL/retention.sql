@@ -150,6 +150,10 @@ SELECT is(
     test.erase('carl'), '{"outcome": "open", "open": ["c3"], "waiting": 1}', 'what is open is told');
 SELECT isnt_empty($$SELECT test.naming('carl')$$, 'and nothing is changed');
 SELECT is(test.erase('nobody'), '{"outcome": "unknown"}', 'nobody is known by that id');
+SELECT results_eq(
+    $$SELECT objid FROM pg_locks JOIN iap.lock_space ON space::bit(32)::bigint::oid = classid
+    WHERE locktype = 'advisory' AND pid = pg_backend_pid()$$,
+    $$VALUES (1000::oid)$$, 'it took the lock of a night, by the job''s number');
 SELECT is_empty($$SELECT FROM iap.events WHERE kind = 'erased'$$, 'which is no event');
 
 -- The chain holds all of this, and one move that was changed by hand since. An event may name the user too.

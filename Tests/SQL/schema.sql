@@ -2405,7 +2405,7 @@ BEGIN
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);
     -- The lock of the nightly job: a run that is under way would write the user down again.
-    IF NOT pg_try_advisory_xact_lock((SELECT space FROM iap.lock_space), 1000) THEN
+    IF NOT pg_try_advisory_xact_lock((SELECT space FROM iap.lock_space), iap.night_lock()) THEN
         RAISE EXCEPTION 'a run is under way' USING
             ERRCODE = 'lock_not_available', HINT = 'Erase when it has ended: what it has read it would write again.';
     END IF;
@@ -3599,6 +3599,12 @@ CREATE FUNCTION iap.new_pseudonym() RETURNS text
     AS $$ SELECT 'erased-' || left(replace(gen_random_uuid()::text, '-', ''), 16) $$;
 
 COMMENT ON FUNCTION iap.new_pseudonym() IS 'What stands in the place of a person''s id once they are erased.';
+
+CREATE FUNCTION iap.night_lock() RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS $$ SELECT 1000 $$;
+
+COMMENT ON FUNCTION iap.night_lock() IS 'The second half of the lock that a night holds, which the job calls LedgerLock.night: beyond the buckets'' numbers.';
 
 CREATE FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -9426,6 +9432,8 @@ REVOKE ALL ON FUNCTION iap.meet_grants(bundle_id text, transaction_id text) FROM
 REVOKE ALL ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb, who text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.new_pseudonym() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.night_lock() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
 

@@ -306,7 +306,7 @@ BEGIN
     PERFORM iap.require_text('user_id', erase_user.user_id, 1000);
     PERFORM iap.require_text('who', erase_user.who, 1000);
     -- The lock of the nightly job: a run that is under way would write the user down again.
-    IF NOT pg_try_advisory_xact_lock((SELECT space FROM iap.lock_space), 1000) THEN
+    IF NOT pg_try_advisory_xact_lock((SELECT space FROM iap.lock_space), iap.night_lock()) THEN
         RAISE EXCEPTION 'a run is under way' USING
             ERRCODE = 'lock_not_available', HINT = 'Erase when it has ended: what it has read it would write again.';
     END IF;
