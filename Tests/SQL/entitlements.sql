@@ -251,8 +251,8 @@ SELECT test.entitle(90, 'n1');
 SELECT results_eq(
     'SELECT original_transaction_id FROM iap.entitlements WHERE seal <> audit.seal(entitlements)',
     $$VALUES ('n1' COLLATE "C")$$, 'what was changed by hand stays found');
-SELECT iap.erase_user('ann', 'sue', true);
-SELECT is_empty($$SELECT FROM iap.entitlements WHERE user_id = 'ann'$$, 'a person is erased here, too');
+SELECT is(iap.erase_user('ann', 'sue', true) -> 'rows' -> 'entitlements', '15', 'so many grants name a person');
+SELECT is_empty($$SELECT FROM iap.entitlements WHERE user_id = 'ann'$$, 'who is erased here, too');
 SELECT is(
     (SELECT count(*) FROM iap.entitlements WHERE seal <> audit.seal(entitlements)), 1::bigint, 'the seals fit still');
 

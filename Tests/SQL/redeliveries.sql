@@ -151,10 +151,27 @@ DELETE FROM iap.redeliveries WHERE transaction_id = '108';
 -- What a person who was erased was owed goes to nobody.
 SELECT test.admit('110', user_id => 'dora'), test.open_case('110', '{dora}');
 SELECT is(test.order_all(), '1', 'ordered');
-SELECT is(
-    test.run_as('iap_privacy', $$SELECT iap.erase_user('dora', 'pat', true)$$)::jsonb ->> 'outcome', 'erased',
-    'the user is erased');
+CREATE FUNCTION test.erase(user_id text) RETURNS jsonb
+LANGUAGE sql AS $$
+    SELECT test.run_as('iap_privacy', format('SELECT iap.erase_user(%L, %L, true)', user_id, 'pat'))::jsonb
+$$;
+INSERT INTO iap.redeliveries (
+    transaction_id, bundle_id, environment, user_id, ordered_at, ordered_by, note, due_at, ended_at, ended_as)
+SELECT 'erased-' || user_id, 'com.example.a', 'Production', user_id, now(), 'sue', note, now(), now(), 'delivered'
+FROM (VALUES ('dora', 'she rang'), ('emil', 'as dora and fred asked, not dora-2')) AS ended (user_id, note);
+SELECT results_eq(
+    $$SELECT answer ->> 'outcome', answer -> 'rows' -> 'transactions', answer -> 'rows' -> 'redeliveries'
+    FROM test.erase('dora') AS answer$$,
+    $$VALUES ('erased', '1'::jsonb, '3'::jsonb)$$, 'the user is erased');
 SELECT is_empty($$SELECT FROM iap.redeliveries WHERE transaction_id = '110'$$, 'the order goes');
+SELECT results_eq(
+    $$SELECT
+        regexp_replace(user_id, 'erased-[0-9a-f]{16}', 'X'), regexp_replace(note, 'erased-[0-9a-f]{16}', 'X')
+    FROM iap.redeliveries WHERE transaction_id LIKE 'erased-%' ORDER BY transaction_id$$,
+    $$VALUES ('X', 'she rang'), ('emil', 'as X and fred asked, not dora-2')$$, 'what has ended stays, to the pseudonym');
+SELECT is(test.erase('fred') ->> 'outcome', 'erased', 'whoever is named in a note alone is known');
+SELECT is(test.erase('fred') ->> 'outcome', 'unknown', 'once');
+DELETE FROM iap.redeliveries WHERE transaction_id LIKE 'erased-%';
 SELECT is(test.order_all(), '0', 'and none to the pseudonym comes');
 
 -- Of two that may pay for the same orders each is offered one of its own.

@@ -2263,29 +2263,10 @@ CREATE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURN
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    known  iap.entitlements;
-    word   iap.entitlements;
-    rows   bigint;
-    orders bigint;
+    known iap.entitlements;
+    word  iap.entitlements;
+    rows  bigint := 0;
 BEGIN
-    -- Whose the token was nobody shall learn from it any more; and nothing can be delivered to nobody.
-    DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    WITH ended AS (
-        UPDATE iap.redeliveries AS ordered
-        SET user_id = pseudonym
-        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NOT NULL
-        RETURNING 1
-    ), open AS (
-        DELETE FROM iap.redeliveries AS ordered
-        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NULL
-        RETURNING 1
-    )
-    SELECT (SELECT count(*) FROM ended) + (SELECT count(*) FROM open) INTO orders;
-    rows := rows + orders;
-    UPDATE iap.redeliveries AS ordered
-    SET note = iap.without_user(ordered.note, erase_from_entitlements.user_id, pseudonym)
-    WHERE strpos(ordered.note, erase_from_entitlements.user_id) > 0;
     FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
         word := known;
         word.user_id := pseudonym;
@@ -2296,7 +2277,32 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) IS 'Replaces a user id in what was granted, takes away the user''s tokens and redeliveries, and says in how many rows.';
+COMMENT ON FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) IS 'Replaces a user id in what was granted, and says in how many rows.';
+
+CREATE FUNCTION iap.erase_from_redeliveries(user_id text, pseudonym text) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    gone    bigint;
+    changed bigint;
+BEGIN
+    -- Nothing can be delivered to nobody.
+    DELETE FROM iap.redeliveries AS open
+    WHERE open.user_id = erase_from_redeliveries.user_id AND open.ended_at IS NULL;
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    UPDATE iap.redeliveries AS known
+    SET user_id = CASE known.user_id WHEN erase_from_redeliveries.user_id THEN pseudonym ELSE known.user_id END,
+        note = iap.without_user(known.note, erase_from_redeliveries.user_id, pseudonym)
+    WHERE (known.user_id = erase_from_redeliveries.user_id AND known.ended_at IS NOT NULL)
+        OR (
+            strpos(known.note, erase_from_redeliveries.user_id) > 0
+            AND known.note <> iap.without_user(known.note, erase_from_redeliveries.user_id, pseudonym));
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN gone + changed;
+END
+$$;
+
+COMMENT ON FUNCTION iap.erase_from_redeliveries(user_id text, pseudonym text) IS 'Takes away what is to be delivered to a user, replaces their id in what has ended and in notes, and says in how many rows.';
 
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
     LANGUAGE plpgsql
@@ -2359,15 +2365,10 @@ CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURN
     AS $$
 DECLARE
     changes iap.change[];
-    tokens  iap.account_tokens[];
     open    iap.white[];
-    erased  bigint;
 BEGIN
-    -- By their tokens, which go first.
-    SELECT array_agg(own) INTO tokens FROM iap.account_tokens AS own WHERE own.user_id = erase_from_transactions.user_id;
     SELECT array_agg(owed) INTO open FROM iap.open_transactions_of(erase_from_transactions.user_id) AS owed;
-    erased := iap.erase_from_entitlements(erase_from_transactions.user_id, pseudonym);
-    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym, tokens))::iap.change) INTO changes
+    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
     FROM (
         SELECT *
         FROM iap.transactions AS t
@@ -2378,14 +2379,14 @@ BEGIN
         FOR UPDATE
     ) AS t;
     IF changes IS NULL THEN
-        RETURN erased;
+        RETURN 0;
     END IF;
     PERFORM iap.move(changes, 'corrected', session_user, NULL, iap.present());
-    RETURN erased + cardinality(changes);
+    RETURN cardinality(changes);
 END
 $$;
 
-COMMENT ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) IS 'Replaces a user id in the ledger and in what was granted, and says in how many rows. No place and no amount is another.';
+COMMENT ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) IS 'Replaces a user id in the ledger, and says in how many rows. No place and no amount is another.';
 
 CREATE FUNCTION iap.erase_user(user_id text, who text, even_open boolean DEFAULT false) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2440,19 +2441,7 @@ $$;
 
 COMMENT ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) IS 'Erases a person: the user id becomes a pseudonym, the same one everywhere, so that amounts, orders and deliveries still add up, and devices, payloads and tokens go. Gives the outcome: erased, with what was changed; unknown; or open, with the transactions that are paid and not delivered and the number of receipts that are not verified yet: then nothing is changed, unless even_open. What even so is open stays owed, to the pseudonym.';
 
-CREATE TABLE iap.account_tokens (
-    app_account_token text NOT NULL,
-    bundle_id text NOT NULL COLLATE pg_catalog."C",
-    user_id text NOT NULL,
-    registered_at timestamp with time zone DEFAULT now() NOT NULL,
-    seal bigint
-);
-
-COMMENT ON TABLE iap.account_tokens IS 'Whose an appAccountToken is, as the apps'' servers said.';
-
-COMMENT ON COLUMN iap.account_tokens.seal IS 'Of the whole row: see audit.seal.';
-
-CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, tokens iap.account_tokens[]) RETURNS iap.transactions
+CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
@@ -2460,8 +2449,9 @@ DECLARE
             SELECT FROM iap.orders
             WHERE orders.user_id = erased.user_id AND orders.app_account_token = t.app_account_token)
         OR EXISTS (
-            SELECT FROM unnest(tokens) AS own
-            WHERE own.app_account_token = t.app_account_token AND own.bundle_id = t.bundle_id);
+            SELECT FROM iap.account_tokens AS own
+            WHERE own.user_id = erased.user_id AND own.app_account_token = t.app_account_token
+                AND own.bundle_id = t.bundle_id);
 BEGIN
     -- A token is the user's who registered it, ordered with it, or alone handed the purchase in.
     IF is_theirs OR NOT EXISTS (
@@ -2481,7 +2471,7 @@ BEGIN
 END
 $$;
 
-COMMENT ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, tokens iap.account_tokens[]) IS 'A transaction without a user''s id and tokens. Those that were registered with the user are given.';
+COMMENT ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) IS 'A transaction without a user''s id and tokens.';
 
 CREATE FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) RETURNS iap.transactions
     LANGUAGE plpgsql IMMUTABLE
@@ -5232,8 +5222,16 @@ DECLARE
     rows    bigint;
     counts  jsonb;
 BEGIN
-    -- The ledger first: what is the user's there is known by sightings, orders and cases.
-    counts := jsonb_build_object('transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
+    -- The ledger first: what is the user's there is known by tokens, sightings, orders and cases. Before it what was
+    -- granted, as everyone locks them who locks both.
+    counts := jsonb_build_object(
+        'entitlements', iap.erase_from_entitlements(replace_user.user_id, pseudonym));
+    counts := counts || jsonb_build_object(
+        'transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
+    -- Whose the token was nobody shall learn from it any more.
+    DELETE FROM iap.account_tokens WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('account_tokens', rows);
 
     UPDATE iap.receipts
     SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, at),
@@ -5287,6 +5285,8 @@ BEGIN
             AND note <> iap.without_user(note, replace_user.user_id, pseudonym));
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('cases', rows);
+    counts := counts || jsonb_build_object(
+        'redeliveries', iap.erase_from_redeliveries(replace_user.user_id, pseudonym));
     RETURN counts || jsonb_build_object(
         'trail', iap.erase_from_trail(replace_user.user_id, pseudonym, erasure));
 END
@@ -7583,6 +7583,18 @@ COMMENT ON COLUMN finance.journal.units IS 'The quantity, or the sum of quantiti
 
 COMMENT ON COLUMN finance.journal.amount IS 'In units of the currency; NULL where no price is known.';
 
+CREATE TABLE iap.account_tokens (
+    app_account_token text NOT NULL,
+    bundle_id text NOT NULL COLLATE pg_catalog."C",
+    user_id text NOT NULL,
+    registered_at timestamp with time zone DEFAULT now() NOT NULL,
+    seal bigint
+);
+
+COMMENT ON TABLE iap.account_tokens IS 'Whose an appAccountToken is, as the apps'' servers said.';
+
+COMMENT ON COLUMN iap.account_tokens.seal IS 'Of the whole row: see audit.seal.';
+
 CREATE TABLE iap.orders (
     bundle_id text NOT NULL COLLATE pg_catalog."C",
     order_id text NOT NULL,
@@ -9333,13 +9345,15 @@ REVOKE ALL ON FUNCTION iap.entitle(bundle_id text, original_transaction_id text,
 
 REVOKE ALL ON FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.erase_from_redeliveries(user_id text, pseudonym text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.erase_user(user_id text, who text, even_open boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text, tokens iap.account_tokens[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.excluded(t iap.transactions, reason text, run bigint, at timestamp with time zone) FROM PUBLIC;
 

@@ -82,17 +82,16 @@ END
 $$;
 COMMENT ON FUNCTION iap.open_transactions_of IS 'What is paid and not delivered, and may be owed to a user.';
 
-CREATE FUNCTION iap.erased(
-    t iap.transactions, user_id text, pseudonym text, tokens iap.account_tokens[]
-) RETURNS iap.transactions
+CREATE FUNCTION iap.erased(t iap.transactions, user_id text, pseudonym text) RETURNS iap.transactions
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
     is_theirs boolean := EXISTS (
             SELECT FROM iap.orders
             WHERE orders.user_id = erased.user_id AND orders.app_account_token = t.app_account_token)
         OR EXISTS (
-            SELECT FROM unnest(tokens) AS own
-            WHERE own.app_account_token = t.app_account_token AND own.bundle_id = t.bundle_id);
+            SELECT FROM iap.account_tokens AS own
+            WHERE own.user_id = erased.user_id AND own.app_account_token = t.app_account_token
+                AND own.bundle_id = t.bundle_id);
 BEGIN
     -- A token is the user's who registered it, ordered with it, or alone handed the purchase in.
     IF is_theirs OR NOT EXISTS (
@@ -111,22 +110,16 @@ BEGIN
     RETURN t;
 END
 $$;
-COMMENT ON FUNCTION iap.erased IS
-    'A transaction without a user''s id and tokens. Those that were registered with the user are given.';
+COMMENT ON FUNCTION iap.erased IS 'A transaction without a user''s id and tokens.';
 
 CREATE FUNCTION iap.erase_from_transactions(user_id text, pseudonym text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
     changes iap.change[];
-    tokens  iap.account_tokens[];
     open    iap.white[];
-    erased  bigint;
 BEGIN
-    -- By their tokens, which go first.
-    SELECT array_agg(own) INTO tokens FROM iap.account_tokens AS own WHERE own.user_id = erase_from_transactions.user_id;
     SELECT array_agg(owed) INTO open FROM iap.open_transactions_of(erase_from_transactions.user_id) AS owed;
-    erased := iap.erase_from_entitlements(erase_from_transactions.user_id, pseudonym);
-    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym, tokens))::iap.change) INTO changes
+    SELECT array_agg(ROW(t, iap.erased(t, erase_from_transactions.user_id, pseudonym))::iap.change) INTO changes
     FROM (
         SELECT *
         FROM iap.transactions AS t
@@ -137,15 +130,14 @@ BEGIN
         FOR UPDATE
     ) AS t;
     IF changes IS NULL THEN
-        RETURN erased;
+        RETURN 0;
     END IF;
     PERFORM iap.move(changes, 'corrected', session_user, NULL, iap.present());
-    RETURN erased + cardinality(changes);
+    RETURN cardinality(changes);
 END
 $$;
 COMMENT ON FUNCTION iap.erase_from_transactions IS
-    'Replaces a user id in the ledger and in what was granted, and says in how many rows. No place and no amount is '
-    'another.';
+    'Replaces a user id in the ledger, and says in how many rows. No place and no amount is another.';
 
 CREATE FUNCTION iap.erase_from_trail(user_id text, pseudonym text, erasure bigint) RETURNS bigint
 LANGUAGE plpgsql SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
@@ -226,8 +218,16 @@ DECLARE
     rows    bigint;
     counts  jsonb;
 BEGIN
-    -- The ledger first: what is the user's there is known by sightings, orders and cases.
-    counts := jsonb_build_object('transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
+    -- The ledger first: what is the user's there is known by tokens, sightings, orders and cases. Before it what was
+    -- granted, as everyone locks them who locks both.
+    counts := jsonb_build_object(
+        'entitlements', iap.erase_from_entitlements(replace_user.user_id, pseudonym));
+    counts := counts || jsonb_build_object(
+        'transactions', iap.erase_from_transactions(replace_user.user_id, pseudonym));
+    -- Whose the token was nobody shall learn from it any more.
+    DELETE FROM iap.account_tokens WHERE user_id = replace_user.user_id;
+    GET DIAGNOSTICS rows = ROW_COUNT;
+    counts := counts || jsonb_build_object('account_tokens', rows);
 
     UPDATE iap.receipts
     SET user_id = pseudonym, is_erased = true, device = NULL, device_purged_at = coalesce(device_purged_at, at),
@@ -281,6 +281,8 @@ BEGIN
             AND note <> iap.without_user(note, replace_user.user_id, pseudonym));
     GET DIAGNOSTICS rows = ROW_COUNT;
     counts := counts || jsonb_build_object('cases', rows);
+    counts := counts || jsonb_build_object(
+        'redeliveries', iap.erase_from_redeliveries(replace_user.user_id, pseudonym));
     RETURN counts || jsonb_build_object(
         'trail', iap.erase_from_trail(replace_user.user_id, pseudonym, erasure));
 END

@@ -240,29 +240,10 @@ COMMENT ON FUNCTION iap.import_entitlements IS
 CREATE FUNCTION iap.erase_from_entitlements(user_id text, pseudonym text) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
-    known  iap.entitlements;
-    word   iap.entitlements;
-    rows   bigint;
-    orders bigint;
+    known iap.entitlements;
+    word  iap.entitlements;
+    rows  bigint := 0;
 BEGIN
-    -- Whose the token was nobody shall learn from it any more; and nothing can be delivered to nobody.
-    DELETE FROM iap.account_tokens AS token WHERE token.user_id = erase_from_entitlements.user_id;
-    GET DIAGNOSTICS rows = ROW_COUNT;
-    WITH ended AS (
-        UPDATE iap.redeliveries AS ordered
-        SET user_id = pseudonym
-        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NOT NULL
-        RETURNING 1
-    ), open AS (
-        DELETE FROM iap.redeliveries AS ordered
-        WHERE ordered.user_id = erase_from_entitlements.user_id AND ordered.ended_at IS NULL
-        RETURNING 1
-    )
-    SELECT (SELECT count(*) FROM ended) + (SELECT count(*) FROM open) INTO orders;
-    rows := rows + orders;
-    UPDATE iap.redeliveries AS ordered
-    SET note = iap.without_user(ordered.note, erase_from_entitlements.user_id, pseudonym)
-    WHERE strpos(ordered.note, erase_from_entitlements.user_id) > 0;
     FOR known IN SELECT * FROM iap.entitlements AS e WHERE e.user_id = erase_from_entitlements.user_id FOR UPDATE LOOP
         word := known;
         word.user_id := pseudonym;
@@ -272,8 +253,7 @@ BEGIN
     RETURN rows;
 END
 $$;
-COMMENT ON FUNCTION iap.erase_from_entitlements IS
-    'Replaces a user id in what was granted, takes away the user''s tokens and redeliveries, and says in how many rows.';
+COMMENT ON FUNCTION iap.erase_from_entitlements IS 'Replaces a user id in what was granted, and says in how many rows.';
 
 -- What psql's \d+ says of it all.
 

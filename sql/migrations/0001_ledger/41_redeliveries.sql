@@ -334,3 +334,30 @@ COMMENT ON FUNCTION iap.take_redeliveries IS
     'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its lease '
     'ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be taken '
     'again, five times in all. paid_until is of a subscription, for iap.entitle.';
+
+-- Erasing a user ------------------------------------------------------------------------------------------------------
+
+CREATE FUNCTION iap.erase_from_redeliveries(user_id text, pseudonym text) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+    gone    bigint;
+    changed bigint;
+BEGIN
+    -- Nothing can be delivered to nobody.
+    DELETE FROM iap.redeliveries AS open
+    WHERE open.user_id = erase_from_redeliveries.user_id AND open.ended_at IS NULL;
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    UPDATE iap.redeliveries AS known
+    SET user_id = CASE known.user_id WHEN erase_from_redeliveries.user_id THEN pseudonym ELSE known.user_id END,
+        note = iap.without_user(known.note, erase_from_redeliveries.user_id, pseudonym)
+    WHERE (known.user_id = erase_from_redeliveries.user_id AND known.ended_at IS NOT NULL)
+        OR (
+            strpos(known.note, erase_from_redeliveries.user_id) > 0
+            AND known.note <> iap.without_user(known.note, erase_from_redeliveries.user_id, pseudonym));
+    GET DIAGNOSTICS changed = ROW_COUNT;
+    RETURN gone + changed;
+END
+$$;
+COMMENT ON FUNCTION iap.erase_from_redeliveries IS
+    'Takes away what is to be delivered to a user, replaces their id in what has ended and in notes, and says in how many '
+    'rows.';
