@@ -49,7 +49,7 @@ CREATE TABLE iap.cases (
     reasons        text[] NOT NULL CHECK (cardinality(reasons) > 0),
     action         text NOT NULL,
     owner_user_ids text[] NOT NULL,
-    -- Everyone whom anything speaks for, and what: [{"userID": …, "evidence": […]}], the likeliest first.
+    -- Everyone whom anything speaks for, and what: [{"user_id": …, "evidence": […]}], the likeliest first.
     candidates     jsonb NOT NULL DEFAULT '[]',
     -- The app's own orders that it may pay for, the likeliest first; one is matched.
     order_ids      text[] NOT NULL DEFAULT '{}',
