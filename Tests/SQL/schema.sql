@@ -260,7 +260,7 @@ CREATE FUNCTION audit.block(after bigint, upto bigint, late bigint[], without in
     SET "TimeZone" TO 'UTC'
     SET "DateStyle" TO 'ISO, YMD'
     AS $_$
-    -- By thousands, so that millions need little memory.
+    -- By slices of 4,096 numbers, so that millions need little memory.
     SELECT coalesce(sum(entries), 0)::bigint, sha256(coalesce(string_agg(digest, '' ORDER BY slice), ''))
     FROM (
         SELECT number >> 12 AS slice, count(*) AS entries, sha256(string_agg(told, '' ORDER BY number)) AS digest

@@ -127,7 +127,7 @@ COMMENT ON VIEW audit.trail IS
 CREATE FUNCTION audit.block(
     after bigint, upto bigint, late bigint[], without int8multirange, OUT entries bigint, OUT digest bytea
 ) LANGUAGE sql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$
-    -- By thousands, so that millions need little memory.
+    -- By slices of 4,096 numbers, so that millions need little memory.
     SELECT coalesce(sum(entries), 0)::bigint, sha256(coalesce(string_agg(digest, '' ORDER BY slice), ''))
     FROM (
         SELECT number >> 12 AS slice, count(*) AS entries, sha256(string_agg(told, '' ORDER BY number)) AS digest
