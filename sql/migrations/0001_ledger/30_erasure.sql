@@ -37,8 +37,7 @@ BEGIN
                 jsonb_object_agg(
                     key,
                     CASE
-                        WHEN key IN ('user_id', 'admitted_user_id') AND value = to_jsonb(user_id)
-                            THEN to_jsonb(pseudonym)
+                        WHEN key = 'user_id' AND value = to_jsonb(user_id) THEN to_jsonb(pseudonym)
                         WHEN key = 'note' AND jsonb_typeof(value) = 'string'
                             THEN to_jsonb(iap.without_user(value #>> '{}', user_id, pseudonym))
                         WHEN jsonb_typeof(value) IN ('array', 'object')
