@@ -104,7 +104,7 @@ GRANT EXECUTE ON FUNCTION
     iap.is_same_period, iap.is_same_purchase, iap.is_period_delivered, iap.is_granted_already, iap.is_elsewhere,
     iap.present, iap.withdraw_all_restored, iap.release_restored, iap.count_refunds_once, iap.carry_refunds,
     iap.stand_for_refund, iap.paid_again, iap.take_corrected,
-    iap.watch_again, iap.analyze_grown
+    iap.watch_again, iap.analyze_grown, iap.is_balanced
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;
@@ -193,7 +193,8 @@ GRANT EXECUTE ON FUNCTION iap.erase_user TO iap_privacy;
 GRANT SELECT ON ALL TABLES IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA finance TO iap_finance;
 GRANT EXECUTE ON FUNCTION
-    iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of, iap.worth, iap.booked_on, iap.type_by
+    iap.position_of, iap.is_beyond, iap.share_of, iap.lines_of, iap.worth, iap.booked_on, iap.type_by,
+    iap.is_balanced
     TO iap_finance;
 
 -- A session of theirs that opens a transaction and hangs gives its locks back: nobody else's order waits for it.

@@ -2970,6 +2970,62 @@ $$;
 
 COMMENT ON FUNCTION iap.is_another_night(confirmed_at timestamp with time zone, verified_at timestamp with time zone) IS 'Whether a word of Apple''s confirms a white transaction for one night more than it was confirmed last.';
 
+CREATE TABLE iap.runs (
+    run_id bigint NOT NULL,
+    as_of timestamp with time zone NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    host text NOT NULL,
+    process_id integer NOT NULL,
+    program_version text NOT NULL,
+    state text DEFAULT 'running'::text NOT NULL,
+    exit_code integer,
+    reason text,
+    receipts_due bigint DEFAULT 0 NOT NULL,
+    receipts_verified bigint DEFAULT 0 NOT NULL,
+    receipts_try_again bigint DEFAULT 0 NOT NULL,
+    receipts_unusable bigint DEFAULT 0 NOT NULL,
+    verified bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    newly_white bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    already_white bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    already_black bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    excluded bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
+    opening_white bigint[],
+    new bigint[],
+    claimed bigint[],
+    resolved bigint[],
+    refunded bigint[],
+    closing_white bigint[],
+    closing_number bigint,
+    closed_through date,
+    cases jsonb,
+    stages jsonb,
+    told jsonb,
+    CONSTRAINT books_are_whole CHECK ((num_nulls(opening_white, new, claimed, resolved, refunded, closing_white, closing_number) = ANY (ARRAY[0, 7]))),
+    CONSTRAINT complete_has_books CHECK (((state <> 'complete'::text) OR (closing_number IS NOT NULL))),
+    CONSTRAINT complete_is_success CHECK (((state <> 'complete'::text) OR (exit_code = 0))),
+    CONSTRAINT exit_code_of_finished CHECK (((state = ANY (ARRAY['running'::text, 'abandoned'::text])) OR (exit_code IS NOT NULL))),
+    CONSTRAINT finished_when_it_says_so CHECK (((state = 'running'::text) = (finished_at IS NULL))),
+    CONSTRAINT reason_when_not_complete CHECK (((state = ANY (ARRAY['running'::text, 'complete'::text])) OR (reason IS NOT NULL))),
+    CONSTRAINT runs_state_check CHECK ((state = ANY (ARRAY['running'::text, 'complete'::text, 'ended_early'::text, 'failed'::text, 'abandoned'::text])))
+);
+
+COMMENT ON TABLE iap.runs IS 'Every run of the job, with its control totals: transactions, units and hash total.';
+
+COMMENT ON COLUMN iap.runs.as_of IS 'The moment that the run took for the present.';
+
+COMMENT ON COLUMN iap.runs.state IS 'abandoned: killed, as a later run found.';
+
+COMMENT ON COLUMN iap.runs.closing_number IS 'The order of the runs whose books are closed; each opens with the one before.';
+
+COMMENT ON COLUMN iap.runs.closed_through IS 'The last day (UTC) that is closed for good for finance.';
+
+CREATE FUNCTION iap.is_balanced(r iap.runs) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN (((r).verified[1] = ((((r).newly_white[1] + (r).already_white[1]) + (r).already_black[1]) + (r).excluded[1])) AND ((r).verified[2] = ((((r).newly_white[2] + (r).already_white[2]) + (r).already_black[2]) + (r).excluded[2])) AND ((r).verified[3] = ((((r).newly_white[3] # (r).already_white[3]) # (r).already_black[3]) # (r).excluded[3])) AND ((r).closing_white[1] = (((((r).opening_white[1] + (r).new[1]) - (r).claimed[1]) - (r).resolved[1]) - (r).refunded[1])) AND ((r).closing_white[2] = (((((r).opening_white[2] + (r).new[2]) - (r).claimed[2]) - (r).resolved[2]) - (r).refunded[2])) AND ((r).closing_white[3] = (((((r).opening_white[3] # (r).new[3]) # (r).claimed[3]) # (r).resolved[3]) # (r).refunded[3])));
+
+COMMENT ON FUNCTION iap.is_balanced(r iap.runs) IS 'Whether a run found a place for all that it verified, and what entered and left white explains what is in it; NULL where the books are not closed and nothing else is wrong.';
+
 CREATE FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     RETURN ((number > LEAST(upto, (lower(gaps) - 1))) AND ((number > upto) OR (number <@ gaps)));
@@ -7017,56 +7073,6 @@ UNION ALL
 
 COMMENT ON VIEW audit.trail IS 'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the others.';
 
-CREATE TABLE iap.runs (
-    run_id bigint NOT NULL,
-    as_of timestamp with time zone NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    finished_at timestamp with time zone,
-    host text NOT NULL,
-    process_id integer NOT NULL,
-    program_version text NOT NULL,
-    state text DEFAULT 'running'::text NOT NULL,
-    exit_code integer,
-    reason text,
-    receipts_due bigint DEFAULT 0 NOT NULL,
-    receipts_verified bigint DEFAULT 0 NOT NULL,
-    receipts_try_again bigint DEFAULT 0 NOT NULL,
-    receipts_unusable bigint DEFAULT 0 NOT NULL,
-    verified bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
-    newly_white bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
-    already_white bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
-    already_black bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
-    excluded bigint[] DEFAULT '{0,0,0}'::bigint[] NOT NULL,
-    opening_white bigint[],
-    new bigint[],
-    claimed bigint[],
-    resolved bigint[],
-    refunded bigint[],
-    closing_white bigint[],
-    closing_number bigint,
-    closed_through date,
-    cases jsonb,
-    stages jsonb,
-    told jsonb,
-    CONSTRAINT books_are_whole CHECK ((num_nulls(opening_white, new, claimed, resolved, refunded, closing_white, closing_number) = ANY (ARRAY[0, 7]))),
-    CONSTRAINT complete_has_books CHECK (((state <> 'complete'::text) OR (closing_number IS NOT NULL))),
-    CONSTRAINT complete_is_success CHECK (((state <> 'complete'::text) OR (exit_code = 0))),
-    CONSTRAINT exit_code_of_finished CHECK (((state = ANY (ARRAY['running'::text, 'abandoned'::text])) OR (exit_code IS NOT NULL))),
-    CONSTRAINT finished_when_it_says_so CHECK (((state = 'running'::text) = (finished_at IS NULL))),
-    CONSTRAINT reason_when_not_complete CHECK (((state = ANY (ARRAY['running'::text, 'complete'::text])) OR (reason IS NOT NULL))),
-    CONSTRAINT runs_state_check CHECK ((state = ANY (ARRAY['running'::text, 'complete'::text, 'ended_early'::text, 'failed'::text, 'abandoned'::text])))
-);
-
-COMMENT ON TABLE iap.runs IS 'Every run of the job, with its control totals: transactions, units and hash total.';
-
-COMMENT ON COLUMN iap.runs.as_of IS 'The moment that the run took for the present.';
-
-COMMENT ON COLUMN iap.runs.state IS 'abandoned: killed, as a later run found.';
-
-COMMENT ON COLUMN iap.runs.closing_number IS 'The order of the runs whose books are closed; each opens with the one before.';
-
-COMMENT ON COLUMN iap.runs.closed_through IS 'The last day (UTC) that is closed for good for finance.';
-
 CREATE VIEW finance.closings AS
  SELECT runs.run_id,
     runs.as_of,
@@ -7162,9 +7168,8 @@ CREATE VIEW finance.control_totals AS
             runs.cases,
             runs.stages,
             runs.told,
-            lag(runs.closing_white) OVER (ORDER BY runs.closing_number) AS closed_before,
-            ((runs.verified[1] = (((runs.newly_white[1] + runs.already_white[1]) + runs.already_black[1]) + runs.excluded[1])) AND (runs.verified[2] = (((runs.newly_white[2] + runs.already_white[2]) + runs.already_black[2]) + runs.excluded[2])) AND (runs.verified[3] = (((runs.newly_white[3] # runs.already_white[3]) # runs.already_black[3]) # runs.excluded[3]))) AS is_verified_placed,
-            ((((((runs.opening_white[1] + runs.new[1]) - runs.claimed[1]) - runs.resolved[1]) - runs.refunded[1]) = runs.closing_white[1]) AND (((((runs.opening_white[2] + runs.new[2]) - runs.claimed[2]) - runs.resolved[2]) - runs.refunded[2]) = runs.closing_white[2]) AND (((((runs.opening_white[3] # runs.new[3]) # runs.claimed[3]) # runs.resolved[3]) # runs.refunded[3]) = runs.closing_white[3])) AS is_white_explained
+            iap.is_balanced(ROW(runs.run_id, runs.as_of, runs.started_at, runs.finished_at, runs.host, runs.process_id, runs.program_version, runs.state, runs.exit_code, runs.reason, runs.receipts_due, runs.receipts_verified, runs.receipts_try_again, runs.receipts_unusable, runs.verified, runs.newly_white, runs.already_white, runs.already_black, runs.excluded, runs.opening_white, runs.new, runs.claimed, runs.resolved, runs.refunded, runs.closing_white, runs.closing_number, runs.closed_through, runs.cases, runs.stages, runs.told)::iap.runs) AS is_balanced,
+            lag(runs.closing_white, 1, '{0,0,0}'::bigint[]) OVER (ORDER BY runs.closing_number) AS closed_before
            FROM iap.runs
         )
  SELECT checked.run_id,
@@ -7176,11 +7181,7 @@ CREATE VIEW finance.control_totals AS
     total.figures[1] AS transactions,
     total.figures[2] AS units,
     total.figures[3] AS hash,
-        CASE
-            WHEN (checked.closing_number IS NULL) THEN (checked.is_verified_placed AND NULL::boolean)
-            WHEN (checked.closing_number = 1) THEN (checked.is_verified_placed AND checked.is_white_explained AND (checked.opening_white = '{0,0,0}'::bigint[]))
-            ELSE (checked.is_verified_placed AND checked.is_white_explained AND (checked.opening_white = checked.closed_before))
-        END AS balances
+    (checked.is_balanced AND ((checked.closing_number IS NULL) OR (checked.opening_white = checked.closed_before))) AS balances
    FROM (checked
      CROSS JOIN LATERAL ( VALUES (1,'verified'::text,checked.verified), (2,'newly white'::text,checked.newly_white), (3,'already white'::text,checked.already_white), (4,'already black'::text,checked.already_black), (5,'excluded'::text,checked.excluded), (6,'opening white'::text,checked.opening_white), (7,'new'::text,checked.new), (8,'claimed'::text,checked.claimed), (9,'resolved'::text,checked.resolved), (10,'refunded'::text,checked.refunded), (11,'closing white'::text,checked.closing_white)) total("position", total, figures))
   WHERE (checked.state <> 'running'::text);
@@ -9375,6 +9376,8 @@ REVOKE ALL ON FUNCTION iap.import_entitlements(words iap.entitlements[]) FROM PU
 REVOKE ALL ON FUNCTION iap.imported(t iap.transactions, v iap.verified) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_another_night(confirmed_at timestamp with time zone, verified_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.is_balanced(r iap.runs) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.is_beyond(number bigint, upto bigint, gaps int8multirange) FROM PUBLIC;
 

@@ -6,18 +6,13 @@ extension IntegrityCheck {
         SELECT 'run ' || run_id AS example
         FROM (
             SELECT
-                *,
+                run_id, opening_white, closing_number, iap.is_balanced(ROW(runs.*)::iap.runs) AS is_balanced,
                 lag(closing_white, 1, '{0,0,0}') OVER (ORDER BY closing_number) AS closed_before,
                 lag(closing_number, 1, 0::bigint) OVER (ORDER BY closing_number) AS number_before
             FROM runs
             WHERE state <> 'running'
         ) AS run
-        WHERE verified[1] <> newly_white[1] + already_white[1] + already_black[1] + excluded[1]
-            OR verified[2] <> newly_white[2] + already_white[2] + already_black[2] + excluded[2]
-            OR verified[3] <> newly_white[3] # already_white[3] # already_black[3] # excluded[3]
-            OR opening_white[1] + new[1] - claimed[1] - resolved[1] - refunded[1] <> closing_white[1]
-            OR opening_white[2] + new[2] - claimed[2] - resolved[2] - refunded[2] <> closing_white[2]
-            OR opening_white[3] # new[3] # claimed[3] # resolved[3] # refunded[3] <> closing_white[3]
+        WHERE NOT is_balanced
             OR (closing_number IS NOT NULL AND (opening_white <> closed_before OR closing_number <> number_before + 1))
         """
 
