@@ -83,7 +83,7 @@ GRANT INSERT ON
 GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
-    iap.refunded, iap.refund_reversed, iap.is_outdated_refund, iap.is_later_refund, iap.ends_refund, iap.has_access,
+    iap.refunded, iap.unrefunded, iap.refund_reversed, iap.is_outdated_refund, iap.is_later_refund, iap.ends_refund, iap.has_access,
     iap.corrected, iap.is_pseudonym, iap.stands_otherwise,
     iap.heard, iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases,
     iap.refuse_unseen_cases, iap.take_originals, iap.release_originals,

@@ -4262,13 +4262,7 @@ BEGIN
     t.reason := NULL;
     t.excluded_at := NULL;
     t.excluded_run_id := NULL;
-    t.refunded_at := NULL;
-    t.refund_reason := NULL;
-    t.refund_run_id := NULL;
-    t.refund_told_at := NULL;
-    t.revocation_type := NULL;
-    t.revocation_percentage := NULL;
-    RETURN t;
+    RETURN iap.unrefunded(t);
 END
 $$;
 
@@ -4917,12 +4911,7 @@ CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamp with time z
     LANGUAGE plpgsql IMMUTABLE
     AS $$
 BEGIN
-    t.refunded_at := NULL;
-    t.refund_reason := NULL;
-    t.revocation_type := NULL;
-    t.revocation_percentage := NULL;
-    t.refund_run_id := NULL;
-    t.refund_told_at := NULL;
+    t := iap.unrefunded(t);
     t.refund_reversed_at := at;
     RETURN t;
 END
@@ -6548,6 +6537,22 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.uncover(run bigint, at timestamp with time zone, most integer) IS 'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to the end of any more, and says how many: none, where none is left. A grant may be shortened while another session writes that it delivered.';
+
+CREATE FUNCTION iap.unrefunded(t iap.transactions) RETURNS iap.transactions
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    t.refunded_at := NULL;
+    t.refund_reason := NULL;
+    t.refund_run_id := NULL;
+    t.refund_told_at := NULL;
+    t.revocation_type := NULL;
+    t.revocation_percentage := NULL;
+    RETURN t;
+END
+$$;
+
+COMMENT ON FUNCTION iap.unrefunded(t iap.transactions) IS 'A transaction without its refund.';
 
 CREATE FUNCTION iap.watch_again(changes iap.change[]) RETURNS void
     LANGUAGE plpgsql
@@ -9628,6 +9633,8 @@ REVOKE ALL ON FUNCTION iap.type_by(product_type text, source iap.source, listed 
 REVOKE ALL ON FUNCTION iap.type_of(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.uncover(run bigint, at timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.unrefunded(t iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.watch_again(changes iap.change[]) FROM PUBLIC;
 

@@ -147,6 +147,20 @@ $$;
 COMMENT ON FUNCTION iap.excluded IS
     'A transaction that is not owed. Refunded without a word of Apple''s, it counts as refunded at that moment.';
 
+CREATE FUNCTION iap.unrefunded(t iap.transactions) RETURNS iap.transactions
+LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    t.refunded_at := NULL;
+    t.refund_reason := NULL;
+    t.refund_run_id := NULL;
+    t.refund_told_at := NULL;
+    t.revocation_type := NULL;
+    t.revocation_percentage := NULL;
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.unrefunded IS 'A transaction without its refund.';
+
 CREATE FUNCTION iap.owed_again(t iap.transactions) RETURNS iap.transactions
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -158,13 +172,7 @@ BEGIN
     t.reason := NULL;
     t.excluded_at := NULL;
     t.excluded_run_id := NULL;
-    t.refunded_at := NULL;
-    t.refund_reason := NULL;
-    t.refund_run_id := NULL;
-    t.refund_told_at := NULL;
-    t.revocation_type := NULL;
-    t.revocation_percentage := NULL;
-    RETURN t;
+    RETURN iap.unrefunded(t);
 END
 $$;
 COMMENT ON FUNCTION iap.owed_again IS
@@ -189,12 +197,7 @@ COMMENT ON FUNCTION iap.refunded IS
 CREATE FUNCTION iap.refund_reversed(t iap.transactions, at timestamptz) RETURNS iap.transactions
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    t.refunded_at := NULL;
-    t.refund_reason := NULL;
-    t.revocation_type := NULL;
-    t.revocation_percentage := NULL;
-    t.refund_run_id := NULL;
-    t.refund_told_at := NULL;
+    t := iap.unrefunded(t);
     t.refund_reversed_at := at;
     RETURN t;
 END
