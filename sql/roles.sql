@@ -84,7 +84,7 @@ GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION
     iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
     iap.refunded, iap.unrefunded, iap.refund_reversed, iap.is_outdated_refund, iap.is_later_refund, iap.ends_refund, iap.has_access,
-    iap.corrected, iap.is_pseudonym, iap.stands_otherwise,
+    iap.corrected, iap.rebooked, iap.is_pseudonym, iap.stands_otherwise,
     iap.heard, iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases,
     iap.refuse_unseen_cases, iap.take_originals, iap.release_originals,
     iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
@@ -172,7 +172,7 @@ GRANT UPDATE (state, closed_at, closed_as, closed_by, note, told_run_id, assesse
     ON iap.cases TO iap_import;
 GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
-    iap.import_deliveries, iap.take_orders, iap.imported, iap.present, iap.enter, iap.amount_of, iap.position_of,
+    iap.import_deliveries, iap.take_orders, iap.imported, iap.rebooked, iap.present, iap.enter, iap.amount_of, iap.position_of,
     iap.delivered, iap.excluded,
     iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.refuse_unseen_cases, iap.take_originals,
     iap.type_of, iap.type_by,

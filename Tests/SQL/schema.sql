@@ -1582,9 +1582,7 @@ CREATE FUNCTION iap.corrected(t iap.transactions, v iap.verified) RETURNS iap.tr
     SET plan_cache_mode TO 'auto'
     AS $$
 DECLARE
-    was    iap.transactions := t;
-    listed record;
-    amount iap.amount;
+    was iap.transactions := t;
 BEGIN
     IF v.source > t.source THEN
         t.original_transaction_id := v.original_transaction_id;
@@ -1627,20 +1625,7 @@ BEGIN
     IF (t.price_milliunits, t.currency, t.is_trial, t.product_id, t.quantity)
         IS DISTINCT FROM (was.price_milliunits, was.currency, was.is_trial, was.product_id, was.quantity)
     THEN
-        SELECT list_price_milliunits AS price, currency, type INTO listed
-        FROM products
-        WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
-        -- What the list says today is no price of a purchase that was booked by it before.
-        IF was.booked_as = 'list' AND t.product_id = was.product_id THEN
-            listed.price := was.booked_milliunits / was.quantity;
-            listed.currency := was.booked_currency;
-        END IF;
-        amount := iap.amount_of(
-            t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
-        t.booked_milliunits := amount.milliunits;
-        t.booked_currency := amount.currency;
-        t.booked_as := amount.booked_as;
-        t.product_type := coalesce(t.product_type, listed.type);
+        t := iap.rebooked(t, was);
     END IF;
     RETURN t;
 END
@@ -2941,19 +2926,12 @@ CREATE FUNCTION iap.imported(t iap.transactions, v iap.verified) RETURNS iap.tra
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    listed record;
-    amount iap.amount;
+    was iap.transactions := t;
 BEGIN
     -- Excluded for a quantity that can't be: the company knows how many it delivered.
     IF t.quantity < 1 THEN
         t.quantity := v.quantity;
-        SELECT list_price_milliunits AS price, currency INTO listed
-        FROM products
-        WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
-        amount := iap.amount_of(t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
-        t.booked_milliunits := amount.milliunits;
-        t.booked_currency := amount.currency;
-        t.booked_as := amount.booked_as;
+        t := iap.rebooked(t, was);
     END IF;
     RETURN iap.delivered(t, v.user_id, v.order_id, 'import', v.delivered_at);
 END
@@ -4727,11 +4705,31 @@ $$;
 
 COMMENT ON FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) IS 'The buckets with receipts that are old enough for a purge, or whose user is erased: on most nights there are none.';
 
-CREATE FUNCTION iap.reaches(entitled_until timestamp with time zone, expires_at timestamp with time zone) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS $_$ SELECT $2 <= $1 + interval '1 minute' $_$;
+CREATE FUNCTION iap.rebooked(t iap.transactions, was iap.transactions) RETURNS iap.transactions
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    listed record;
+    amount iap.amount;
+BEGIN
+    SELECT list_price_milliunits AS price, currency, type INTO listed
+    FROM products
+    WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
+    -- What the list says today is no price of a purchase that was booked by it before.
+    IF was.booked_as = 'list' AND t.product_id = was.product_id THEN
+        listed.price := was.booked_milliunits / was.quantity;
+        listed.currency := was.booked_currency;
+    END IF;
+    amount := iap.amount_of(t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
+    t.booked_milliunits := amount.milliunits;
+    t.booked_currency := amount.currency;
+    t.booked_as := amount.booked_as;
+    t.product_type := coalesce(t.product_type, listed.type);
+    RETURN t;
+END
+$$;
 
-COMMENT ON FUNCTION iap.reaches(entitled_until timestamp with time zone, expires_at timestamp with time zone) IS 'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple tells the same moment some milliseconds apart.';
+COMMENT ON FUNCTION iap.rebooked(t iap.transactions, was iap.transactions) IS 'A transaction of which something else was bought or paid than it was booked as.';
 
 CREATE FUNCTION iap.receipts_for(order_id text) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -9520,7 +9518,7 @@ REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with
 
 REVOKE ALL ON FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION iap.reaches(entitled_until timestamp with time zone, expires_at timestamp with time zone) FROM PUBLIC;
+REVOKE ALL ON FUNCTION iap.rebooked(t iap.transactions, was iap.transactions) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.receipts_for(order_id text) FROM PUBLIC;
 

@@ -204,13 +204,35 @@ END
 $$;
 COMMENT ON FUNCTION iap.refund_reversed IS 'A transaction whose refund Apple took back.';
 
+CREATE FUNCTION iap.rebooked(t iap.transactions, was iap.transactions) RETURNS iap.transactions
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    listed record;
+    amount iap.amount;
+BEGIN
+    SELECT list_price_milliunits AS price, currency, type INTO listed
+    FROM products
+    WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
+    -- What the list says today is no price of a purchase that was booked by it before.
+    IF was.booked_as = 'list' AND t.product_id = was.product_id THEN
+        listed.price := was.booked_milliunits / was.quantity;
+        listed.currency := was.booked_currency;
+    END IF;
+    amount := iap.amount_of(t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
+    t.booked_milliunits := amount.milliunits;
+    t.booked_currency := amount.currency;
+    t.booked_as := amount.booked_as;
+    t.product_type := coalesce(t.product_type, listed.type);
+    RETURN t;
+END
+$$;
+COMMENT ON FUNCTION iap.rebooked IS 'A transaction of which something else was bought or paid than it was booked as.';
+
 CREATE FUNCTION iap.corrected(t iap.transactions, v iap.verified) RETURNS iap.transactions
 -- What it looks up is a row by its key: planned once, whatever holds of the batch around it.
 LANGUAGE plpgsql STABLE SET plan_cache_mode = auto AS $$
 DECLARE
-    was    iap.transactions := t;
-    listed record;
-    amount iap.amount;
+    was iap.transactions := t;
 BEGIN
     IF v.source > t.source THEN
         t.original_transaction_id := v.original_transaction_id;
@@ -253,20 +275,7 @@ BEGIN
     IF (t.price_milliunits, t.currency, t.is_trial, t.product_id, t.quantity)
         IS DISTINCT FROM (was.price_milliunits, was.currency, was.is_trial, was.product_id, was.quantity)
     THEN
-        SELECT list_price_milliunits AS price, currency, type INTO listed
-        FROM products
-        WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
-        -- What the list says today is no price of a purchase that was booked by it before.
-        IF was.booked_as = 'list' AND t.product_id = was.product_id THEN
-            listed.price := was.booked_milliunits / was.quantity;
-            listed.currency := was.booked_currency;
-        END IF;
-        amount := iap.amount_of(
-            t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
-        t.booked_milliunits := amount.milliunits;
-        t.booked_currency := amount.currency;
-        t.booked_as := amount.booked_as;
-        t.product_type := coalesce(t.product_type, listed.type);
+        t := iap.rebooked(t, was);
     END IF;
     RETURN t;
 END

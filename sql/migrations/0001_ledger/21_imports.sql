@@ -3,19 +3,12 @@
 CREATE FUNCTION iap.imported(t iap.transactions, v iap.verified) RETURNS iap.transactions
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    listed record;
-    amount iap.amount;
+    was iap.transactions := t;
 BEGIN
     -- Excluded for a quantity that can't be: the company knows how many it delivered.
     IF t.quantity < 1 THEN
         t.quantity := v.quantity;
-        SELECT list_price_milliunits AS price, currency INTO listed
-        FROM products
-        WHERE bundle_id = t.bundle_id AND product_id = t.product_id;
-        amount := iap.amount_of(t.price_milliunits, t.currency, t.is_trial, t.quantity, listed.price, listed.currency);
-        t.booked_milliunits := amount.milliunits;
-        t.booked_currency := amount.currency;
-        t.booked_as := amount.booked_as;
+        t := iap.rebooked(t, was);
     END IF;
     RETURN iap.delivered(t, v.user_id, v.order_id, 'import', v.delivered_at);
 END
