@@ -4536,38 +4536,12 @@ COMMENT ON FUNCTION iap.present() IS 'The moment to take for the present: now, o
 CREATE FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-DECLARE
-    at         timestamptz := iap.present();
-    reached_at timestamptz := '-infinity';
-    reached    bigint := 0;
-    page       bigint[];
-    free       bigint[];
-    purged     bigint := 0;
+    AS $_$
 BEGIN
-    LOOP
-        SELECT array_agg(receipt_id), max(last_attempt_at) INTO page, reached_at
-        FROM (
-            SELECT receipt_id, last_attempt_at
-            FROM iap.receipts
-            WHERE bucket = purge_devices.bucket AND next_attempt_at IS NULL AND device IS NOT NULL
-                AND last_attempt_at < before AND (last_attempt_at, receipt_id) > (reached_at, reached)
-            ORDER BY last_attempt_at, receipt_id
-            LIMIT most
-        ) AS oldest;
-        EXIT WHEN page IS NULL;
-        free := (iap.take_purgeable(purge_devices.bucket, page))[:most - purged];
-        UPDATE iap.receipts
-        SET device = NULL, device_purged_at = at
-        WHERE bucket = purge_devices.bucket AND receipt_id = ANY (free);
-        purged := purged + cardinality(free);
-        reached := page[cardinality(page)];
-        EXIT WHEN purged >= most OR cardinality(page) < most;
-    END LOOP;
-    RETURN purged;
+    RETURN iap.purge_page_by_page(
+        bucket, 'device IS NOT NULL AND last_attempt_at < $2', 'device = NULL, device_purged_at = $3', before, most);
 END
-$$;
+$_$;
 
 COMMENT ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) IS 'The same for what clients said of their devices, which is then not taken again.';
 
@@ -4608,11 +4582,9 @@ $$;
 
 COMMENT ON FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) IS 'Takes away orders that were opened from a moment until before another and never paid, so many at most, and counts them in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
 
-CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-#variable_conflict use_column
+CREATE FUNCTION iap.purge_page_by_page(bucket smallint, wanted text, changes text, before timestamp with time zone, most bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $_$
 DECLARE
     at         timestamptz := iap.present();
     reached_at timestamptz := '-infinity';
@@ -4621,48 +4593,49 @@ DECLARE
     free       bigint[];
     purged     bigint := 0;
 BEGIN
-    -- Page by page, past those on which something is open.
-    LOOP
-        SELECT array_agg(receipt_id), max(last_attempt_at) INTO page, reached_at
-        FROM (
-            SELECT receipt_id, last_attempt_at
-            FROM iap.receipts
-            WHERE bucket = purge_payloads.bucket AND next_attempt_at IS NULL AND payload_purged_at IS NULL
-                AND last_attempt_at < before AND (last_attempt_at, receipt_id) > (reached_at, reached)
-            ORDER BY last_attempt_at, receipt_id
-            LIMIT most
-        ) AS oldest;
-        EXIT WHEN page IS NULL;
-        free := (iap.take_purgeable(purge_payloads.bucket, page))[:most - purged];
-        UPDATE iap.receipts
-        SET payload = NULL, payload_purged_at = at
-        WHERE bucket = purge_payloads.bucket AND receipt_id = ANY (free);
-        purged := purged + cardinality(free);
-        reached := page[cardinality(page)];
-        EXIT WHEN purged >= most OR cardinality(page) < most;
-    END LOOP;
-    reached := 0;
+    -- Past those on which something is open. Whatever is not due any more was tried at some time.
     WHILE purged < most LOOP
-        SELECT array_agg(receipt_id) INTO page
-        FROM (
-            SELECT receipt_id
-            FROM iap.receipts
-            WHERE bucket = purge_payloads.bucket AND next_attempt_at IS NULL AND payload_purged_at IS NULL
-                AND is_erased AND receipt_id > reached
-            ORDER BY receipt_id
-            LIMIT most
-        ) AS erased;
+        EXECUTE format(
+            $page$
+            SELECT array_agg(receipt_id), max(last_attempt_at)
+            FROM (
+                SELECT receipt_id, last_attempt_at
+                FROM iap.receipts
+                WHERE bucket = $1 AND next_attempt_at IS NULL AND %s AND (last_attempt_at, receipt_id) > ($3, $4)
+                ORDER BY last_attempt_at, receipt_id
+                LIMIT $5
+            ) AS oldest
+            $page$, wanted)
+        INTO page, reached_at
+        USING bucket, before, reached_at, reached, most;
         EXIT WHEN page IS NULL;
-        free := (iap.take_purgeable(purge_payloads.bucket, page))[:most - purged];
-        UPDATE iap.receipts
-        SET payload = NULL, payload_purged_at = at
-        WHERE bucket = purge_payloads.bucket AND receipt_id = ANY (free);
+        free := (iap.take_purgeable(bucket, page))[:most - purged];
+        EXECUTE format('UPDATE iap.receipts SET %s WHERE bucket = $1 AND receipt_id = ANY ($2)', changes)
+        USING bucket, free, at;
         purged := purged + cardinality(free);
         reached := page[cardinality(page)];
+        EXIT WHEN cardinality(page) < most;
     END LOOP;
     RETURN purged;
 END
-$$;
+$_$;
+
+COMMENT ON FUNCTION iap.purge_page_by_page(bucket smallint, wanted text, changes text, before timestamp with time zone, most bigint) IS 'Changes those of a bucket''s receipts that are wanted and on which nothing is open, the oldest first and so many at most, and says how many. What is wanted, of which $2 is before, and the changes, of which $3 is the present, are SQL: each asks a partial index of its own.';
+
+CREATE FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+DECLARE
+    changes text := 'payload = NULL, payload_purged_at = $3';
+    purged  bigint;
+BEGIN
+    purged := iap.purge_page_by_page(
+        bucket, 'payload_purged_at IS NULL AND last_attempt_at < $2', changes, before, most);
+    RETURN purged + iap.purge_page_by_page(
+        bucket, 'payload_purged_at IS NULL AND is_erased', changes, before, most - purged);
+END
+$_$;
 
 COMMENT ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) IS 'Takes away the payloads of receipts of a bucket that were last tried before a moment and on which nothing is open, the oldest first, and so many at most; those of erased users whenever they were tried. Gives how many. The hash stays, by which the same upload is known again.';
 
@@ -9513,6 +9486,8 @@ REVOKE ALL ON FUNCTION iap.present() FROM PUBLIC;
 REVOKE ALL ON FUNCTION iap.purge_devices(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.purge_orders(since timestamp with time zone, before timestamp with time zone, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.purge_page_by_page(bucket smallint, wanted text, changes text, before timestamp with time zone, most bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
 
