@@ -6643,7 +6643,6 @@ BEGIN
                 NULL AS owed_as
             FROM transactions
             WHERE place = 'white' AND product_type = 'non_consumable'
-                AND coalesce(product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
             -- By what is listed: of other products no row of white is read.
             SELECT
@@ -6652,7 +6651,6 @@ BEGIN
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
-                AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
             -- What is white of subscriptions is mostly many: read once, and not once for each.
             SELECT
@@ -9203,7 +9201,7 @@ CREATE INDEX transactions_white_by_token ON iap.transactions USING btree (app_ac
 
 CREATE INDEX transactions_white_periods ON iap.transactions USING btree (original_transaction_id, web_order_line_item_id) WHERE ((place = 'white'::text) AND (web_order_line_item_id IS NOT NULL));
 
-CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (product_type, bundle_id, product_id) WHERE ((place = 'white'::text) AND (COALESCE(product_type, 'non_consumable'::text) = 'non_consumable'::text));
+CREATE INDEX transactions_white_restorable ON iap.transactions USING btree (product_type, bundle_id, product_id) WHERE ((place = 'white'::text) AND ((product_type = 'non_consumable'::text) OR (product_type IS NULL)));
 
 CREATE INDEX unusual_prices_by_moment ON iap.unusual_prices USING btree (found_at);
 

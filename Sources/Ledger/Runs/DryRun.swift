@@ -78,7 +78,7 @@ extension LedgerSession {
         FROM (
             SELECT DISTINCT original_transaction_id, bundle_id, environment, '' AS web_order_line_item_id
             FROM transactions
-            WHERE place = 'white' AND coalesce(product_type, 'non_consumable') = 'non_consumable'
+            WHERE place = 'white' AND (product_type = 'non_consumable' OR product_type IS NULL)
             UNION
             SELECT original_transaction_id, bundle_id, environment, web_order_line_item_id
             FROM transactions

@@ -43,7 +43,6 @@ BEGIN
                 NULL AS owed_as
             FROM transactions
             WHERE place = 'white' AND product_type = 'non_consumable'
-                AND coalesce(product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
             -- By what is listed: of other products no row of white is read.
             SELECT
@@ -52,7 +51,6 @@ BEGIN
             FROM products
             JOIN transactions AS white USING (bundle_id, product_id)
             WHERE products.type = 'non_consumable' AND white.place = 'white' AND white.product_type IS NULL
-                AND coalesce(white.product_type, 'non_consumable') = 'non_consumable'
             UNION ALL
             -- What is white of subscriptions is mostly many: read once, and not once for each.
             SELECT
