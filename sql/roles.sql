@@ -89,8 +89,8 @@ GRANT EXECUTE ON FUNCTION
     iap.refuse_unseen_cases, iap.take_originals, iap.release_originals,
     iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
     iap.is_of_original,
-    iap.sightings_of, iap.sight_again, iap.note(text, text, bigint, timestamptz, jsonb), iap.is_beyond, iap.delivered,
-    iap.type_of, iap.type_by, iap.take_for_delivery, iap.is_covered, iap.reaches, iap.is_granted,
+    iap.sightings_of, iap.sight_again, iap.log_event, iap.is_beyond, iap.delivered,
+    iap.type_of, iap.type_by, iap.take_for_delivery, iap.is_covered, iap.is_granted,
     iap.is_late_case, iap.is_bought_since, iap.take_for_entitlement, iap.cover, iap.cover_entitled, iap.uncover,
     iap.connect,
     iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
@@ -145,7 +145,7 @@ GRANT SELECT (
     ON iap.receipts TO iap_support;
 GRANT SELECT ON iap.case_takings TO iap_support;
 GRANT EXECUTE ON FUNCTION
-    iap.resolve, iap.reopen, iap.decide, iap.redeliver, iap.adopt, iap.take, iap.note(text, text, text, text, text)
+    iap.resolve, iap.reopen, iap.decide, iap.redeliver, iap.adopt, iap.take, iap.note
     TO iap_support;
 GRANT EXECUTE ON FUNCTION iap.owners_told, iap.is_known_user TO iap_job, iap_support;
 
@@ -178,7 +178,7 @@ GRANT EXECUTE ON FUNCTION
     iap.type_of, iap.type_by,
     iap.take_corrected, iap.release_originals,
     iap.is_of_original, iap.is_same_period, iap.is_same_purchase, iap.refund_shares, iap.withdraw_restored,
-    iap.note(text, text, bigint, timestamptz, jsonb), iap.import_entitlements, iap.revoke_entitlement,
+    iap.log_event, iap.import_entitlements, iap.revoke_entitlement,
     audit.receipt_seal
     TO iap_import;
 GRANT EXECUTE ON FUNCTION

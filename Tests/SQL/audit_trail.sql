@@ -28,7 +28,7 @@ LANGUAGE sql AS $$
 $$;
 CREATE FUNCTION test.note(kind text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
-    SELECT iap.note($1, 'me', NULL, now(), '{"a": 1}')
+    SELECT iap.log_event($1, 'me', NULL, now(), '{"a": 1}')
 $$;
 
 -- The chain ----------------------------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ SELECT results_eq(
 SELECT is_empty($$SELECT FROM iap.events WHERE kind = 'erased'$$, 'which is no event');
 
 -- The chain holds all of this, and one move that was changed by hand since. An event may name the user too.
-SELECT iap.note(
+SELECT iap.log_event(
     'case_opened', 'iap-reconcile', 1, now(), '{"owner_user_ids": ["bob", "carl"], "of": {"user_id": "carl"}}')
 FROM set_config('search_path', 'iap, public', true);
 RESET search_path;

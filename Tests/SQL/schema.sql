@@ -3456,6 +3456,22 @@ $$;
 
 COMMENT ON FUNCTION iap.log_desk(kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb) IS 'Writes a word of the support desk about a transaction into the audit trail.';
 
+CREATE FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO events
+    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
+    FROM (
+        SELECT
+            nextval('iap.trail'), log_event.happened_at, log_event.kind, log_event.actor, log_event.run_id, NULL::text,
+            NULL::text, NULL::text, log_event.details
+    ) AS event;
+END
+$$;
+
+COMMENT ON FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) IS 'Writes an event of a run, an import or the like into the audit trail.';
+
 CREATE FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -3629,22 +3645,6 @@ CREATE FUNCTION iap.night_lock() RETURNS integer
     AS $$ SELECT 1000 $$;
 
 COMMENT ON FUNCTION iap.night_lock() IS 'The second half of the lock that a night holds, which the job calls LedgerLock.night: beyond the buckets'' numbers.';
-
-CREATE FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    INSERT INTO events
-    SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
-    FROM (
-        SELECT
-            nextval('iap.trail'), note.happened_at, note.kind, note.actor, note.run_id, NULL::text, NULL::text,
-            NULL::text, note.details
-    ) AS event;
-END
-$$;
-
-COMMENT ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) IS 'Writes an event of a run, an import or the like into the audit trail.';
 
 CREATE FUNCTION iap.note(transaction_id text, note text, who text, bundle_id text DEFAULT NULL::text, environment text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -9411,6 +9411,8 @@ REVOKE ALL ON FUNCTION iap.locked_with_periods(bundle_id text, environment text,
 
 REVOKE ALL ON FUNCTION iap.log_desk(kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION iap.log_event(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION iap.log_moves(changes iap.change[], kind text, actor text, run bigint, at timestamp with time zone, details jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.may_reopen(t iap.transactions) FROM PUBLIC;
@@ -9424,8 +9426,6 @@ REVOKE ALL ON FUNCTION iap.move(changes iap.change[], kind text, actor text, run
 REVOKE ALL ON FUNCTION iap.new_pseudonym() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.night_lock() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamp with time zone, details jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.note(transaction_id text, note text, who text, bundle_id text, environment text) FROM PUBLIC;
 

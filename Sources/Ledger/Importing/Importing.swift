@@ -36,7 +36,7 @@ extension LedgerSession {
         try await translating {
             _ = try await connection.query(
                 """
-                SELECT note(
+                SELECT log_event(
                     'imported', session_user, NULL, now(),
                     jsonb_build_object(
                         'what', \(kind.rawValue), 'file', \(file), 'taken', \(taken), 'refused', \(refused)))

@@ -153,6 +153,6 @@ extension LedgerSession {
         _ kind: String, by actor: String = "iap-reconcile", runID: Int64?, at now: Date, details: [String: String] = [:]
     ) async throws {
         _ = try await connection.query(
-            "SELECT note(\(kind), \(actor), \(runID), \(now), \(try String(json: details))::text::jsonb)")
+            "SELECT log_event(\(kind), \(actor), \(runID), \(now), \(try String(json: details))::text::jsonb)")
     }
 }

@@ -159,7 +159,7 @@ private struct SalesTaking {
     private func note() async throws {
         _ = try await connection.query(
             """
-            SELECT note(
+            SELECT log_event(
                 CASE standing WHEN 'new' THEN 'sales_read' ELSE 'sales_replaced' END, session_user, NULL, now(),
                 jsonb_build_object(
                     'day', day, 'developer', developer, 'file', \(staged.file), 'lines', lines,

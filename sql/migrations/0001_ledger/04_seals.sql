@@ -70,16 +70,18 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION audit.seal(iap.uploads) IS 'The seal of what a receipt was uploaded for.';
 
-CREATE FUNCTION iap.note(kind text, actor text, run_id bigint, happened_at timestamptz, details jsonb) RETURNS void
+CREATE FUNCTION iap.log_event(
+    kind text, actor text, run_id bigint, happened_at timestamptz, details jsonb
+) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO events
     SELECT event.*, audit.seal(ROW(event.*, NULL)::iap.events)
     FROM (
         SELECT
-            nextval('iap.trail'), note.happened_at, note.kind, note.actor, note.run_id, NULL::text, NULL::text,
-            NULL::text, note.details
+            nextval('iap.trail'), log_event.happened_at, log_event.kind, log_event.actor, log_event.run_id, NULL::text,
+            NULL::text, NULL::text, log_event.details
     ) AS event;
 END
 $$;
-COMMENT ON FUNCTION iap.note IS 'Writes an event of a run, an import or the like into the audit trail.';
+COMMENT ON FUNCTION iap.log_event IS 'Writes an event of a run, an import or the like into the audit trail.';

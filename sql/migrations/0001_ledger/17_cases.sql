@@ -90,7 +90,7 @@ BEGIN
     RETURN 'noted';
 END
 $$;
-COMMENT ON FUNCTION iap.note(text, text, text, text, text) IS
+COMMENT ON FUNCTION iap.note IS
     'Writes a comment of the support desk on a transaction into the audit trail, and gives noted; not_verified where '
     'nobody knows it. The report and check show it.';
 
