@@ -104,7 +104,7 @@ GRANT EXECUTE ON FUNCTION
     iap.is_same_period, iap.is_same_purchase, iap.is_period_delivered, iap.is_granted_already, iap.is_elsewhere,
     iap.present, iap.withdraw_all_restored, iap.release_restored, iap.count_refunds_once, iap.carry_refunds,
     iap.stand_for_refund, iap.paid_again, iap.take_corrected,
-    iap.watch_again, iap.analyze_grown, iap.is_balanced
+    iap.watch_again, iap.analyze_grown, iap.is_balanced, iap.taken_until
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;

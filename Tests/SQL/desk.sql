@@ -1,6 +1,6 @@
 -- The support desk's own words: adopting by Apple's signature, who is on a case, comments.
 BEGIN;
-SELECT plan(57);
+SELECT plan(58);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
@@ -119,11 +119,13 @@ SELECT is((iap.take('t2', 'bob')).outcome, 'taken', 'and so is another');
 SELECT results_eq(
     $$SELECT outcome, taken_by, taken_at FROM iap.take('t1', 'bob')$$,
     $$VALUES ('taken_already', 'eve', '2026-04-01T10:00Z'::timestamptz)$$, 'once');
-SELECT set_config('iap.present', '2026-04-02T11:00Z', true);
-SELECT is((iap.take('t1', 'bob')).outcome, 'taken', 'until a day has passed');
+SELECT set_config('iap.present', '2026-04-02T09:59:59Z', true);
+SELECT is((iap.take('t1', 'bob')).outcome, 'taken_already', 'for a day');
+SELECT set_config('iap.present', '2026-04-02T10:00Z', true);
+SELECT is((iap.take('t1', 'bob')).outcome, 'taken', 'until it has passed');
 SELECT results_eq(
     $$SELECT taken_by, taken_at FROM iap.case_takings WHERE transaction_id = 't1' AND taken_by <> 'zoe'$$,
-    $$VALUES ('bob', '2026-04-02T11:00Z'::timestamptz)$$, 'who is on it is seen, and since when');
+    $$VALUES ('bob', '2026-04-02T10:00Z'::timestamptz)$$, 'who is on it is seen, and since when');
 SELECT is((iap.take('t1', 'eve', is_freeing => true)).outcome, 'freed', 'and anybody of the desk can free it');
 SELECT results_eq(
     $$SELECT transaction_id, taken_by FROM iap.case_takings ORDER BY 1, 2$$,

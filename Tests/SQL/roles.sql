@@ -191,7 +191,7 @@ SELECT results_eq(
         ('iap_job', 'stands_otherwise'),
         ('iap_job', 'submit_notification'),
         ('iap_job', 'take_answers'), ('iap_job', 'take_corrected'), ('iap_job', 'take_for_delivery'), ('iap_job', 'take_for_entitlement'),
-        ('iap_job', 'take_notices'), ('iap_job', 'take_originals'),
+        ('iap_job', 'take_notices'), ('iap_job', 'take_originals'), ('iap_job', 'taken_until'),
         ('iap_job', 'type_by'), ('iap_job', 'type_of'), ('iap_job', 'uncover'), ('iap_job', 'unrefunded'), ('iap_job', 'watch_again'), ('iap_job', 'white_totals'),
         ('iap_job', 'withdraw_all_restored'), ('iap_job', 'worth'),
         ('iap_privacy', 'erase_user'),

@@ -6038,7 +6038,7 @@ BEGIN
     SELECT known.taken_by, known.taken_at INTO holder
     FROM iap.case_takings AS known
     WHERE known.transaction_id = take.transaction_id AND known.bundle_id = place.bundle_id
-        AND known.environment = place.environment AND known.taken_at > at - interval '1 day';
+        AND known.environment = place.environment AND iap.taken_until(known.taken_at) > at;
     IF holder.taken_by <> take.who AND take.is_freeing IS NOT TRUE THEN
         outcome := 'taken_already';
         taken_by := holder.taken_by;
@@ -6402,6 +6402,12 @@ END
 $$;
 
 COMMENT ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) IS 'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its lease ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be taken again, five times in all. paid_until is of a subscription, for iap.entitle.';
+
+CREATE FUNCTION iap.taken_until(taken_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    AS $_$ SELECT $1 + interval '24 hours' $_$;
+
+COMMENT ON FUNCTION iap.taken_until(taken_at timestamp with time zone) IS 'From when on nobody is on a case any more that somebody took.';
 
 CREATE FUNCTION iap.transactions_of_order(bundle_id text, order_id text) RETURNS SETOF iap.transactions
     LANGUAGE sql STABLE
@@ -9596,6 +9602,8 @@ REVOKE ALL ON FUNCTION iap.take_originals(delivered iap.transactions[]) FROM PUB
 REVOKE ALL ON FUNCTION iap.take_purgeable(bucket smallint, receipt_ids bigint[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.take_redeliveries(bundle_id text, most integer, lease interval, OUT transaction_id text, OUT original_transaction_id text, OUT user_id text, OUT product_id text, OUT quantity integer, OUT purchased_at timestamp with time zone, OUT paid_until timestamp with time zone, OUT order_ids text[], OUT try integer, OUT leased_until timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.taken_until(taken_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.transactions_of_order(bundle_id text, order_id text) FROM PUBLIC;
 

@@ -91,7 +91,7 @@ extension LedgerSession {
             """
             SELECT transaction_id, bundle_id, environment, taken_by, taken_at
             FROM iap.case_takings
-            WHERE transaction_id = ANY (\(ids)) AND taken_at > \(now - CaseTaking.lasts) AND taken_at <= \(now)
+            WHERE transaction_id = ANY (\(ids)) AND iap.taken_until(taken_at) > \(now) AND taken_at <= \(now)
             """)
         let comments = try await connection.query(
             """

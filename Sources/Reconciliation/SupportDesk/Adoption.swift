@@ -45,3 +45,52 @@ public struct Adoption: Hashable, Sendable {
         }
     }
 }
+
+/// Which transaction somebody of the support desk speaks of.
+public struct DeskSubject: Hashable, Sendable {
+    public var transactionID: TransactionID
+    /// Where the same id is known in several apps or environments: which is meant.
+    public var bundleID: BundleID?
+    public var environment: Environment?
+
+    public init(transactionID: TransactionID, bundleID: BundleID? = nil, environment: Environment? = nil) {
+        self.transactionID = transactionID
+        self.bundleID = bundleID
+        self.environment = environment
+    }
+}
+
+/// What became of taking a case.
+public enum TakingOutcome: Hashable, Sendable {
+    case taken
+    case freed
+    case noOpenCase
+    /// Somebody is on it, since then.
+    case takenAlready(by: String, since: Date)
+    /// The id is known in several places, and which is meant was not said.
+    case ambiguous
+}
+
+/// A comment of the support desk's on a transaction.
+public struct DeskComment: Hashable, Sendable {
+    public let at: Date
+    public let by: String
+    public let text: String
+
+    public init(at: Date, by who: String, text: String) {
+        self.at = at
+        self.by = who
+        self.text = text
+    }
+}
+
+/// Who of the support desk is on a case.
+public struct CaseTaking: Hashable, Sendable {
+    public let by: String
+    public let since: Date
+
+    public init(by who: String, since: Date) {
+        self.by = who
+        self.since = since
+    }
+}

@@ -12,6 +12,11 @@ CREATE TABLE iap.case_takings (
 );
 COMMENT ON TABLE iap.case_takings IS 'Who of the support desk is on which case; after a day nobody is any more.';
 
+CREATE FUNCTION iap.taken_until(taken_at timestamptz) RETURNS timestamptz
+-- Twenty-four hours, also where a clock is changed between.
+LANGUAGE sql STABLE AS $$ SELECT $1 + interval '24 hours' $$;
+COMMENT ON FUNCTION iap.taken_until IS 'From when on nobody is on a case any more that somebody took.';
+
 CREATE FUNCTION iap.take(
     transaction_id text, who text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL,
     is_freeing boolean DEFAULT false, OUT outcome text, OUT taken_by text, OUT taken_at timestamptz
@@ -38,7 +43,7 @@ BEGIN
     SELECT known.taken_by, known.taken_at INTO holder
     FROM iap.case_takings AS known
     WHERE known.transaction_id = take.transaction_id AND known.bundle_id = place.bundle_id
-        AND known.environment = place.environment AND known.taken_at > at - interval '1 day';
+        AND known.environment = place.environment AND iap.taken_until(known.taken_at) > at;
     IF holder.taken_by <> take.who AND take.is_freeing IS NOT TRUE THEN
         outcome := 'taken_already';
         taken_by := holder.taken_by;
