@@ -9,7 +9,8 @@
 --   iap_privacy  erases a person's data on request
 --   iap_import   takes over a company's own history: iap-reconcile import, and the sources of a night
 
--- In a cluster the rights are the coordinator's; citus.sql gives its workers what they need of them, and is run after this.
+-- In a cluster the rights are the coordinator's; citus.sql gives its workers what they need of them, and is run after
+-- this.
 SET citus.enable_ddl_propagation TO off;
 
 DO $$
@@ -52,7 +53,8 @@ GRANT USAGE ON SCHEMA finance TO iap_finance, iap_job;
 GRANT USAGE ON SCHEMA audit TO iap_job, iap_import;
 
 -- The nightly job. It never deletes from the ledger: a purchase only moves. The inbox belongs to the app's server: the
--- job adds what only Apple told, and writes what became of a receipt. Who holds what up is in PostgreSQL's statistics, which it reads.
+-- job adds what only Apple told, and writes what became of a receipt. Who holds what up is in PostgreSQL's statistics,
+-- which it reads.
 GRANT pg_read_all_stats TO iap_job;
 GRANT SELECT ON
     iap.migrations, iap.products, iap.orders, iap.receipts, iap.uploads, iap.transactions, iap.moves, iap.entries,
@@ -82,29 +84,42 @@ GRANT INSERT ON
     TO iap_job;
 GRANT USAGE ON SEQUENCE iap.trail, iap.receipt_number TO iap_job;
 GRANT EXECUTE ON FUNCTION
-    iap.record, iap.hear, iap.enter, iap.enter_unlocked, iap.amount_of, iap.position_of, iap.excluded, iap.owed_again,
-    iap.refunded, iap.unrefunded, iap.refund_reversed, iap.is_outdated_refund, iap.is_later_refund, iap.ends_refund, iap.has_access,
-    iap.corrected, iap.rebooked, iap.is_pseudonym, iap.stands_otherwise,
-    iap.heard, iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases,
-    iap.refuse_unseen_cases, iap.take_originals, iap.release_originals,
-    iap.release_orders, iap.is_news, iap.is_another_night, iap.is_confirmation, iap.confirm,
-    iap.is_of_original,
-    iap.sightings_of, iap.sight_again, iap.log_event, iap.is_beyond, iap.delivered,
-    iap.type_of, iap.type_by, iap.take_for_delivery, iap.is_covered, iap.is_granted,
-    iap.is_late_case, iap.is_bought_since, iap.take_for_entitlement, iap.cover, iap.cover_entitled, iap.uncover,
-    iap.connect,
-    iap.white_totals, iap.booked, iap.close_books, iap.purge_payloads, iap.purge_devices, iap.purgeable_buckets,
-    iap.count_purgeable, iap.share_of, iap.worth, iap.booked_on,
-    iap.lines_of, iap.refund_shares, iap.hear_patiently, iap.take_notices, iap.hand_in, iap.note_hearing, iap.submit_notification,
-    iap.known_of_heard, iap.take_answers, iap.note_answers, iap.note_checks, iap.postpone_questions, iap.owners_by_token, iap.note_entered,
-    iap.note_customers, iap.asked_after_expiry, iap.note_prices,
-    iap.case_mark, iap.purge_orders, iap.count_unpaid_orders, iap.settle_redeliveries, iap.order_redeliveries,
-    iap.is_given_up, iap.redeliverable_to, iap.end_of_redelivery, iap.certain_owner, iap.owners_of, iap.owners_by_history,
-    iap.outcome_otherwise, iap.is_original_delivered, iap.is_delivered_otherwise, iap.is_refunded_otherwise,
-    iap.is_same_period, iap.is_same_purchase, iap.is_period_delivered, iap.is_granted_already, iap.is_elsewhere,
-    iap.present, iap.withdraw_all_restored, iap.release_restored, iap.count_refunds_once, iap.carry_refunds,
-    iap.stand_for_refund, iap.paid_again, iap.take_corrected,
-    iap.watch_again, iap.analyze_grown, iap.is_balanced, iap.taken_until
+    -- What is said of a purchase, and where it is.
+    iap.amount_of, iap.corrected, iap.delivered, iap.enter, iap.excluded, iap.log_event, iap.owed_again,
+    iap.position_of, iap.present, iap.rebooked, iap.refund_reversed, iap.refunded, iap.share_of, iap.unrefunded,
+    -- A later word of Apple's.
+    iap.ends_refund, iap.has_access, iap.heard, iap.is_another_night, iap.is_later_refund, iap.is_outdated_refund,
+    iap.paid_again, iap.stands_otherwise,
+    -- The writer of moves.
+    iap.follow_cases, iap.kind_of_move, iap.log_moves, iap.move, iap.refund_shares, iap.refuse_unseen_cases,
+    iap.release_orders, iap.release_originals,
+    -- What is owed once.
+    iap.carry_refunds, iap.count_refunds_once, iap.is_delivered_otherwise, iap.is_elsewhere, iap.is_of_original,
+    iap.is_original_delivered, iap.is_period_delivered, iap.is_refunded_otherwise, iap.is_same_period,
+    iap.is_same_purchase, iap.outcome_otherwise, iap.release_restored, iap.stand_for_refund, iap.take_corrected,
+    iap.take_for_delivery, iap.take_originals, iap.type_by, iap.type_of, iap.withdraw_all_restored,
+    -- Whose it is, and cases.
+    iap.case_mark, iap.certain_owner, iap.owners_by_history, iap.owners_of, iap.taken_until, iap.watch_again,
+    -- The batch.
+    iap.confirm, iap.enter_unlocked, iap.hear, iap.hear_patiently, iap.is_confirmation, iap.is_news, iap.record,
+    iap.sight_again, iap.sightings_of,
+    -- The books.
+    iap.booked, iap.booked_on, iap.close_books, iap.is_balanced, iap.is_beyond, iap.lines_of, iap.white_totals,
+    iap.worth,
+    -- Retention, and erased users.
+    iap.count_purgeable, iap.count_unpaid_orders, iap.is_pseudonym, iap.purge_devices, iap.purge_orders,
+    iap.purge_payloads, iap.purgeable_buckets,
+    -- Entitlements.
+    iap.connect, iap.cover, iap.cover_entitled, iap.is_bought_since, iap.is_covered, iap.is_granted,
+    iap.is_granted_already, iap.is_late_case, iap.take_for_entitlement, iap.uncover,
+    -- Notices, and what Apple is asked.
+    iap.asked_after_expiry, iap.hand_in, iap.known_of_heard, iap.note_answers, iap.note_checks, iap.note_customers,
+    iap.note_entered, iap.note_hearing, iap.note_prices, iap.owners_by_token, iap.postpone_questions,
+    iap.submit_notification, iap.take_answers, iap.take_notices,
+    -- Redeliveries.
+    iap.end_of_redelivery, iap.is_given_up, iap.order_redeliveries, iap.redeliverable_to, iap.settle_redeliveries,
+    -- Statistics.
+    iap.analyze_grown
     TO iap_job;
 GRANT SELECT ON audit.links, audit.frontier, audit.erasures, audit.trail, finance.differences, finance.unexplained
     TO iap_job;
@@ -172,13 +187,18 @@ GRANT UPDATE (state, closed_at, closed_as, closed_by, note, told_run_id, assesse
     ON iap.cases TO iap_import;
 GRANT USAGE ON SEQUENCE iap.receipt_number, iap.trail TO iap_import;
 GRANT EXECUTE ON FUNCTION
-    iap.import_deliveries, iap.take_orders, iap.imported, iap.rebooked, iap.present, iap.enter, iap.amount_of, iap.position_of,
-    iap.delivered, iap.excluded,
-    iap.kind_of_move, iap.move, iap.log_moves, iap.follow_cases, iap.refuse_unseen_cases, iap.take_originals,
-    iap.type_of, iap.type_by,
-    iap.take_corrected, iap.release_originals,
-    iap.is_of_original, iap.is_same_period, iap.is_same_purchase, iap.refund_shares, iap.withdraw_restored,
-    iap.log_event, iap.import_entitlements, iap.revoke_entitlement,
+    -- What is said of a purchase, and where it is.
+    iap.amount_of, iap.delivered, iap.enter, iap.excluded, iap.log_event, iap.position_of, iap.present, iap.rebooked,
+    -- The writer of moves.
+    iap.follow_cases, iap.kind_of_move, iap.log_moves, iap.move, iap.refund_shares, iap.refuse_unseen_cases,
+    iap.release_originals,
+    -- What is owed once.
+    iap.is_of_original, iap.is_same_period, iap.is_same_purchase, iap.take_corrected, iap.take_originals, iap.type_by,
+    iap.type_of, iap.withdraw_restored,
+    -- Entitlements.
+    iap.import_entitlements, iap.revoke_entitlement,
+    -- Imports.
+    iap.import_deliveries, iap.imported, iap.take_orders,
     audit.receipt_seal
     TO iap_import;
 GRANT EXECUTE ON FUNCTION
