@@ -40,7 +40,8 @@ SELECT throws_ok($$SELECT test.admit('301')$$, '55000', NULL, 'dismissed');
 SELECT is_empty($$SELECT FROM iap.white WHERE transaction_id IN ('300', '301')$$, 'neither is white');
 
 -- What can't be true is refused.
--- The order that a receipt came with is of what it was uploaded for; where nobody said for what, of what was found in it.
+-- The order that a receipt came with is of what it was uploaded for; where nobody said for what, of what was found in
+-- it.
 SELECT test.admit('350', receipt_id => test.submit('for its order', 'ann', NULL, 'order-350'));
 SELECT test.admit('351', receipt_id => test.submit('for another', 'ann', '352', 'order-352'));
 SELECT results_eq(
@@ -71,8 +72,8 @@ SELECT is(test.admit(repeat('4', 64), product_id => 'unheard.of'), 'white',
 CREATE FUNCTION test.admit_period(id text, period text DEFAULT NULL) RETURNS text
 LANGUAGE sql AS $$
     SELECT test.run_as('iap_app', format(
-        'SELECT iap.admit(%L, %L, %L, %L, %L, 1, now(), %L, NULL, %L)', 'com.example.a', 'Production', id, 'late-1', 'pass',
-        'ann', period))
+        'SELECT iap.admit(%L, %L, %L, %L, %L, 1, now(), %L, NULL, %L)', 'com.example.a', 'Production', id, 'late-1',
+        'pass', 'ann', period))
 $$;
 SELECT is(test.admit_period('late-1'), 'white', 'a period that its server does not name');
 SELECT is(test.claim('late-1'), 'delivered', 'is delivered');

@@ -115,7 +115,8 @@ SELECT is(test.claim('210'), 'delivered', 'whatever its original');
 SELECT is(test.admit('221', '220', 'gems', quantity => 5), 'white', 'a consumable');
 SELECT is(test.admit('220', product_id => 'full'), 'white', 'and a non-consumable of the same original');
 SELECT is(test.claim('220'), 'delivered', 'which is delivered');
-SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '221'), 'white', 'does not restore the consumable');
+SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '221'), 'white',
+    'does not restore the consumable');
 SELECT is(test.claim('221'), 'delivered', 'that is owed');
 
 -- What was restored before its purchase was claimed is excluded, and whoever restores it may hold no other id.
@@ -157,7 +158,8 @@ SELECT is(test.claim('260'), 'delivered', 'is owed on its own');
 -- The renewals of a subscription may all name the order by which it was bought, also when Apple corrected its original
 -- since.
 INSERT INTO iap.products (bundle_id, product_id, type, name) VALUES ('com.example.a', 'pass', 'auto_renewable', 'Pass');
-SELECT is(test.admit('275', product_id => 'pass'), 'white', 'a renewal that the server takes for a purchase of its own');
+SELECT is(test.admit('275', product_id => 'pass'), 'white',
+    'a renewal that the server takes for a purchase of its own');
 SELECT is(test.claim('275', order_id => 'order-275'), 'delivered', 'is delivered for its order');
 SELECT test.hear(test.heard('275', 'server_api', 'pass', original_transaction_id => '271'));
 SELECT test.hear(test.heard('276', 'server_api', 'pass', original_transaction_id => '271'));
@@ -233,7 +235,8 @@ SELECT results_eq(
 
 -- Whose claim stands, though its row is owed: nobody gets it twice, and its original purchase is given back.
 SELECT is(test.admit('310', product_id => 'full'), 'white', 'a non-consumable');
-INSERT INTO iap.claims (transaction_id, bundle_id, user_id, outcome) VALUES ('310', 'com.example.a', 'ann', 'delivered');
+INSERT INTO iap.claims (transaction_id, bundle_id, user_id, outcome)
+VALUES ('310', 'com.example.a', 'ann', 'delivered');
 UPDATE iap.claims SET seal = audit.seal(claims) WHERE transaction_id = '310';
 SELECT is(test.claim('310', order_id => 'order-310'), 'undecided', 'that was claimed is for the support desk');
 SELECT is_empty(

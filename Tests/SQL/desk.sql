@@ -4,7 +4,8 @@ SELECT plan(58);
 SET search_path = iap, test, public;
 
 CREATE FUNCTION test.signed(claims jsonb) RETURNS text LANGUAGE sql AS $$
-    SELECT 'e30.' || translate(rtrim(replace(encode(convert_to(claims::text, 'UTF8'), 'base64'), E'\n', ''), '='), '+/', '-_')
+    SELECT 'e30.' || translate(
+        rtrim(replace(encode(convert_to(claims::text, 'UTF8'), 'base64'), E'\n', ''), '='), '+/', '-_')
         || '.c2ln'
 $$;
 CREATE FUNCTION test.bought(id text, more jsonb DEFAULT '{}') RETURNS text LANGUAGE sql AS $$
@@ -24,7 +25,8 @@ SELECT results_eq(
     $$SELECT user_id, state, transaction_id FROM iap.receipts$$, $$VALUES ('anna', 'waiting', 'a1')$$,
     'for what was signed is in the inbox');
 SELECT is(
-    iap.adopt('com.example.game', test.bought('a1'), 'anna', 'desk', 'again'), 'already_white', 'again changes nothing');
+    iap.adopt('com.example.game', test.bought('a1'), 'anna', 'desk', 'again'), 'already_white',
+    'again changes nothing');
 SELECT results_eq(
     $$SELECT kind, actor, details ->> 'user_id', details ->> 'note' FROM iap.events WHERE transaction_id = 'a1'$$,
     $$VALUES ('adopted', 'desk', 'anna', 'she sent the invoice')$$, 'the desk''s word is kept, once');
@@ -56,7 +58,8 @@ FROM (
     VALUES
         ('x'), ('a.b.c'), ('e30.!!!!.x'), (test.signed('{}')), (test.signed('[]')),
         (test.signed(to_jsonb(1)) || 'x'), ('e30.' || rtrim(translate(
-            encode(convert_to(repeat('[', 60000) || repeat(']', 60000), 'UTF8'), 'base64'), E'+/\n', '-_'), '=') || '.x'),
+            encode(convert_to(repeat('[', 60000) || repeat(']', 60000), 'UTF8'), 'base64'), E'+/\n', '-_'),
+            '=') || '.x'),
         (test.bought('a6', '{"transactionId": null}')), (test.bought('a6', '{"bundleId": null}')),
         (test.bought('a6', '{"productId": null}')), (test.bought('a6', '{"purchaseDate": "1772323200000"}')),
         (test.bought('a6', '{"purchaseDate": 1e300}')), (test.bought('a6', '{"purchaseDate": -1}')),
@@ -67,7 +70,8 @@ SELECT is(
 SELECT throws_ok(
     $$SELECT iap.adopt('com.example.game', test.bought('a4'), '', 'desk', 'x')$$, '22023', NULL, 'for nobody');
 SELECT throws_ok(
-    $$SELECT iap.adopt(NULL, test.bought('a4'), 'anna', 'desk', 'x')$$, '22023', 'bundle_id is not an id of Apple''s', 'of no app');
+    $$SELECT iap.adopt(NULL, test.bought('a4'), 'anna', 'desk', 'x')$$, '22023', 'bundle_id is not an id of Apple''s',
+    'of no app');
 
 -- A period under another id than that by which Apple told of it first.
 SELECT test.hear_period('p1', 'p1', 'w1'), test.hear_period('r1', 'r1', 'w2', exclusion => 'refunded');
@@ -89,7 +93,8 @@ SELECT results_eq(
     $$VALUES ('p3')$$, 'which alone is taken');
 -- Of what is adopted the ledger knows the period, and so owes it under no other id.
 SELECT is(
-    test.run_as('iap_app', $$SELECT iap.admit('com.example.a', 'Production', 'p4', 'p1', 'pass', 1, now(), 'ann', NULL, 'w3')$$),
+    test.run_as('iap_app',
+        $$SELECT iap.admit('com.example.a', 'Production', 'p4', 'p1', 'pass', 1, now(), 'ann', NULL, 'w3')$$),
     'white', 'the period that was adopted, under another id');
 SELECT is(test.claim('p3'), 'delivered', 'is delivered by its claim');
 SELECT is(test.claim('p4'), 'already_delivered', 'and once');

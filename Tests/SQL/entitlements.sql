@@ -33,7 +33,8 @@ SELECT test.period('s1', -60, -30), test.period('s2', -30, 0), test.period('s3',
 -- Granting.
 SELECT is(test.entitle(-0.5), -0.5, 'what is granted is told');
 SELECT results_eq(
-    'SELECT test.places()', $$VALUES ('s1 black'), ('s2 white'), ('s3 white')$$, 'what it reaches to the end of is black');
+    'SELECT test.places()', $$VALUES ('s1 black'), ('s2 white'), ('s3 white')$$,
+    'what it reaches to the end of is black');
 SELECT results_eq(
     $$SELECT user_id, delivered_by, delivered_at = iap.present() FROM iap.black$$,
     $$VALUES ('ann', 'entitlement', true)$$, 'delivered by the entitlement');
@@ -180,7 +181,8 @@ SELECT is(test.told('g2', 30), 'white', 'until a paid period turns out to reach 
 SELECT results_eq(
     $$SELECT test.moves('g2')$$, $$VALUES ('entitled white > entitlement'), ('corrected entitlement > white')$$,
     'by what Apple knows better');
-SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'and no night takes it for granted again');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0',
+    'and no night takes it for granted again');
 SELECT is(test.entitle(30, 'g1'), 30.0, 'the server grants it');
 SELECT is(test.open_of('g1'), NULL, 'and it is delivered');
 SELECT is(test.told('g2', 40), 'black', 'an end that was known is no news');
@@ -229,7 +231,8 @@ SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '1'
 SELECT is((SELECT reason FROM iap.excluded WHERE transaction_id = 'f3'), 'restored', 'which excludes it');
 SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'f1')$$);
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'f1'), 'white', 'until it is taken back');
-SELECT is_empty($$SELECT FROM iap.delivered_originals WHERE bundle_id = 'com.example.a'$$, 'so that it can be delivered');
+SELECT is_empty($$SELECT FROM iap.delivered_originals WHERE bundle_id = 'com.example.a'$$,
+    'so that it can be delivered');
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'and is not delivered by itself');
 
 -- Bad words.
@@ -265,8 +268,8 @@ SELECT test.run_as('iap_job', 'SELECT iap.connect()');
 SELECT results_eq(
     'SELECT bundle_id, environment, product_type, connected_at = now() FROM iap.connections ORDER BY 2, 3',
     $$VALUES
-        ('com.example.a' COLLATE "C", 'Production', 'consumable', true), ('com.example.a', 'Production', 'unknown', true),
-        ('com.example.a', 'Sandbox', 'consumable', true)$$,
+        ('com.example.a' COLLATE "C", 'Production', 'consumable', true),
+        ('com.example.a', 'Production', 'unknown', true), ('com.example.a', 'Sandbox', 'consumable', true)$$,
     'who claims, by type, and testers apart');
 
 -- Taken back from a moment on that lies ahead: what has no end of its own is granted until then.
@@ -276,7 +279,8 @@ SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'k1'), 'black', 'what is granted yet is not owed');
 SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '0', 'nor before that');
 SELECT is(
-    test.run_as('iap_job', $$SELECT iap.uncover(7, now() + interval '30 days', 10)$$), '1', 'a night after it takes it back');
+    test.run_as('iap_job', $$SELECT iap.uncover(7, now() + interval '30 days', 10)$$), '1',
+    'a night after it takes it back');
 SELECT is(
     test.run_as('iap_job', $$SELECT iap.cover_entitled(7, now() + interval '30 days', 10)$$), '0', 'for good');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = 'k1'), 'white', 'then it is owed');
@@ -320,7 +324,8 @@ SELECT is(test.run_as('iap_job', 'SELECT iap.uncover(7, now(), 10)'), '0', 'and 
 SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'nor covers it again');
 
 -- An upgrade that ends when the product before it was granted until, or within that day.
-SELECT test.period('same1', -40, 20, 'same1', 'basic.month'), test.entitle(20, 'same1'), test.said_days_ago('same1', 40);
+SELECT test.period('same1', -40, 20, 'same1', 'basic.month'), test.entitle(20, 'same1'),
+    test.said_days_ago('same1', 40);
 SELECT test.period('same2', -10, 20, 'same1', 'premium.month');
 SELECT is(test.open_of('same1'), 'same2', 'is owed until it is said');
 SELECT is(test.entitle(20, 'same1'), 20.0, 'the same moment again');
@@ -330,10 +335,12 @@ SELECT test.admit('endless1', product_id => 'gems');
 UPDATE iap.transactions AS t SET product_type = 'non_renewing' WHERE transaction_id = 'endless1';
 UPDATE iap.transactions AS t SET seal = audit.seal(ROW(t.*)::iap.transactions) WHERE transaction_id = 'endless1';
 SELECT test.entitle(30, 'endless1');
-SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', 'endless1', now() + interval '3 days')$$);
+SELECT test.run_as('iap_app',
+    $$SELECT iap.revoke_entitlement('com.example.a', 'endless1', now() + interval '3 days')$$);
 SELECT test.entitle(3, 'endless1');
 SELECT is(
-    (SELECT revoked_at FROM iap.entitlements WHERE original_transaction_id = 'endless1'), NULL, 'what is granted again is not revoked');
+    (SELECT revoked_at FROM iap.entitlements WHERE original_transaction_id = 'endless1'), NULL,
+    'what is granted again is not revoked');
 -- One period under two ids is granted once, in whatever order they are known.
 CREATE FUNCTION test.delivered_of(original text) RETURNS SETOF text
 LANGUAGE sql AS $$
@@ -345,11 +352,13 @@ SELECT test.hear_period('twice1', 'twice1', 'week-1'), test.hear_period('twice2'
     test.hear_period('twice3', 'twice1', 'week-2');
 SELECT test.entitle(60, 'twice1');
 SELECT results_eq(
-    $$SELECT test.delivered_of('twice1')$$, ARRAY['twice1 black', 'twice2 excluded restored', 'twice3 black'], 'two periods, and not three');
+    $$SELECT test.delivered_of('twice1')$$, ARRAY['twice1 black', 'twice2 excluded restored', 'twice3 black'],
+    'two periods, and not three');
 SELECT test.hear_period('desk1', 'desk1', 'week-1'), test.hear_period('desk2', 'desk1', 'week-1'), test.claim('desk1');
 SELECT is(test.resolve('desk2', 'delivered'), 'already_delivered', 'nor does the desk deliver it a second time');
 SELECT results_eq(
-    $$SELECT test.delivered_of('desk1')$$, ARRAY['desk1 black', 'desk2 excluded restored'], 'but sees that it was restored');
+    $$SELECT test.delivered_of('desk1')$$, ARRAY['desk1 black', 'desk2 excluded restored'],
+    'but sees that it was restored');
 SELECT test.hear_period('had1', 'had1', 'week-1'), test.hear_period('had2', 'had1', 'week-1'), test.claim('had1');
 SELECT test.entitle(60, 'had1');
 SELECT results_eq(
@@ -368,7 +377,8 @@ SELECT test.is_refused(
     'until can''t be %', moment)
 FROM unnest(ARRAY['58001-01-01 00:00+00', '1970-01-01 00:00+00', '2008-07-09 23:59:59+00']) AS moment;
 SELECT is(
-    test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', 'late', 'ann', '9999-12-31 23:59:59+00')$$) IS NOT NULL, true,
+    test.run_as('iap_app',
+        $$SELECT iap.entitle('com.example.a', 'late', 'ann', '9999-12-31 23:59:59+00')$$) IS NOT NULL, true,
     'but for ever may be called so');
 
 SELECT * FROM finish();

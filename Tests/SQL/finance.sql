@@ -71,7 +71,8 @@ SELECT results_eq(
 -- What is shared in a family was paid by another: that it ends is no refund.
 SELECT test.admit('15', product_id => 'full'), test.claim('15');
 SELECT test.hear(test.heard(
-    '15', 'server_api', 'full', exclusion => 'family_shared', refunded_at => now(), revocation_type => 'FAMILY_REVOKE'));
+    '15', 'server_api', 'full', exclusion => 'family_shared', refunded_at => now(),
+    revocation_type => 'FAMILY_REVOKE'));
 SELECT is_empty(
     $$SELECT FROM finance.refunds_after_delivery WHERE transaction_id = '15'$$, 'no money goes back when sharing ends');
 
@@ -80,7 +81,8 @@ SELECT test.admit('16'), test.admit('17');
 UPDATE iap.products SET list_price_milliunits = 5000, currency = 'EUR' WHERE product_id = 'gems';
 SELECT test.hear(test.heard('16', quantity => 2)), test.hear(test.heard('17', 'server_api', 'gift', quantity => 2));
 SELECT results_eq(
-    $$SELECT transaction_id, units, amount, currency FROM finance.purchases WHERE transaction_id IN ('16', '17') ORDER BY 1$$,
+    $$SELECT transaction_id, units, amount, currency FROM finance.purchases
+    WHERE transaction_id IN ('16', '17') ORDER BY 1$$,
     $$VALUES ('16' COLLATE "C", 2, 1.980, 'USD'), ('17', 2, NULL, NULL)$$, 'it is the price of then, of that product');
 UPDATE iap.products SET list_price_milliunits = 990, currency = 'USD' WHERE product_id = 'gems';
 
@@ -94,7 +96,8 @@ SELECT results_eq(
 INSERT INTO iap.orders (bundle_id, order_id, user_id, product_id, app_account_token, created_at)
 VALUES
     ('com.example.a', 'bobs', 'bob', 'gems', NULL, now()), ('com.example.a', 'anns', 'ann', 'gems', NULL, now()),
-    ('com.example.a', 'cids', 'cid', 'gems', 'cid-token', now()), ('com.example.b', 'dans', 'dan', 'gems', 'ann-token', now());
+    ('com.example.a', 'cids', 'cid', 'gems', 'cid-token', now()),
+    ('com.example.b', 'dans', 'dan', 'gems', 'ann-token', now());
 INSERT INTO iap.account_tokens (bundle_id, app_account_token, user_id)
 VALUES
     ('com.example.a', 'ann-token', 'ann'), ('com.example.b', 'ann-token', 'dan');
@@ -111,14 +114,16 @@ BEGIN
     IF seen_by IS NOT NULL THEN
         INSERT INTO iap.sightings (
             transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, in_receipt, uploaded_at)
-        SELECT id, went.bundle_id, went.environment, 0, 64 * number, who, went.is_named AND number = 1, went.in_receipt, now()
+        SELECT
+            id, went.bundle_id, went.environment, 0, 64 * number, who, went.is_named AND number = 1, went.in_receipt,
+            now()
         FROM unnest(ARRAY[seen_by, 'ann']) WITH ORDINALITY AS seen (who, number);
     END IF;
 END
 $$;
 SELECT
-    test.went('m1', 'bobs'), test.went('m2', 'anns'), test.went('m3', NULL, 'cid-token'), test.went('m4', NULL, 'ann-token'),
-    test.went('m5', NULL, NULL, 'eve'), test.went('m6', NULL, NULL, 'eve', false),
+    test.went('m1', 'bobs'), test.went('m2', 'anns'), test.went('m3', NULL, 'cid-token'),
+    test.went('m4', NULL, 'ann-token'), test.went('m5', NULL, NULL, 'eve'), test.went('m6', NULL, NULL, 'eve', false),
     test.went('m7', NULL, NULL, 'eve', false, true), test.went('m8', NULL, 'ann-token', 'eve'),
     test.went('m9', NULL, NULL, 'eve', bundle_id => 'com.example.b'),
     test.went('m10', NULL, NULL, 'eve', environment => 'Sandbox');
@@ -184,12 +189,13 @@ INSERT INTO iap.runs (
     already_white, already_black, excluded, opening_white, new, claimed, resolved, refunded, closing_white,
     closing_number)
 SELECT
-    now(), now(), now(), 'h', 1, '1', 'complete', 0, verified, '{3,3,3}', '{1,1,1}', '{2,2,2}', '{4,4,4}', '{2,3,6}', new,
-    '{1,1,1}', '{0,0,0}', '{0,0,0}', '{2,3,6}', 5 + position
+    now(), now(), now(), 'h', 1, '1', 'complete', 0, verified, '{3,3,3}', '{1,1,1}', '{2,2,2}', '{4,4,4}', '{2,3,6}',
+    new, '{1,1,1}', '{0,0,0}', '{0,0,0}', '{2,3,6}', 5 + position
 FROM (
     VALUES
         (0, '{10,10,4}'::bigint[], '{1,1,1}'::bigint[]), (1, '{10,11,4}', '{1,1,1}'), (2, '{10,10,5}', '{1,1,1}'),
-        (3, '{11,10,4}', '{1,1,1}'), (4, '{10,10,4}', '{1,2,1}'), (5, '{10,10,4}', '{1,1,2}'), (6, '{10,10,4}', '{2,1,1}')
+        (3, '{11,10,4}', '{1,1,1}'), (4, '{10,10,4}', '{1,2,1}'), (5, '{10,10,4}', '{1,1,2}'),
+        (6, '{10,10,4}', '{2,1,1}')
 ) AS told (position, verified, new);
 SELECT results_eq(
     $$SELECT DISTINCT run_id - (SELECT max(run_id) FROM iap.runs) + 6, balances FROM finance.control_totals
@@ -197,7 +203,8 @@ SELECT results_eq(
     $$VALUES (0::bigint, true), (1, false), (2, false), (3, false), (4, false), (5, false), (6, false)$$,
     'one thing that is off is enough');
 SELECT results_eq(
-    $$SELECT runs, received, units, white, newly_white, black, excluded, difference FROM finance.control_totals_by_day$$,
+    $$SELECT runs, received, units, white, newly_white, black, excluded, difference
+    FROM finance.control_totals_by_day$$,
     $$VALUES (13::bigint, 77::bigint, 78::bigint, 32::bigint, 25::bigint, 15::bigint, 28::bigint, 2::bigint)$$,
     'a day is all of its runs');
 UPDATE iap.runs SET opening_white = '{1,0,0}', new = '{2,4,7}' WHERE closing_number = 1;

@@ -225,7 +225,8 @@ SELECT test.close_books('2027-07-01 02:00+00');
 SELECT test.is_explained('the journal explains it');
 SELECT set_eq(
     $$SELECT test.finance(
-        'SELECT product_id || '' '' || delivered || '' '' || entered FROM finance.statement(''2027-06-01'', ''2027-06-30'')
+        'SELECT product_id || '' '' || delivered || '' '' || entered
+        FROM finance.statement(''2027-06-01'', ''2027-06-30'')
         WHERE product_id = ''gems'' AND entered > 0')$$,
     ARRAY['gems 1 2'], 'the statement of that month has both');
 SELECT set_eq(

@@ -9,7 +9,8 @@ SELECT is(test.claim('2', 'ann', 'o1'), 'order_used', 'and not again for another
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '2'), 'white', 'which stays owed');
 SELECT is(test.claim('2', 'ann', 'o2'), 'delivered', 'and is delivered for an order of its own');
 SELECT is(
-    test.run_as('iap_support', $$SELECT iap.resolve('3', 'delivered', 'sue', 'x', user_id => 'ann', order_id => 'o1')$$),
+    test.run_as('iap_support',
+        $$SELECT iap.resolve('3', 'delivered', 'sue', 'x', user_id => 'ann', order_id => 'o1')$$),
     'delivered', 'the support desk may say otherwise');
 SELECT is(test.admit('4', user_id => 'ann'), 'white', 'one more');
 SELECT is(test.claim('4', 'bob', 'o4'), 'wrong_user', 'who may not claim');
@@ -26,7 +27,8 @@ SELECT is(test.claim('6', 'ann'), 'delivered', 'and without an order it is deliv
 
 -- What the support desk says was delivered for an order uses it up, and taking that back frees it.
 SELECT test.admit(id, user_id => 'ann') FROM unnest(ARRAY['7', '8']) AS id;
-SELECT test.run_as('iap_support', $$SELECT iap.resolve('7', 'delivered', 'sue', 'x', user_id => 'ann', order_id => 'o7')$$);
+SELECT test.run_as('iap_support',
+    $$SELECT iap.resolve('7', 'delivered', 'sue', 'x', user_id => 'ann', order_id => 'o7')$$);
 SELECT is(
     (SELECT original_transaction_id FROM iap.delivered_orders WHERE order_id = 'o7'), '7',
     'the row is taken, for claims that another session is about to make');
@@ -34,7 +36,8 @@ SELECT is(test.claim('8', 'ann', 'o7'), 'order_used', 'and so is the order');
 SELECT test.run_as('iap_support', $$SELECT iap.reopen('7', 'sue', 'another purchase was meant')$$);
 SELECT is(test.claim('8', 'ann', 'o7'), 'delivered', 'until that is taken back');
 -- One that two purchases were delivered for stays used while one of them is.
-SELECT test.run_as('iap_support', $$SELECT iap.resolve('7', 'delivered', 'sue', 'x', user_id => 'ann', order_id => 'o7')$$);
+SELECT test.run_as('iap_support',
+    $$SELECT iap.resolve('7', 'delivered', 'sue', 'x', user_id => 'ann', order_id => 'o7')$$);
 SELECT test.run_as('iap_support', $$SELECT iap.reopen('7', 'sue', 'x')$$);
 SELECT is(test.claim('7', 'ann', 'o7'), 'order_used', 'the other keeps it');
 
@@ -51,7 +54,8 @@ SELECT is(current_setting('idle_in_transaction_session_timeout'), '5min', 'does 
 SELECT set_config('idle_in_transaction_session_timeout', '0', true);
 SELECT test.run_as('iap_support', $$SELECT outcome FROM iap.take('1', 'sue', 'com.example.a', 'Production')$$);
 SELECT is(
-    current_setting('idle_in_transaction_session_timeout'), '5min', 'nor does who takes a case, which its claim waits for');
+    current_setting('idle_in_transaction_session_timeout'), '5min',
+    'nor does who takes a case, which its claim waits for');
 SELECT set_config('idle_in_transaction_session_timeout', '60s', true);
 SELECT is(test.claim('7', 'ann'), 'already_delivered', 'and what a login says');
 SELECT is(current_setting('idle_in_transaction_session_timeout'), '1min', 'stays');
@@ -79,7 +83,8 @@ FROM (
         ('0', now()::text, 'a purchase''s quantity is at least 1')
 ) AS wrong (quantity, purchased_at, words);
 SELECT test.is_refused(
-    'iap_app', format('SELECT iap.register_order(%L, %L, %L, %L, 1, %L, %L)', 'com.example.a', 'o9', 'ann', 'gems', token, at),
+    'iap_app',
+    format('SELECT iap.register_order(%L, %L, %L, %L, 1, %L, %L)', 'com.example.a', 'o9', 'ann', 'gems', token, at),
     '22023', words, words)
 FROM (
     VALUES
@@ -91,7 +96,8 @@ SELECT test.run_as('iap_app', $$SELECT iap.register_order('com.example.a', 'o9',
 SELECT is((SELECT app_account_token FROM iap.orders), NULL, 'an empty token is none');
 
 -- What Apple, or an app's server, says of a quantity beyond all measure ends no night.
-SELECT is(test.hear(test.heard('901', product_id => 'dear', quantity => 2147483647)), 'white', 'Apple''s word is taken');
+SELECT is(test.hear(test.heard('901', product_id => 'dear', quantity => 2147483647)), 'white',
+    'Apple''s word is taken');
 SELECT is(test.run_as('iap_app', test.admitting('2147483647', now()::text)), 'white', 'and the app''s server''s');
 SELECT is(test.admit('902', product_id => 'dear', quantity => 2147483647), 'white', 'once more');
 SELECT is(test.claim('902'), 'delivered', 'which is delivered');
@@ -103,8 +109,10 @@ SELECT results_eq(
 SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white table');
 SELECT test.close_books();
 SELECT results_eq(
-    $$SELECT account, sum(units)::bigint, sum(amount) FROM finance.journal WHERE product_id = 'dear' GROUP BY 1 ORDER BY 1$$,
-    $$VALUES ('delivered', 2147483647::bigint, NULL::numeric), ('owed', 4294967294, NULL)$$, 'finance''s books bear it');
+    $$SELECT account, sum(units)::bigint, sum(amount)
+    FROM finance.journal WHERE product_id = 'dear' GROUP BY 1 ORDER BY 1$$,
+    $$VALUES ('delivered', 2147483647::bigint, NULL::numeric), ('owed', 4294967294, NULL)$$,
+    'finance''s books bear it');
 SELECT lives_ok(
     format('SELECT * FROM finance.%I', relname), format('as finance.%s does', relname))
 FROM pg_class
@@ -117,22 +125,26 @@ SELECT is(test.submit('empty', '', '', ''), test.submit('empty', NULL), 'an empt
 SELECT ok(test.submit(repeat('x', 16777216)) > 0, 'sixteen mebibytes are a payload');
 SELECT ok(test.submit(repeat('x', 16777217)) > 0, 'one byte more is known');
 SELECT results_eq(
-    $$SELECT state, payload, next_attempt_at, error_code, error_text, payload_sha256 = sha256(repeat('x', 16777217)::bytea)
+    $$SELECT
+        state, payload, next_attempt_at, error_code, error_text,
+        payload_sha256 = sha256(repeat('x', 16777217)::bytea)
     FROM iap.receipts WHERE error_code IS NOT NULL$$,
     $$VALUES ('unusable', NULL, NULL::timestamptz, 'too_large', 'the client uploaded 16777217 bytes', true)$$,
     'by its hash and its size');
 SELECT is(test.submit(repeat('x', 16777217)), (SELECT receipt_id FROM iap.receipts WHERE error_code = 'too_large'),
     'and known again');
 SELECT ok(
-    test.submit('d', device => jsonb_build_object('model', 'iPhone9,1', 'log', repeat('x', 20000))) > 0, 'a long device');
+    test.submit('d', device => jsonb_build_object('model', 'iPhone9,1', 'log', repeat('x', 20000))) > 0,
+    'a long device');
 SELECT is(
-    (SELECT device - 'bytes' FROM iap.receipts WHERE payload = 'd'), '{"model": "iPhone9,1", "cut": true}'::jsonb, 'is cut, with a mark');
+    (SELECT device - 'bytes' FROM iap.receipts WHERE payload = 'd'), '{"model": "iPhone9,1", "cut": true}'::jsonb,
+    'is cut, with a mark');
 SELECT ok(test.submit('e', device => to_jsonb(repeat('x', 20000))) > 0, 'one that is no object');
 SELECT is((SELECT device ->> 'cut' FROM iap.receipts WHERE payload = 'e'), 'true', 'is cut, too');
 SELECT count(DISTINCT test.submit('many', order_id => 'o' || number)) FROM generate_series(1, 1003) AS number;
 SELECT is(
-    (SELECT count(*) FROM iap.uploads JOIN iap.receipts USING (bucket, receipt_id) WHERE payload = 'many'), 1000::bigint,
-    'a thousand purposes are kept');
+    (SELECT count(*) FROM iap.uploads JOIN iap.receipts USING (bucket, receipt_id) WHERE payload = 'many'),
+    1000::bigint, 'a thousand purposes are kept');
 SELECT is((SELECT uploads_left_out FROM iap.receipts WHERE payload = 'many'), 3, 'the others are counted');
 SELECT test.submit('many', order_id => 'o7');
 SELECT results_eq(

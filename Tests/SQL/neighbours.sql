@@ -1,6 +1,6 @@
--- What happens to an app's purchases in one environment is the same, whatever lies beside them: worlds made up by a seed are
--- played alone, and beside the same ids in another app, the same purchases under other ids in its sandbox, and the same ids
--- there, each of them at another point of the same world.
+-- What happens to an app's purchases in one environment is the same, whatever lies beside them: worlds made up by a
+-- seed are played alone, and beside the same ids in another app, the same purchases under other ids in its sandbox, and
+-- the same ids there, each of them at another point of the same world.
 BEGIN;
 SELECT no_plan();
 
@@ -12,7 +12,8 @@ CROSS JOIN (
 ) AS listed (product_id, type)
 ON CONFLICT DO NOTHING;
 
--- Calls and nights; what names no environment is shared by both of an app. # stands before what is another id in a sandbox.
+-- Calls and nights; what names no environment is shared by both of an app. # stands before what is another id in a
+-- sandbox.
 CREATE TABLE test.script (
     number integer PRIMARY KEY, role name NOT NULL, question text NOT NULL, is_shared boolean NOT NULL);
 
@@ -41,8 +42,8 @@ BEGIN
         named := test.any_of('ann', 'ann', 'ann', 'bob');
         wanted := test.any_of(
             'admit', 'paid', 'paid', 'paid', 'refunded', 'refunded', 'case', 'case', 'resolve', 'resolve', 'reopen',
-            'reopen', 'claim', 'claim', 'entitle', 'revoke', 'order', 'desk', 'redeliver', 'lease', 'ask', 'ask', 'night',
-            'night', 'night', 'notice');
+            'reopen', 'claim', 'claim', 'entitle', 'revoke', 'order', 'desk', 'redeliver', 'lease', 'ask', 'ask',
+            'night', 'night', 'night', 'notice');
         IF step <= cardinality(ids) THEN
             wanted := test.any_of('admit', 'paid', 'paid');
         END IF;
@@ -71,13 +72,15 @@ BEGIN
                 ('reopen', 'iap_support', format(
                     'SELECT iap.reopen(''#%s'', ''sue'', ''note'', %s)', id, place)),
                 ('claim', 'iap_app', format(
-                    'SELECT iap.claim(''com.example.a'', ''#%s'', %L, %L)', id, named, test.any_of('#o1', '#o2', NULL))),
+                    'SELECT iap.claim(''com.example.a'', ''#%s'', %L, %L)', id, named,
+                    test.any_of('#o1', '#o2', NULL))),
                 ('entitle', 'iap_app', format(
                     'SELECT iap.entitle(''com.example.a'', ''p1'', ''ann'', now() + interval ''%s days'')',
                     test.any_of('10', '40'))),
                 ('revoke', 'iap_app', 'SELECT iap.revoke_entitlement(''com.example.a'', ''p1'')'),
                 ('order', 'iap_app', format(
-                    'SELECT iap.register_order(''com.example.a'', %L, %L, %L)', test.any_of('#o1', '#o2'), named, product)),
+                    'SELECT iap.register_order(''com.example.a'', %L, %L, %L)', test.any_of('#o1', '#o2'), named,
+                    product)),
                 ('desk', 'iap_support', format(
                     'SELECT iap.take(''#%s'', %L, %s, %L)::text', id, test.any_of('sue', 'tom'), place,
                     test.any_of('true', 'false'))),
@@ -111,8 +114,8 @@ $$;
 
 -- A batch of one purchase, seen in a receipt or in none.
 CREATE FUNCTION test.apple_says(
-    bundle_id text, environment text, transaction_id text, original text, product_id text, period text, source iap.source,
-    minute integer, refunded integer, user_id text, order_id text
+    bundle_id text, environment text, transaction_id text, original text, product_id text, period text,
+    source iap.source, minute integer, refunded integer, user_id text, order_id text
 ) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -207,7 +210,8 @@ $$;
 
 -- Plays the script in a place, up to a step, a minute a step: what each was answered.
 CREATE FUNCTION test.play(
-    bundle_id text, environment text, prefix text DEFAULT '', upto integer DEFAULT 1000, with_shared boolean DEFAULT true
+    bundle_id text, environment text, prefix text DEFAULT '', upto integer DEFAULT 1000,
+    with_shared boolean DEFAULT true
 ) RETURNS text[]
 LANGUAGE plpgsql SET search_path = pg_catalog, iap, public, pg_temp AS $$
 DECLARE

@@ -29,7 +29,8 @@ BEGIN
     RETURN ROW(v, n);
 END
 $$;
--- A batch of them: how many are new, the numbers of those whose purchases nobody knows, and how many receipts they make.
+-- A batch of them: how many are new, the numbers of those whose purchases nobody knows, and how many receipts they
+-- make.
 CREATE FUNCTION test.tell(VARIADIC notices test.told[]) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, iap, pg_temp AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- A non-consumable is bought once and owed once, under whatever id it is restored: what takes its original purchase, and
--- what gives it back.
+-- A non-consumable is bought once and owed once, under whatever id it is restored: what takes its original purchase,
+-- and what gives it back.
 BEGIN;
 SELECT no_plan();
 SET LOCAL search_path = public, iap;
@@ -27,13 +27,15 @@ SELECT test.import(test.heard(
     '2B', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '2A'));
 SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '2A')$$);
 SELECT results_eq($$SELECT test.places('2A')$$, $$VALUES ('2A white'), ('2B black')$$, 'one delivery is taken back');
-SELECT is(test.claim('2A'), 'already_delivered', 'and the other one still keeps the purchase from being delivered again');
+SELECT is(test.claim('2A'), 'already_delivered',
+    'and the other one still keeps the purchase from being delivered again');
 
 -- The same, where neither saw the other.
 SELECT test.admit('9A', '9A', 'full');
 SELECT test.import(test.heard(
     '9B', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '9A'));
-UPDATE iap.transactions SET place = 'white', reason = NULL, excluded_at = NULL, move_id = NULL WHERE transaction_id = '9A';
+UPDATE iap.transactions SET place = 'white', reason = NULL, excluded_at = NULL, move_id = NULL
+WHERE transaction_id = '9A';
 DELETE FROM iap.moves WHERE transaction_id = '9A';
 UPDATE iap.transactions AS t SET seal = audit.seal(ROW(t.*)::iap.transactions) WHERE transaction_id = '9A';
 DELETE FROM iap.delivered_originals WHERE original_transaction_id = '9A';
@@ -106,7 +108,8 @@ SELECT is_empty($$SELECT iap.owed('com.example.a', 'ann')$$, 'nor owed');
 SELECT is(
     test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', '5B')$$), 'not paid', 'nor told of as paid');
 SELECT is(
-    test.run_as('iap_support', $$SELECT iap.redeliver('5B', 'sue', 'for sure')$$), 'owner_uncertain', 'nor delivered without the customer');
+    test.run_as('iap_support', $$SELECT iap.redeliver('5B', 'sue', 'for sure')$$), 'owner_uncertain',
+    'nor delivered without the customer');
 SELECT is(test.keep_owed_once(), '0 1', 'and the night withdraws it');
 SELECT results_eq(
     $$SELECT reason, closed_as
@@ -139,8 +142,8 @@ CROSS JOIN (VALUES ('{"bundle_id": "com.example.b"}'::jsonb), ('{"environment": 
 WHERE original_transaction_id = '6A';
 UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE original_transaction_id = '6A';
 SELECT test.hear(test.heard(
-    '6B', source => 'server_api', product_id => 'full', product_type => 'non_consumable', original_transaction_id => '6A',
-    exclusion => 'before_start', verified_at => now() + interval '4 days'));
+    '6B', source => 'server_api', product_id => 'full', product_type => 'non_consumable',
+    original_transaction_id => '6A', exclusion => 'before_start', verified_at => now() + interval '4 days'));
 SELECT is(test.keep_owed_once(), '1 0', 'when it is reversed the purchase is owed again, and no other of its id');
 DELETE FROM iap.transactions
 WHERE original_transaction_id = '6A' AND (bundle_id <> 'com.example.a' OR environment <> 'Production');
@@ -175,12 +178,14 @@ SELECT is(test.keep_owed_once(), '0 1', 'which does');
 SELECT is(test.hear_again('20B', '20A', 4), 'white', 'until the refund is taken back');
 SELECT is(test.keep_owed_once(), '0 0', 'under one id');
 SELECT is(test.hear(test.heard('21A', product_id => 'unheard.of')), 'white', 'what no list knows');
-SELECT test.hear(test.heard('21B', product_id => 'unheard.of', original_transaction_id => '21A', exclusion => 'restored'));
+SELECT test.hear(test.heard('21B', product_id => 'unheard.of', original_transaction_id => '21A',
+    exclusion => 'restored'));
 SELECT test.hear(test.heard(
     '21B', 'server_api', 'unheard.of', exclusion => 'refunded', original_transaction_id => '21A', refunded_at => now(),
     verified_at => now() + interval '1 day'));
 SELECT is(
-    test.hear(test.heard('21A', 'server_api', 'unheard.of', exclusion => 'restored', verified_at => now() + interval '1 day')),
+    test.hear(test.heard('21A', 'server_api', 'unheard.of', exclusion => 'restored',
+        verified_at => now() + interval '1 day')),
     'restored', 'is restored by what the screen saw');
 SELECT is(
     test.hear(test.heard(
@@ -245,8 +250,8 @@ SELECT results_eq(
 SELECT test.hear_period('19A', '19A', '191', exclusion => 'refunded'), test.hear_period('19B', '19A', '191'),
     test.hear_period('19C', '19A', '192', exclusion => 'refunded');
 SELECT is(
-    test.hear_period('19A', '19A', '191', exclusion => 'restored', verified_at => now() + interval '3 days'), 'restored',
-    'what is owed under another id is not owed again');
+    test.hear_period('19A', '19A', '191', exclusion => 'restored', verified_at => now() + interval '3 days'),
+    'restored', 'what is owed under another id is not owed again');
 SELECT is(
     test.hear_period('19C', '19A', '192', exclusion => 'restored', verified_at => now() + interval '3 days'), 'white',
     'but what is no other''s period');
@@ -283,7 +288,8 @@ SELECT is(test.claim('M0B'), 'already_delivered', 'what is restored of it is not
 SELECT is(test.claim('M1B'), 'delivered', 'nor, of what is still owed then,');
 SELECT is(test.claim('M1A'), 'already_delivered', 'more than one id');
 SELECT is(
-    test.import(test.heard('M3A', product_id => 'mended')), 1::bigint, 'delivered, as a company tells of what was before');
+    test.import(test.heard('M3A', product_id => 'mended')), 1::bigint,
+    'delivered, as a company tells of what was before');
 SELECT results_eq(
     $$SELECT test.places('M3A')$$, $$VALUES ('M3A black'), ('M3B restored')$$, 'it is owed under no other id either');
 SELECT test.hear(test.heard('M2A', 'server_api', product_id => 'mended', product_type => 'consumable'));
@@ -312,7 +318,8 @@ SELECT is(test.moved_tally(), test.white_tally(), 'the moves explain the white t
 SELECT is_empty('SELECT * FROM test.misfits', 'every row fits its seal');
 -- A purchase that is owed is owed once: under the id of which Apple told, else the original's.
 SELECT test.admit('o1', product_id => 'full'), test.admit('o2', 'o1', 'full'), test.admit('o3', 'o1', 'full');
-SELECT test.hear(test.heard('o3', product_id => 'full', product_type => 'non_consumable', original_transaction_id => 'o1'));
+SELECT test.hear(test.heard('o3', product_id => 'full', product_type => 'non_consumable',
+    original_transaction_id => 'o1'));
 SELECT test.admit('p1', product_id => 'full'), test.admit('p2', 'p1', 'full'), test.admit('p3', 'p1', 'gems'),
     test.admit('p4', 'p1', 'full', environment => 'Sandbox');
 SELECT is(test.run_as('iap_job', 'SELECT iap.withdraw_all_restored(7, now(), 1)'), '1', 'a few at once');
@@ -323,7 +330,8 @@ SELECT set_eq(
     ARRAY['o1 restored', 'o2 restored', 'o3 white', 'p1 white', 'p2 restored', 'p3 white', 'p4 white'],
     'a night leaves one of its ids owed');
 SELECT is(test.claim('p2'), 'delivered', 'and it can be claimed by the other');
-SELECT set_eq($$SELECT test.places('p1')$$, ARRAY['p1 black', 'p2 restored', 'p3 white', 'p4 white'], 'as what is owed');
+SELECT set_eq($$SELECT test.places('p1')$$, ARRAY['p1 black', 'p2 restored', 'p3 white', 'p4 white'],
+    'as what is owed');
 
 -- Apple tells of a refund under the original's id, of what was delivered under the one that it was restored under.
 CREATE FUNCTION test.carry() RETURNS text
@@ -354,7 +362,8 @@ SELECT is(test.carry(), '1', 'it is taken back');
 SELECT is_empty($$SELECT test.went_back('c2')$$, 'the customer paid for the goods after all');
 SELECT is(test.carry(), '0', 'and that once');
 SELECT results_eq(
-    $$SELECT test.moves('c2')$$, ARRAY['claimed white > claim', 'refunded claim > claim', 'refund_reversed claim > claim'],
+    $$SELECT test.moves('c2')$$,
+    ARRAY['claimed white > claim', 'refunded claim > claim', 'refund_reversed claim > claim'],
     'both are moves of what was delivered');
 -- Told of both ids, it went back once; and by what Apple says last of the delivered one.
 SELECT test.admit('d1', product_id => 'full'), test.admit('d2', 'd1', 'full'), test.claim('d2');
@@ -382,13 +391,15 @@ SELECT set_eq(
 -- A third id of it was refunded: none is owed, and nobody is told otherwise.
 SELECT test.hear_period('q1', 'q1', 'w9'), test.hear_period('q2', 'q1', 'w9', exclusion => 'restored'),
     test.hear_period('q3', 'q1', 'w9', exclusion => 'refunded');
-SELECT is(test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', 'q2')$$), 'not paid', 'the restored id');
+SELECT is(test.run_as('iap_app', $$SELECT tell FROM iap.status('com.example.a', 'q2')$$), 'not paid',
+    'the restored id');
 SELECT test.is_refused(
     'iap_app', $$SELECT iap.admit('com.example.a', 'Production', 'q1', 'q1', 'gold', 1, now(), 'ann')$$, '55000',
     '%refunded under another id', 'nor is it admitted');
 SELECT is(test.claim(id), 'excluded', 'or had by ' || id) FROM unnest(ARRAY['q1', 'q2', 'q3']) AS id;
 
--- Owed beside what only looks like the same purchase: of nobody knows what type, delivered elsewhere, shared in a family.
+-- Owed beside what only looks like the same purchase: of nobody knows what type, delivered elsewhere, shared in a
+-- family.
 SELECT test.admit('k1', product_id => 'unheard.of'), test.admit('k2', 'k1', 'unheard.of');
 INSERT INTO iap.delivered_originals (original_transaction_id, bundle_id, environment, transaction_id)
 VALUES ('g0', 'com.example.b', 'Production', 'g9'), ('g0', 'com.example.a', 'Sandbox', 'g9');

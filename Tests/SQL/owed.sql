@@ -68,7 +68,8 @@ SELECT test.ordered('order-2', 'erin');
 SELECT test.submit('another receipt', NULL, '130', 'order-2') AS receipt \gset
 SELECT is(test.status(NULL, 'order-2'), 'waiting for Apple', 'an order waits with the upload that names it');
 SELECT test.record(ARRAY[test.heard('130')], ARRAY[test.seen(:receipt, NULL, 'order-2')]);
-SELECT results_eq($$SELECT test.owed('erin')$$, $$VALUES ('130 {order-2} t')$$, 'by the order that it was uploaded with');
+SELECT results_eq($$SELECT test.owed('erin')$$, $$VALUES ('130 {order-2} t')$$,
+    'by the order that it was uploaded with');
 SELECT test.record(ARRAY[test.heard('131')], ARRAY[test.seen(:receipt, NULL, is_named => false)]);
 SELECT results_eq(
     $$SELECT test.owed('erin')$$, $$VALUES ('130 {order-2} t'), ('131 {} f')$$, 'and what rode along, not for certain');
@@ -102,11 +103,13 @@ FROM iap.cases WHERE transaction_id = '141';
 UPDATE iap.cases SET order_ids = '{order-1,order-9,order-2}'
 WHERE transaction_id = '141' AND environment = 'Production';
 SELECT results_eq(
-    $$SELECT test.owed('gina')$$, $$VALUES ('141 {order-9} f')$$, 'no order of another user''s, nor one that is served');
+    $$SELECT test.owed('gina')$$, $$VALUES ('141 {order-9} f')$$,
+    'no order of another user''s, nor one that is served');
 
 -- What was granted and taken back is certain once Apple has said it again; whatever else the user bought is.
 SELECT test.admit(id, user_id => 'quin') FROM unnest(ARRAY['195', '196', '197']) AS id;
-SELECT test.hear(test.heard(id, verified_at => now() - interval '1 hour')) FROM unnest(ARRAY['195', '196', '197']) AS id;
+SELECT test.hear(test.heard(id, verified_at => now() - interval '1 hour'))
+FROM unnest(ARRAY['195', '196', '197']) AS id;
 SELECT test.run_as('iap_app', $$SELECT iap.entitle('com.example.a', '195', 'quin', 'infinity')$$);
 SELECT test.run_as('iap_app', $$SELECT iap.revoke_entitlement('com.example.a', '195')$$);
 SELECT test.resolve('196', 'dismissed'), test.reopen('196');
@@ -116,14 +119,16 @@ SELECT results_eq(
 
 -- An order that the desk delivered another purchase for is used, and one is offered for one purchase.
 SELECT test.ordered('order-5', 'lena'), test.ordered('order-6', 'lena');
-SELECT test.submit('first of lena', 'lena', '180', 'order-5') AS first, test.submit('second of lena', 'lena', '181', 'order-5')
+SELECT test.submit('first of lena', 'lena', '180', 'order-5') AS first,
+    test.submit('second of lena', 'lena', '181', 'order-5')
     AS second \gset
 SELECT test.record(ARRAY[test.heard('180'), test.heard('181')],
     ARRAY[test.seen(:first, 'lena', 'order-5'), test.seen(:second, 'lena', 'order-5', number => 2)]);
 SELECT test.open_case('181', '{lena}');
 UPDATE iap.cases SET order_ids = '{order-5,order-6}' WHERE transaction_id = '181';
 SELECT results_eq(
-    $$SELECT test.owed('lena')$$, $$VALUES ('180 {order-5} t'), ('181 {order-6} t')$$, 'the second is offered what is left');
+    $$SELECT test.owed('lena')$$, $$VALUES ('180 {order-5} t'), ('181 {order-6} t')$$,
+    'the second is offered what is left');
 UPDATE iap.cases SET order_ids = '{}' WHERE transaction_id = '181';
 SELECT results_eq(
     $$SELECT test.owed('lena')$$, $$VALUES ('180 {order-5} t'), ('181 {} t')$$, 'or none');
@@ -154,7 +159,8 @@ SELECT test.admit('161', user_id => 'ida');
 SELECT is_empty($$SELECT test.owed('ida')$$, 'is owed once');
 SELECT is(test.status('161'), 'white | delivered', 'is delivered under whatever id it is restored');
 
--- What nobody knows the type of, and whose original was delivered, may be the same purchase: a claim leaves it to support.
+-- What nobody knows the type of, and whose original was delivered, may be the same purchase: a claim leaves it to
+-- support.
 SELECT test.admit('155', product_id => 'unheard.of', user_id => 'uma');
 SELECT test.admit('156', '155', 'unheard.of', user_id => 'uma');
 SELECT is(test.claim('155', 'uma'), 'delivered', 'one of two that share an original is delivered');
@@ -173,7 +179,8 @@ WHERE transaction_id = '170';
 SELECT is(test.status('170'), 'waiting for Apple', 'an upload waits as long as it takes');
 UPDATE iap.receipts SET state = 'watched', verified_at = now() WHERE transaction_id = '170';
 SELECT is(test.status('170'), 'not paid', 'verified, and without it for days, it was not paid');
-SELECT test.is_refused('iap_app', format('SELECT iap.status(%s)', arguments), '22023', '%a transaction or an order%', why)
+SELECT test.is_refused('iap_app', format('SELECT iap.status(%s)', arguments), '22023', '%a transaction or an order%',
+    why)
 FROM (
     VALUES
         ($$'com.example.a', '', ''$$, 'neither a transaction nor an order'),
@@ -181,8 +188,8 @@ FROM (
 SELECT test.is_refused(
     'iap_app', $$SELECT iap.owed('com.example.a', '')$$, '22023', '%user_id%', 'nobody is owed nothing');
 
--- Where white was empty at the last ANALYZE, the index of all of an app's white costs the planner nothing, and a login a
--- look at everybody's.
+-- Where white was empty at the last ANALYZE, the index of all of an app's white costs the planner nothing, and a login
+-- a look at everybody's.
 CREATE FUNCTION test.plan_of_open() RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -201,7 +208,8 @@ SELECT alike(test.plan_of_open(), '%transactions_white_by_admission%', 'but at t
 SELECT alike(test.plan_of_open(), '%transactions_white_by_token%', 'and at those that bear their token');
 
 -- What was taken back, as a server does when Apple refunds: until Apple was asked, it is certain of nobody.
-SELECT test.run_as('iap_app', format('SELECT iap.register_user(%L, %L, %L)', 'com.example.a', 'rita', 'b5c0f2c1-7d2c-4a35-9a52-3f54d0b7c111'));
+SELECT test.run_as('iap_app',
+    format('SELECT iap.register_user(%L, %L, %L)', 'com.example.a', 'rita', 'b5c0f2c1-7d2c-4a35-9a52-3f54d0b7c111'));
 SELECT test.record(ARRAY[test.heard(
     'revoked-1', product_id => 'pass', product_type => 'auto_renewable', source => 'server_api',
     app_account_token => 'b5c0f2c1-7d2c-4a35-9a52-3f54d0b7c111', verified_at => iap.present() - interval '1 day')]);
@@ -241,7 +249,8 @@ SELECT results_eq(
 SELECT test.admit('190', environment => 'Sandbox', user_id => 'tess');
 SELECT is(test.claim('190', 'tess'), 'delivered', 'a tester gets theirs');
 SELECT test.admit('190');
-SELECT is(test.status('190'), 'white | paid, being delivered', 'and a customer of the same id does not hear that it is there');
+SELECT is(test.status('190'), 'white | paid, being delivered',
+    'and a customer of the same id does not hear that it is there');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -21,7 +21,8 @@ LANGUAGE sql AS $$
 $$;
 
 SELECT test.ordered('order-of-ann', 'ann', 'c1e36e35-58f5-5e6e-b9c0-16ca7763f906'),
-    test.ordered('order-of-bob', 'bob', '62496054-a220-5c31-b232-92450941abac'), test.ordered('order-of-carol', 'carol');
+    test.ordered('order-of-bob', 'bob', '62496054-a220-5c31-b232-92450941abac'),
+    test.ordered('order-of-carol', 'carol');
 
 -- Nobody known.
 SELECT test.uploaded('1', NULL);
@@ -104,8 +105,8 @@ SELECT results_eq(
     $$VALUES ('ann', 'undecided'), ('bob', 'undecided'), ('zoe', 'undecided')$$, 'and every attempt is kept');
 SELECT is(test.resolve('40', 'delivered'), 'several_owners', 'the support desk decides, and says for whom');
 SELECT is(
-    test.run_as('iap_support', $$SELECT iap.resolve('40', 'delivered', 'sue', 'asked', user_id => 'ann')$$), 'delivered',
-    'as it was told');
+    test.run_as('iap_support', $$SELECT iap.resolve('40', 'delivered', 'sue', 'asked', user_id => 'ann')$$),
+    'delivered', 'as it was told');
 SELECT test.admit('41', user_id => 'ann', receipt_id => test.submit('another receipt', 'ann', '41', 'order-of-bob'));
 SELECT is(test.claim('41', 'ann'), 'undecided', 'order against admission');
 SELECT test.record(
@@ -180,7 +181,8 @@ $$;
 SELECT test.admit('passed-on', user_id => 'ann');
 SELECT test.claim('passed-on', 'ann');
 SELECT test.told_with('passed-on', 6400, 'bob', 'account-of-ann', true), test.told_with('told', 6400, 'bob');
-SELECT is(test.claim('told', 'bob'), 'undecided', 'where the receipt''s own purchase was delivered to another, nobody knows');
+SELECT is(test.claim('told', 'bob'), 'undecided',
+    'where the receipt''s own purchase was delivered to another, nobody knows');
 SELECT is(test.claim('told', 'ann'), 'undecided', 'nor whether it is the other''s');
 SELECT is(test.claim('told', 'zoe'), 'undecided', 'for the support desk it is');
 SELECT test.told_with('told-later', 6464, 'bob', 'account-of-ann');
@@ -214,7 +216,8 @@ SELECT test.record(
     ARRAY[test.heard('turns')], ARRAY[test.seen(6720, 'ann', uploaded_at => now() - interval '3 days')]);
 SELECT test.record(
     ARRAY[test.heard('turns')], ARRAY[test.seen(6784, 'bob', 'order-of-bob', uploaded_at => now())]);
-SELECT is(test.claim('turns', 'bob', 'order-of-bob'), 'undecided', 'a later order takes nothing from who uploaded it for itself');
+SELECT is(test.claim('turns', 'bob', 'order-of-bob'), 'undecided',
+    'a later order takes nothing from who uploaded it for itself');
 SELECT is(test.claim('turns', 'ann'), 'undecided', 'nor is it theirs for certain');
 SELECT test.record(
     ARRAY[test.heard('rode')],

@@ -1,5 +1,5 @@
--- A period of a subscription is paid once and owed once, under whatever id it is restored; and what Apple refunds under one
--- of several ids went back once.
+-- A period of a subscription is paid once and owed once, under whatever id it is restored; and what Apple refunds under
+-- one of several ids went back once.
 BEGIN;
 SELECT no_plan();
 SET LOCAL search_path = public, iap;
@@ -88,9 +88,11 @@ SELECT is(test.resolve('g1', 'delivered'), 'excluded', 'Apple has given the mone
 SELECT is(test.keep_owed_once(), '0 1 0', 'and the night withdraws it');
 SELECT is(test.places('g0'), ARRAY['g1 restored', 'g2 refunded', 'g3 white'], 'but for the next period');
 SELECT is(
-    test.hear_period('g2', 'g0', 'w1', verified_at => now() + interval '3 days'), 'white', 'until Apple takes that back');
+    test.hear_period('g2', 'g0', 'w1', verified_at => now() + interval '3 days'), 'white',
+    'until Apple takes that back');
 SELECT is(test.keep_owed_once(), '0 0 0', 'under one id');
-SELECT test.hear_period('h1', 'h0', 'w1'), test.hear_period('h2', 'h0', 'w1', exclusion => 'refunded'), test.keep_owed_once();
+SELECT test.hear_period('h1', 'h0', 'w1'), test.hear_period('h2', 'h0', 'w1', exclusion => 'refunded'),
+    test.keep_owed_once();
 UPDATE iap.transactions SET reason = 'before_start' WHERE transaction_id = 'h2';
 UPDATE iap.transactions AS t SET seal = audit.seal(t) WHERE transaction_id = 'h2';
 SELECT is(
@@ -109,7 +111,8 @@ SELECT test.hear_period('i1', 'i0', 'w1'), test.claim('i1');
 SELECT is(test.hear_period('i2', 'i0', 'w1', exclusion => 'refunded'), 'refunded', 'a refund of what is delivered');
 SELECT is(test.keep_owed_once(), '0 0 1', 'is carried');
 SELECT is(test.places('i0'), ARRAY['i1 black', 'i2 restored'], 'and its id is none of its own');
-SELECT isnt((SELECT refunded_at FROM iap.black WHERE transaction_id = 'i1'), NULL, 'it went back for the delivered one');
+SELECT isnt((SELECT refunded_at FROM iap.black WHERE transaction_id = 'i1'), NULL,
+    'it went back for the delivered one');
 SELECT is(test.keep_owed_once(), '0 0 0', 'once');
 SELECT is(
     test.hear_period('i2', 'i0', 'w1', exclusion => 'restored', verified_at => now() + interval '3 days'), 'restored',
@@ -117,7 +120,8 @@ SELECT is(
 SELECT is(test.keep_owed_once(), '0 0 1', 'the delivered one is paid again');
 SELECT is((SELECT refunded_at FROM iap.black WHERE transaction_id = 'i1'), NULL, 'and counts so');
 -- Delivered later, as a company tells; and what the desk had dismissed.
-SELECT test.hear_period('j1', 'j0', 'w1', exclusion => 'refunded'), test.close_books(), test.hear_period('j2', 'j0', 'w1');
+SELECT test.hear_period('j1', 'j0', 'w1', exclusion => 'refunded'), test.close_books(),
+    test.hear_period('j2', 'j0', 'w1');
 SELECT test.import(test.heard(
     'j2', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'j0'));
 SELECT is(test.keep_owed_once(), '0 0 1', 'a delivery that an import tells of');
@@ -136,7 +140,8 @@ SELECT test.import(test.heard(
     'l2', product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => 'l0'));
 SELECT is(test.keep_owed_once(), '0 0 0', 'nothing is carried');
 -- Of two ids that are refunded one stands for both.
-SELECT test.hear_period('m2', 'm0', 'w1', exclusion => 'refunded'), test.hear_period('m1', 'm0', 'w1', exclusion => 'refunded'),
+SELECT test.hear_period('m2', 'm0', 'w1', exclusion => 'refunded'),
+    test.hear_period('m1', 'm0', 'w1', exclusion => 'refunded'),
     test.hear_period('m3', 'm0', 'w2', 30, exclusion => 'refunded');
 SELECT is(test.keep_owed_once(), '0 0 0', 'nothing is delivered');
 SELECT is(test.places('m0'), ARRAY['m1 refunded', 'm2 restored', 'm3 refunded'], 'one refund for each period');
@@ -182,7 +187,8 @@ SELECT is(
 SELECT is(test.admit_period(id, id, period), 'white', 'no period is none')
 FROM (VALUES ('ae1', ''), ('ae2', '0')) AS other (id, period);
 SELECT is_empty(
-    $$SELECT FROM iap.transactions WHERE transaction_id LIKE 'ae_' AND web_order_line_item_id IS NOT NULL$$, 'as elsewhere');
+    $$SELECT FROM iap.transactions WHERE transaction_id LIKE 'ae_' AND web_order_line_item_id IS NOT NULL$$,
+    'as elsewhere');
 SELECT test.hear_period('af1', 'af0', 'w1', exclusion => 'refunded');
 SELECT test.admit_period('ag1', 'ag0', 'w8'), test.claim('ag1');
 SELECT is(test.taken('ag0'), ARRAY[' ag1', 'w8 ag1'], 'a delivery holds the period that its server named');

@@ -1,5 +1,5 @@
--- The same transaction ids in two apps, and in both environments of each: what is done in one place has the outcome there
--- that it has in every other, and leaves the others as they are.
+-- The same transaction ids in two apps, and in both environments of each: what is done in one place has the outcome
+-- there that it has in every other, and leaves the others as they are.
 BEGIN;
 SELECT no_plan();
 
@@ -16,7 +16,8 @@ VALUES
     (1, 'com.example.a', 'Production'), (2, 'com.example.z', 'Production'),
     (3, 'com.example.z', 'Sandbox'), (4, 'com.example.a', 'Sandbox');
 
--- Of each table that names an app, a digest of what is of other places. The environments of an app share what tells none.
+-- Of each table that names an app, a digest of what is of other places. The environments of an app share what tells
+-- none.
 CREATE FUNCTION test.elsewhere(bundle_id text, environment text) RETURNS jsonb
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -57,7 +58,8 @@ BEGIN
         before := test.elsewhere(place.bundle_id, place.environment);
         answer := test.run_as(
             role,
-            replace(replace(question, 'com.example.a', place.bundle_id), '''Production''', quote_literal(place.environment)));
+            replace(replace(question, 'com.example.a', place.bundle_id), '''Production''',
+                quote_literal(place.environment)));
         RETURN NEXT is(answer, expected, format('%s, %s %s', description, place.bundle_id, place.environment));
         RETURN NEXT is(
             test.elsewhere(place.bundle_id, place.environment), before,
@@ -206,7 +208,8 @@ SELECT test.stands('p3', 'restored');
 SELECT test.in_places('iap_app', question, expected, description, '{1,2}')
 FROM (
     VALUES
-        ($$SELECT iap.admit('com.example.a', 'Production', 'c1', 'c1', 'gems', 1, now(), 'ann')$$, 'white', 'one purchase'),
+        ($$SELECT iap.admit('com.example.a', 'Production', 'c1', 'c1', 'gems', 1, now(), 'ann')$$, 'white',
+            'one purchase'),
         ($$SELECT iap.admit('com.example.a', 'Production', 'c2', 'c2', 'gems', 1, now(), 'ann')$$, 'white', 'another'),
         ($$SELECT iap.register_order('com.example.a', 'o1', 'ann', 'gems')$$, '', 'an order'),
         ($$SELECT string_agg(transaction_id, ' ' ORDER BY transaction_id) FROM iap.owed('com.example.a', 'ann')

@@ -3,9 +3,11 @@ BEGIN;
 SELECT plan(54);
 SET search_path = iap, test, public;
 
-SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100', app_account_token => '00000000-0000-4000-8000-00000000000a');
+SELECT iap.register_order('com.example.game', 'o-1', 'anna', 'gems.100',
+    app_account_token => '00000000-0000-4000-8000-00000000000a');
 INSERT INTO iap.products (bundle_id, product_id, type, name)
-VALUES ('com.example.game', 'gems.100', 'consumable', '100 gems'), ('com.example.game', 'gems.500', 'consumable', '500');
+VALUES ('com.example.game', 'gems.100', 'consumable', '100 gems'),
+    ('com.example.game', 'gems.500', 'consumable', '500');
 
 -- A purchase, as Apple's server API tells it.
 CREATE FUNCTION test.bought(
@@ -83,7 +85,8 @@ SELECT is_empty($$SELECT FROM iap.customers WHERE customer_id = 'c3'$$, 'who is 
 SELECT iap.note_answers(
     'com.example.game', 'Production', '{A}', ARRAY[NULL]::text[], ARRAY[NULL]::text[], ARRAY[NULL]::timestamptz[],
     '7 days', '2026-03-17Z');
-SELECT is((SELECT revision FROM iap.customers WHERE customer_id = 'A'), 'r1', 'no revision leaves the one that is known');
+SELECT is((SELECT revision FROM iap.customers WHERE customer_id = 'A'), 'r1',
+    'no revision leaves the one that is known');
 SELECT iap.note_answers(
     'com.example.game', 'Production', '{A}', '{A}', '{r3}', '{2026-03-18Z}', '7 days', '2026-03-17Z');
 SELECT is(
@@ -138,7 +141,8 @@ SELECT set_eq(
     $$SELECT customer_id FROM iap.customers WHERE last_seen_at = '2026-03-24Z'$$, $$VALUES ('F'), ('g6')$$,
     'an account stands for what Apple said is its own');
 
--- A transaction that failed, or has not ended, keeps its number: nobody waits for it, and what comes late is noted late.
+-- A transaction that failed, or has not ended, keeps its number: nobody waits for it, and what comes late is noted
+-- late.
 SELECT nextval('iap.trail') AS lost \gset
 SELECT nextval('iap.trail') AS late \gset
 SELECT test.bought('i1', 'I1', at => '2026-03-24Z');
@@ -189,7 +193,8 @@ SELECT test.seen('j1', 448, '2026-03-26Z'), test.bought('j7', at => '2026-03-26Z
 SELECT test.closed('2026-03-26Z');
 SELECT results_eq(
     $$SELECT customer_id, last_seen_at FROM iap.customers WHERE customer_id = 'J1'$$,
-    $$VALUES ('J1' COLLATE "C", '2026-03-26Z'::timestamptz)$$, 'who uploads again is noted, however long ago it was bought');
+    $$VALUES ('J1' COLLATE "C", '2026-03-26Z'::timestamptz)$$,
+    'who uploads again is noted, however long ago it was bought');
 
 -- Deliveries ----------------------------------------------------------------------------------------------------------
 
@@ -282,7 +287,8 @@ SELECT results_eq(
     $$VALUES ('d4' COLLATE "C", 'refunded_before'), ('d5', 'other_product')$$, 'Apple sold another product');
 SELECT is(test.delivered('d6'), 'delivered', 'of another one');
 UPDATE heard
-SET transaction_id = 'd6', original_transaction_id = 'd6', exclusion = 'refunded', refunded_at = now() + interval '1 day';
+SET transaction_id = 'd6', original_transaction_id = 'd6', exclusion = 'refunded',
+    refunded_at = now() + interval '1 day';
 SELECT iap.hear_patiently('{0}', (SELECT max(run_id) FROM iap.runs), '2026-03-03Z');
 SELECT results_eq(
     $$SELECT why, refunded_at > delivered_at FROM finance.delivered_unproved WHERE transaction_id = 'd6'$$,
@@ -327,10 +333,13 @@ VALUES
         '2026-03-21Z', 0, '2026-03-20Z', 'refunded'),
     ('new', 'com.example.game', 'Production', 'new', 'gems.100', 'consumable', 1, '2026-03-19Z', false, 'server_api',
         '2026-03-21Z', 1, NULL, NULL);
-INSERT INTO told (number, transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_by, signed_transaction)
+INSERT INTO told (number, transaction_id, bundle_id, environment, notice_uuid, type, signed_at, heard_by,
+    signed_transaction)
 VALUES
-    (0, 'c1', 'com.example.game', 'Production', 'asked', 'TRANSACTION_HISTORY', '2026-03-21Z', 'question', 'e30.c1.e30'),
-    (1, 'new', 'com.example.game', 'Production', 'asked', 'TRANSACTION_HISTORY', '2026-03-21Z', 'question', 'e30.n.e30');
+    (0, 'c1', 'com.example.game', 'Production', 'asked', 'TRANSACTION_HISTORY', '2026-03-21Z', 'question',
+        'e30.c1.e30'),
+    (1, 'new', 'com.example.game', 'Production', 'asked', 'TRANSACTION_HISTORY', '2026-03-21Z', 'question',
+        'e30.n.e30');
 SELECT results_eq(
     $$SELECT unknown, locked FROM iap.take_answers((SELECT max(run_id) FROM iap.runs), '2026-03-21Z')$$,
     $$VALUES ('{1}'::integer[], NULL::text[])$$, 'says what nobody knows');
@@ -359,7 +368,8 @@ SELECT results_eq(
 SELECT test.bought('other', price => 990, currency => 'TRY', storefront => 'USA', at => '2026-03-22Z');
 SELECT test.bought('dear', price => 5990, currency => 'USD', storefront => 'USA', at => '2026-03-22Z');
 SELECT test.bought('elsewhere', price => 10, currency => 'TRY', storefront => 'TUR', at => '2026-03-22Z');
-SELECT test.bought('offer', price => 10, currency => 'USD', storefront => 'USA', expires => '2026-05-01Z', at => '2026-03-22Z');
+SELECT test.bought('offer', price => 10, currency => 'USD', storefront => 'USA', expires => '2026-05-01Z',
+    at => '2026-03-22Z');
 SELECT test.closed('2026-03-23Z');
 SELECT set_eq(
     $$SELECT transaction_id FROM iap.unusual_prices$$, $$VALUES ('cheap-early'), ('other')$$,

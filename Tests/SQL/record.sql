@@ -355,7 +355,8 @@ SELECT results_eq(
     'SELECT relation, row FROM test.misfits', $$VALUES ('transactions', 'h' COLLATE "C")$$,
     'but for the one that was changed by hand');
 -- What no quantity that can be was told of, and a company delivered: it knows how many.
-SELECT is(test.hear(test.heard('q0', quantity => 0, exclusion => 'invalid_quantity')), 'invalid_quantity', 'none of it');
+SELECT is(test.hear(test.heard('q0', quantity => 0, exclusion => 'invalid_quantity')), 'invalid_quantity',
+    'none of it');
 SELECT is(test.import(test.heard('q0', quantity => 3)), 1::bigint, 'but three were delivered');
 SELECT results_eq(
     $$SELECT place, quantity, booked_milliunits, booked_as FROM iap.transactions WHERE transaction_id = 'q0'$$,

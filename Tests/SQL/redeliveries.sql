@@ -16,7 +16,9 @@ LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
     SELECT test.run_as('iap_job', $call$SELECT iap.order_redeliveries('com.example.a', 'Production', 1, now())$call$)
 $$;
 CREATE FUNCTION test.settle(run bigint) RETURNS text
-LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$ SELECT test.run_as('iap_job', format('SELECT iap.settle_redeliveries(%s, now())', run)) $$;
+LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
+    SELECT test.run_as('iap_job', format('SELECT iap.settle_redeliveries(%s, now())', run))
+$$;
 CREATE FUNCTION test.redeliver(transaction_id text, who text DEFAULT 'sue') RETURNS text
 LANGUAGE sql AS $$
     SELECT test.run_as('iap_support', format('SELECT iap.redeliver(%L, %L, %L)', transaction_id, who, 'ticket 7'))
@@ -64,7 +66,8 @@ SELECT test.end_leases();
 SELECT is_empty('SELECT test.taken()', 'and comes back no more');
 SELECT test.settle(7);
 SELECT results_eq(
-    'SELECT ended_as, told_run_id FROM iap.redeliveries', $$VALUES ('redelivered', 7::bigint)$$, 'the night tells of it');
+    'SELECT ended_as, told_run_id FROM iap.redeliveries', $$VALUES ('redelivered', 7::bigint)$$,
+    'the night tells of it');
 SELECT results_eq(
     $$SELECT events.run_id, moves.kind
     FROM iap.events
@@ -81,7 +84,8 @@ SELECT results_eq(
 SELECT is(
     (SELECT count(*) FROM iap.events WHERE kind = 'redelivered' AND transaction_id = '100'), 1::bigint,
     'and the trail has it once');
-SELECT is(finance.count, 1::bigint, 'where finance counts it') FROM (SELECT count(*) FROM finance.redeliveries) AS finance;
+SELECT is(finance.count, 1::bigint, 'where finance counts it')
+FROM (SELECT count(*) FROM finance.redeliveries) AS finance;
 SELECT is(test.order_all(), '0', 'what is delivered is not ordered');
 
 -- By a person.
@@ -138,9 +142,10 @@ SELECT set_eq(
     FROM unnest(ARRAY['Production', 'Sandbox']) AS here$$,
     ARRAY['Production redelivery', 'Sandbox owner_uncertain'], 'a tester''s of a known id');
 SELECT is(
-    (SELECT count(*) FILTER (WHERE is_certain) FROM iap.owed('com.example.a', 'ann') WHERE transaction_id = '108'), 1::bigint,
-    'is not certain');
-INSERT INTO iap.redeliveries (transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries, due_at)
+    (SELECT count(*) FILTER (WHERE is_certain) FROM iap.owed('com.example.a', 'ann') WHERE transaction_id = '108'),
+    1::bigint, 'is not certain');
+INSERT INTO iap.redeliveries (transaction_id, bundle_id, environment, user_id, run_id, ordered_at, ordered_by, tries,
+    due_at)
 VALUES ('108', 'com.example.a', 'Sandbox', 'ann', 1, now(), 'sue', 0, now());
 SELECT test.exclude('108', 'refunded'), test.settle(8);
 SELECT results_eq(
@@ -168,7 +173,8 @@ SELECT results_eq(
     $$SELECT
         regexp_replace(user_id, 'erased-[0-9a-f]{16}', 'X'), regexp_replace(note, 'erased-[0-9a-f]{16}', 'X')
     FROM iap.redeliveries WHERE transaction_id LIKE 'erased-%' ORDER BY transaction_id$$,
-    $$VALUES ('X', 'she rang'), ('emil', 'as X and fred asked, not dora-2')$$, 'what has ended stays, to the pseudonym');
+    $$VALUES ('X', 'she rang'), ('emil', 'as X and fred asked, not dora-2')$$,
+    'what has ended stays, to the pseudonym');
 SELECT is(test.erase('fred') ->> 'outcome', 'erased', 'whoever is named in a note alone is known');
 SELECT is(test.erase('fred') ->> 'outcome', 'unknown', 'once');
 DELETE FROM iap.redeliveries WHERE transaction_id LIKE 'erased-%';
@@ -191,8 +197,8 @@ SELECT results_eq(
     'SELECT test.claim(transaction_id, $$eva$$, order_ids[1]) FROM taken ORDER BY transaction_id',
     $$VALUES ('delivered'), ('delivered'), ('delivered')$$, 'so that all of them can be claimed');
 
--- A period that went by without access is delivered late by a grant until its own end, also where a later one is granted
--- by now.
+-- A period that went by without access is delivered late by a grant until its own end, also where a later one is
+-- granted by now.
 SET LOCAL search_path = public, iap;
 CREATE FUNCTION test.late_period(id text) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -274,7 +280,8 @@ SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '134'), 'wh
 SELECT test.late_period('132');
 UPDATE iap.redeliveries SET tries = 5, taken_at = now() - interval '1 day', due_at = now() WHERE transaction_id = '132';
 SELECT test.entitle('132', now() + interval '30 days');
-SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0', 'what was given up no grant delivers');
+SELECT is(test.run_as('iap_job', 'SELECT iap.cover_entitled(7, now(), 10)'), '0',
+    'what was given up no grant delivers');
 SELECT is((SELECT place FROM iap.transactions WHERE transaction_id = '132'), 'white', 'it stays a case');
 
 -- What its customer claims before it is taken was not redelivered.
@@ -283,7 +290,8 @@ SELECT is(test.redeliver('150'), 'redelivery', 'what a person orders');
 SELECT is(test.claim('150'), 'delivered', 'and its customer claims at once');
 SELECT test.settle(9);
 SELECT is(
-    (SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '150'), 'delivered', 'was delivered without the server');
+    (SELECT ended_as FROM iap.redeliveries WHERE transaction_id = '150'), 'delivered',
+    'was delivered without the server');
 SELECT is_empty(
     $$SELECT FROM iap.events WHERE kind = 'redelivered' AND transaction_id = '150'$$, 'and no month counts it');
 
@@ -360,7 +368,8 @@ SELECT set_eq(
     WHERE transaction_id LIKE 'lease-%' AND pg_sleep(0.005) IS NOT NULL$$,
     $$VALUES ('lea', 1)$$, 'each for the first time');
 SELECT is(
-    (SELECT max(tries) FROM iap.redeliveries WHERE transaction_id LIKE 'lease-%'), 1, 'and is not given up by one call');
+    (SELECT max(tries) FROM iap.redeliveries WHERE transaction_id LIKE 'lease-%'), 1,
+    'and is not given up by one call');
 
 SELECT * FROM finish();
 ROLLBACK;

@@ -64,7 +64,8 @@ SELECT is(
     (pg_temp.became('{"refund_run_id": null}', '{}')).revocation_type, 'REFUND_PRORATED',
     'what the support desk said Apple knows better');
 SELECT is(
-    (pg_temp.became('{"refund_reversed_at": "2026-03-05T14:00Z", "refunded_at": null, "refund_run_id": null}', '{}')).refunded_at,
+    (pg_temp.became('{"refund_reversed_at": "2026-03-05T14:00Z", "refunded_at": null, "refund_run_id": null}',
+        '{}')).refunded_at,
     NULL, 'a word from before it was reversed says nothing');
 SELECT is((pg_temp.became('{}', '{"revocation_type": null, "revocation_percentage": null}')).revocation_type, NULL,
     'a word without a kind gives none');
@@ -127,11 +128,11 @@ CREATE FUNCTION pg_temp.read_from(made_at text) RETURNS jsonb LANGUAGE sql AS $$
         'refund_reason', NULL, 'exclusion', NULL, 'revocation_type', NULL, 'revocation_percentage', NULL)
 $$;
 SELECT isnt(
-    (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from('2026-03-05T13:59Z'))).refunded_at, NULL,
-    'an older receipt takes no refund back of which a later one told');
+    (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from('2026-03-05T13:59Z'))).refunded_at,
+    NULL, 'an older receipt takes no refund back of which a later one told');
 SELECT is(
-    (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from('2026-03-05T14:00Z'))).refunded_at, NULL,
-    'the receipt itself that tells of it no more does');
+    (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from('2026-03-05T14:00Z'))).refunded_at,
+    NULL, 'the receipt itself that tells of it no more does');
 SELECT is(
     (pg_temp.became('{"refund_told_at": "2026-03-05T14:00Z"}', pg_temp.read_from(NULL))).refunded_at, NULL,
     'and what Apple tells as it is now');
@@ -152,7 +153,8 @@ SELECT is(
         jsonb_build_object('made_at', now() + interval '1 day'))), 'refunded', 'a receipt tells of a refund');
 SELECT is(
     test.hear(jsonb_populate_record(
-        test.heard('kept', verified_at => now() + interval '3 days'), jsonb_build_object('made_at', now()))), 'refunded',
+        test.heard('kept', verified_at => now() + interval '3 days'), jsonb_build_object('made_at', now()))),
+        'refunded',
     'and one that another user uploads, of before, does not make it owed again');
 
 SELECT isnt(
@@ -205,7 +207,8 @@ SELECT results_eq(
 SELECT is(test.reopen('desk'), 'refunded', 'what Apple has refunded since is not opened again');
 SELECT test.hear(test.heard('desk', source => 'server_api', verified_at => now() + interval '1 day'));
 SELECT is(
-    (SELECT place FROM iap.transactions WHERE transaction_id = 'desk'), 'white', 'and is owed again when Apple takes it back');
+    (SELECT place FROM iap.transactions WHERE transaction_id = 'desk'), 'white',
+    'and is owed again when Apple takes it back');
 
 -- What was granted, refunded, and taken back.
 CREATE FUNCTION pg_temp.subscribe(id text) RETURNS void LANGUAGE plpgsql AS $$

@@ -15,7 +15,8 @@ SELECT results_eq(
 SELECT test.register($$'com.example.a', 'o1', 'ann', 'gems', 1, '11111111-1111-4111-8111-111111111111'$$);
 SELECT test.register($$'com.example.a', 'o1', 'ann', 'gems', 1, '22222222-2222-4222-8222-222222222222'$$);
 SELECT is(
-    (SELECT app_account_token FROM iap.orders), '11111111-1111-4111-8111-111111111111', 'a token is added, and then kept');
+    (SELECT app_account_token FROM iap.orders), '11111111-1111-4111-8111-111111111111',
+    'a token is added, and then kept');
 SELECT test.register($$'com.example.b', 'o1', 'bob', 'coins', 3, NULL, '2026-01-02T03:04:05Z'$$);
 SELECT results_eq(
     $$SELECT quantity, created_at FROM iap.orders WHERE bundle_id = 'com.example.b'$$,

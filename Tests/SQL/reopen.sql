@@ -34,7 +34,8 @@ SELECT is(test.reopen('3'), 'reopened', 'and what was called refunded');
 SELECT is_empty('SELECT FROM iap.black', 'black holds none of them');
 SELECT is_empty('SELECT FROM iap.excluded', 'nor does excluded');
 SELECT is_empty(
-    $$SELECT FROM test.before WHERE row <> test.white_row(transaction_id)$$, 'all that was known of them is there again');
+    $$SELECT FROM test.before WHERE row <> test.white_row(transaction_id)$$,
+    'all that was known of them is there again');
 SELECT is(test.moved_tally(), test.white_tally(), 'and the moves explain the white table');
 SELECT results_eq(
     $$SELECT transaction_id, state, closed_at, closed_as, closed_by, note FROM iap.cases ORDER BY 1$$,
@@ -86,7 +87,8 @@ SELECT is((SELECT reason FROM iap.excluded WHERE transaction_id = '21'), 'restor
 SELECT is(test.reopen('21'), 'already_delivered', 'which is not what was resolved');
 SELECT is(test.reopen('20'), 'reopened', 'reopening it');
 SELECT set_eq(
-    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = '20'$$, ARRAY['20', '21'], 'brings both back');
+    $$SELECT transaction_id FROM iap.white WHERE original_transaction_id = '20'$$, ARRAY['20', '21'],
+    'brings both back');
 SELECT is((SELECT state FROM iap.cases WHERE transaction_id = '21'), 'open', 'with the case');
 SELECT is(test.claim('21'), 'delivered', 'so that either can be claimed');
 SELECT is(test.claim('20'), 'already_delivered', 'and only one');

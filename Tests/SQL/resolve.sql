@@ -120,7 +120,8 @@ FROM iap.moves WHERE transaction_id IN ('u1', 'u2', 'u3') AND details ->> 'user_
 SELECT is(test.reopen('u1'), 'reopened', 'that was wrong');
 SELECT is(
     test.run_as('iap_support', $$
-        SELECT iap.resolve('u1', 'delivered', 'sue', 'x', user_id => 'u8', order_id => 'o8', is_unknown_user => true)$$),
+        SELECT iap.resolve('u1', 'delivered', 'sue', 'x', user_id => 'u8', order_id => 'o8',
+            is_unknown_user => true)$$),
     'delivered', 'it was granted to another, who is new');
 SELECT is(array_agg(user_id || ' ' || order_id ORDER BY transaction_id), '{u8 o8,u8 o8,u8 o8}', 'every period of it')
 FROM iap.black WHERE original_transaction_id = 'u1';
@@ -140,12 +141,13 @@ SELECT test.admit('w1', user_id => NULL), test.open_case('w1', '{ann}');
 SELECT test.admit('w1', user_id => 'bob');
 SELECT is(test.resolve('w1', 'delivered'), 'several_owners', 'another was named since the case was judged');
 SELECT is(
-    test.run_as('iap_support', $$SELECT iap.owners_told('w1', 'com.example.a', 'Production')$$), '{ann,bob}', 'by both');
+    test.run_as('iap_support', $$SELECT iap.owners_told('w1', 'com.example.a', 'Production')$$), '{ann,bob}',
+    'by both');
 SELECT is(
     test.run_as('iap_support', $$SELECT iap.redeliver('w1', 'sue', 'sure')$$), 'several_owners', 'nor is it ordered');
 SELECT is(
-    test.run_as('iap_support', $$SELECT iap.resolve('w1', 'delivered', 'sue', 'asked', user_id => 'bob')$$), 'delivered',
-    'unless it is said who');
+    test.run_as('iap_support', $$SELECT iap.resolve('w1', 'delivered', 'sue', 'asked', user_id => 'bob')$$),
+    'delivered', 'unless it is said who');
 SELECT test.admit('w2', user_id => 'cid');
 SELECT is(test.resolve('w2', 'delivered'), 'delivered', 'before it is a case');
 SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = 'w2'), 'cid', 'it went to whom it is known of');
@@ -153,7 +155,8 @@ SELECT test.admit('w5', user_id => NULL), test.open_case('w5', '{}');
 INSERT INTO iap.sightings (transaction_id, bundle_id, environment, bucket, receipt_id, user_id, is_named, uploaded_at)
 VALUES ('w5', 'com.example.a', 'Production', 5, 5, 'gil', false, now());
 SELECT is(test.resolve('w5', 'delivered'), 'delivered', 'of a case that names nobody');
-SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = 'w5'), NULL, 'nobody is said to have it, whoever uploaded it');
+SELECT is((SELECT user_id FROM iap.black WHERE transaction_id = 'w5'), NULL,
+    'nobody is said to have it, whoever uploaded it');
 SELECT test.hear(test.heard('w3', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5d'));
 SELECT test.run_as('iap_app', format('SELECT iap.register_order(%L, %L, %L, %L, app_account_token => %L)',
     'com.example.a', 'of-' || name, name, 'gems', '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5d'))

@@ -241,13 +241,14 @@ SELECT is(test.purge('payloads', 1000), 0::bigint, 'a payload stays while it is 
 SELECT is(test.resolve('c3', 'dismissed'), 'dismissed', 'support may end it');
 SELECT test.tried(id, 'settled', 0) FROM test.carls WHERE name = 'watched';
 SELECT isnt(
-    test.run_as('iap_job', $$SELECT iap.purgeable_buckets(NULL, NULL)$$), '{}', 'it is looked for, whatever is kept for ever');
+    test.run_as('iap_job', $$SELECT iap.purgeable_buckets(NULL, NULL)$$), '{}',
+    'it is looked for, whatever is kept for ever');
 SELECT is(test.purge('payloads', 1000), 1::bigint, 'then it goes');
 SELECT is(test.run_as('iap_job', $$SELECT iap.purgeable_buckets(NULL, NULL)$$), '{}', 'and not any more');
 SELECT is(test.reopen('c2'), 'reopened', 'and a resolve can still be taken back');
 SELECT is(
-    (SELECT admitted_user_id FROM iap.white WHERE transaction_id = 'c2'), (SELECT answer ->> 'pseudonym' FROM test.answer),
-    'to the pseudonym');
+    (SELECT admitted_user_id FROM iap.white WHERE transaction_id = 'c2'),
+    (SELECT answer ->> 'pseudonym' FROM test.answer), 'to the pseudonym');
 
 -- What a token alone says is owed to a user is open, too; and erased even so it is owed to nobody else.
 SELECT test.run_as('iap_app', $$
@@ -303,7 +304,8 @@ SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('', 'dan')$$, '220
 SELECT test.is_refused('iap_privacy', $$SELECT iap.erase_user('ann', NULL)$$, '22023', 'who is missing', 'nobody asks');
 SELECT is(test.erase('a.*(b[c\d', true) ->> 'outcome', 'unknown', 'an id is no pattern');
 SET LOCAL standard_conforming_strings = off;
-SELECT is(iap.without_user('told a.b, not a-b', 'a.b', 'X'), 'told X, not a-b', 'however the database reads a backslash');
+SELECT is(iap.without_user('told a.b, not a-b', 'a.b', 'X'), 'told X, not a-b',
+    'however the database reads a backslash');
 SET LOCAL standard_conforming_strings = on;
 
 -- Apple goes on telling the token of a person who was erased.
@@ -314,7 +316,8 @@ FROM unnest(ARRAY['z1', 'z2']) AS id;
 SELECT is(test.claim('z1', 'zoe'), 'delivered', 'what bears a token is delivered');
 SELECT is(test.erase('zoe', true) ->> 'outcome', 'erased', 'its user is erased');
 SELECT test.hear(test.heard(
-    id, 'server_api', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b', verified_at => now() + interval '1 day'))
+    id, 'server_api', app_account_token => '7e3fb204-2b6c-4f7e-8d0a-0c1d2e3f4a5b',
+    verified_at => now() + interval '1 day'))
 FROM unnest(ARRAY['z1', 'z2']) AS id;
 SELECT results_eq(
     $$SELECT transaction_id COLLATE "default", app_account_token FROM iap.transactions

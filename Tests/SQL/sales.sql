@@ -80,7 +80,8 @@ SELECT test.hear(
         reason, exclusion => reason, purchased_at => '2026-11-10 12:00+00', storefront => 'USA',
         original_transaction_id => CASE reason WHEN 'restored' THEN 'before' END))
 FROM unnest(ARRAY[
-    'sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored', 'upgraded', 'before_start']) AS reason;
+    'sandbox', 'foreign_bundle', 'family_shared', 'invalid_quantity', 'restored', 'upgraded',
+    'before_start']) AS reason;
 SELECT results_eq(
     $$SELECT product_id, seen FROM test.compared WHERE storefront = 'USA'$$,
     $$VALUES ('gems' COLLATE "C", 3::bigint)$$,
@@ -155,7 +156,8 @@ SET LOCAL iap.present = '2026-11-22 20:00+00';
 SELECT test.bought('h1', '2026-11-21 20:00+00'), test.bought('h2', '2026-11-21 20:00+00');
 SELECT test.resolve('h1', 'refunded'), test.resolve('h2', 'refunded');
 SELECT test.report('2026-11-22');
-SELECT is_empty($$SELECT * FROM test.shown() AS shown WHERE shown LIKE '11-22%'$$, 'the desk''s refunds are not compared');
+SELECT is_empty($$SELECT * FROM test.shown() AS shown WHERE shown LIKE '11-22%'$$,
+    'the desk''s refunds are not compared');
 SELECT test.hear(test.heard('h2', 'server_api', exclusion => 'refunded', purchased_at => '2026-11-21 20:00+00',
     refunded_at => '2026-11-22 19:00+00', verified_at => '2026-11-22 21:00+00'));
 SELECT results_eq(
@@ -184,7 +186,8 @@ SELECT is_empty(
 
 -- A sale is the original's.
 SELECT test.bought('m8', '2026-09-10 12:00+00', 'USA', product_id => 'full');
-SELECT test.bought('m9', '2026-09-10 12:00+00', 'USA', product_id => 'full', original_transaction_id => 'm8'), test.claim('m9');
+SELECT test.bought('m9', '2026-09-10 12:00+00', 'USA', product_id => 'full', original_transaction_id => 'm8'),
+    test.claim('m9');
 SELECT results_eq(
     $$SELECT transaction_id, place, is_sold FROM finance.purchases WHERE product_id = 'full' ORDER BY 1$$,
     $$VALUES ('m8' COLLATE "C", 'excluded', true), ('m9', 'black', false)$$,

@@ -409,7 +409,8 @@ CREATE FUNCTION audit.digest(m iap.moves) RETURNS bytea
     AS $$
     SELECT sha256(convert_to(
         ROW(
-            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at, m.from_place,
+            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at,
+            m.from_place,
             m.to_place, m.from_detail, m.to_detail, m.from_day, m.to_day, m.from_refund_day, m.to_refund_day,
             m.from_product_id, m.to_product_id, m.from_units, m.to_units, m.from_milliunits, m.to_milliunits,
             m.from_currency, m.to_currency, m.from_booked_as, m.to_booked_as, m.details)::text,
@@ -502,7 +503,9 @@ CREATE FUNCTION audit.seal(t iap.transactions) RETURNS bigint
             t.transaction_id, t.bundle_id, t.environment, t.place, t.original_transaction_id, t.product_id,
             t.product_type, t.quantity, t.purchased_at, t.is_trial, t.app_account_token, t.price_milliunits,
             t.currency, t.storefront, t.found_bundle_id, t.refunded_at, t.refund_run_id, t.refund_reversed_at,
-            CASE t.source WHEN 'app_server' THEN 1 WHEN 'local' THEN 2 WHEN 'verify_receipt' THEN 3 WHEN 'server_api' THEN 4 END,
+            CASE t.source
+                WHEN 'app_server' THEN 1 WHEN 'local' THEN 2 WHEN 'verify_receipt' THEN 3 WHEN 'server_api' THEN 4
+            END,
             t.booked_milliunits, t.booked_currency, t.booked_as, t.entry_id, t.first_seen_at,
             t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
             t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id, t.expires_at, t.refund_reason,
@@ -1116,8 +1119,8 @@ BEGIN
         -- Positions are many, and few of them differ in what finance counts: only sums have lines.
         FROM (
             SELECT
-                iap.booked_on((at AT TIME ZONE 'UTC')::date, as_of, closed) AS booked_on, place, detail, day, refund_day,
-                is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
+                iap.booked_on((at AT TIME ZONE 'UTC')::date, as_of, closed) AS booked_on, place, detail, day,
+                refund_day, is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
                 sum(units) AS units, sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
             FROM iap.positions
             WHERE iap.is_beyond(number, before.upto, before.gaps)
@@ -1264,8 +1267,8 @@ DECLARE
     judged record;
 BEGIN
     IF cardinality(owners) > 1
-        -- What is taken back was mostly refunded, as Apple will say when it is asked. An old signature that is looked at
-        -- again, which counts a night, says nothing of it.
+        -- What is taken back was mostly refunded, as Apple will say when it is asked. An old signature that is looked
+        -- at again, which counts a night, says nothing of it.
         OR EXISTS (
             SELECT FROM moves
             WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
@@ -1679,8 +1682,8 @@ BEGIN
             FROM recent
             CROSS JOIN LATERAL (
                 SELECT
-                    transaction_id, bundle_id, environment, original_transaction_id, web_order_line_item_id, product_type,
-                    place, reason
+                    transaction_id, bundle_id, environment, original_transaction_id, web_order_line_item_id,
+                    product_type, place, reason
                 FROM transactions AS t
                 WHERE t.transaction_id = recent.transaction_id AND t.bundle_id = recent.bundle_id
                     AND t.environment = recent.environment
@@ -1755,8 +1758,8 @@ BEGIN
         ) AS locked
     LOOP
         PERFORM iap.move(
-            ARRAY[ROW(known.t, iap.excluded(known.t, 'restored', run, at))::iap.change], 'corrected', 'iap-reconcile', run,
-            at, jsonb_build_object(known.how, known.known_as));
+            ARRAY[ROW(known.t, iap.excluded(known.t, 'restored', run, at))::iap.change], 'corrected', 'iap-reconcile',
+            run, at, jsonb_build_object(known.how, known.known_as));
     END LOOP;
 END
 $$;
@@ -2044,9 +2047,9 @@ BEGIN
     IF t.refund_run_id IS NULL THEN
         RETURN false;
     END IF;
-    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from before
-    -- the refund, of which a poorer source told; or of a receipt that was made before what told of it: whenever Apple reads
-    -- that, it tells what was known when it was made.
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from
+    -- before the refund, of which a poorer source told; or of a receipt that was made before what told of it: whenever
+    -- Apple reads that, it tells what was known when it was made.
     RETURN (
             v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at)
             AND (coalesce(v.made_at, v.verified_at) < t.refund_told_at) IS NOT TRUE)
@@ -2099,7 +2102,8 @@ BEGIN
             (booked.amount).milliunits AS booked_milliunits, (booked.amount).currency AS booked_currency,
             (booked.amount).booked_as,
             nextval('iap.trail') AS entry_id, at AS first_seen_at, run AS first_run_id,
-            CASE WHEN v.delivered_at IS NULL THEN v.user_id END AS admitted_user_id, v.receipt_id AS admitted_receipt_id,
+            CASE WHEN v.delivered_at IS NULL THEN v.user_id END AS admitted_user_id,
+            v.receipt_id AS admitted_receipt_id,
             CASE WHEN run IS NULL THEN 0 ELSE 1 END AS nights_confirmed,
             CASE WHEN run IS NOT NULL THEN coalesce(v.confirmed_at, v.verified_at) END AS last_confirmed_at,
             CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END AS user_id,
@@ -2201,7 +2205,8 @@ BEGIN
                 known.entitled_until = entitle.until
                 AND (
                     entitle.until = 'infinity' OR known.revoked_at IS NOT NULL
-                    -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it too.
+                    -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it
+                    -- too.
                     OR EXISTS (
                         SELECT FROM iap.transactions AS white
                         WHERE iap.is_of_original(
@@ -2210,8 +2215,8 @@ BEGIN
                             AND white.purchased_at > known.granted_at AND white.expires_at <= entitle.until
                             AND white.expires_at > entitle.until - interval '1 day'))))
         THEN
-            -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of what
-            -- was taken back.
+            -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place
+            -- of what was taken back.
             word := known;
             word.granted_at := at;
             word.revoked_at := NULL;
@@ -2514,7 +2519,8 @@ DECLARE
     upload iap.uploads;
     handed bigint := 0;
 BEGIN
-    -- A statement a receipt, by its key: the form that also runs where the inbox lies on other servers than the notices.
+    -- A statement a receipt, by its key: the form that also runs where the inbox lies on other servers than the
+    -- notices.
     FOR proof IN
         SELECT DISTINCT ON (number)
             transaction_id, bundle_id, environment, notice_uuid, signed_transaction,
@@ -2702,14 +2708,14 @@ BEGIN
         AND t.refunded_at IS NULL AND v.exclusion IS NULL
         AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
     THEN
-        -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that does
-        -- not reach so far.
+        -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that
+        -- does not reach so far.
         t := iap.owed_again(t);
     END IF;
 
     IF t.place = 'white' THEN
-        -- What is restored the night withdraws, and knows then for the sake of which id: see iap.withdraw_all_restored. It
-        -- can't of what nobody knows the type of.
+        -- What is restored the night withdraws, and knows then for the sake of which id: see iap.withdraw_all_restored.
+        -- It can't of what nobody knows the type of.
         IF v.exclusion <> 'restored' OR (
             v.exclusion = 'restored' AND t.web_order_line_item_id IS NULL AND iap.type_of(t) IS NULL)
         THEN
@@ -2737,8 +2743,8 @@ BEGIN
     THEN
         t := CASE
             WHEN v.exclusion IS NULL
-                -- Restored as what was refunded with it, of which Apple tells next that it is no more. Until then the night
-                -- withdraws it: see iap.withdraw_all_restored.
+                -- Restored as what was refunded with it, of which Apple tells next that it is no more. Until then the
+                -- night withdraws it: see iap.withdraw_all_restored.
                 OR (t.reason = 'refunded' AND v.exclusion = 'restored' AND NOT iap.stands_otherwise(t))
             THEN iap.owed_again(t)
             ELSE iap.excluded(t, v.exclusion, run, at)
@@ -2798,8 +2804,8 @@ BEGIN
         PERFORM iap.take_orders(orders);
     END IF;
 
-    -- A non-consumable, or period of a subscription, is owed once: the other transactions of a purchase that was delivered
-    -- leave white.
+    -- A non-consumable, or period of a subscription, is owed once: the other transactions of a purchase that was
+    -- delivered leave white.
     SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
     FROM unnest(deliveries) AS v
     CROSS JOIN LATERAL (
@@ -2857,8 +2863,8 @@ BEGIN
     SELECT granted.*, audit.seal(ROW(granted.*, NULL)::iap.entitlements)
     FROM (
         SELECT
-            original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at, granted_at,
-            revoked_at
+            original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at,
+            granted_at, revoked_at
         FROM unnest(latest)
     ) AS granted
     ORDER BY granted.original_transaction_id, granted.bundle_id
@@ -2873,8 +2879,8 @@ BEGIN
     WHERE known.entitled_until < EXCLUDED.entitled_until;
     GET DIAGNOSTICS taken = ROW_COUNT;
 
-    -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month for
-    -- which a year was given up.
+    -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month
+    -- for which a year was given up.
     FOR word IN
         SELECT original_transaction_id, bundle_id, remaining.entitled_until
         FROM (
@@ -2897,8 +2903,8 @@ BEGIN
         taken := taken + 1;
     END LOOP;
 
-    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the grant
-    -- was just taken back to.
+    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the
+    -- grant was just taken back to.
     UPDATE entitlements AS known
     SET granted_at = said.granted_at,
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
@@ -3227,8 +3233,8 @@ CREATE FUNCTION iap.is_outdated_refund(t iap.transactions, v iap.verified) RETUR
 BEGIN
     RETURN v.verified_at <= t.refund_reversed_at OR (
         t.refunded_at IS NULL AND (
-            -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before it
-            -- was made. It has been seen to know one minutes late.
+            -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before
+            -- it was made. It has been seen to know one minutes late.
             (t.source = 'server_api' AND v.verified_at < t.verified_at - interval '1 hour')
             OR EXISTS (
                 SELECT FROM notices
@@ -3615,8 +3621,9 @@ BEGIN
         PERFORM iap.release_originals(changes);
         PERFORM iap.release_orders(changes);
     END IF;
-    -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the other
-    -- no more; and a subscription that an app's server admitted, or a company imported, the period that Apple tells of.
+    -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the
+    -- other no more; and a subscription that an app's server admitted, or a company imported, the period that Apple
+    -- tells of.
     SELECT array_agg(c) INTO corrected
     FROM unnest(changes) AS c
     WHERE (c.was).place = 'black' AND (c.became).place = 'black'
@@ -3682,7 +3689,8 @@ BEGIN
             AND known.environment = note_answers.environment
         RETURNING
             coalesce(told.account, known.customer_id) AS customer_id, known.transaction_id, known.last_seen_at,
-            greatest(known.expires_at, told.expires_at) AS expires_at, coalesce(told.revision, known.revision) AS revision
+            greatest(known.expires_at, told.expires_at) AS expires_at,
+            coalesce(told.revision, known.revision) AS revision
     )
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, revision, asked_at, next_at)
@@ -4144,7 +4152,8 @@ BEGIN
             FROM (
                 SELECT s.order_id, 1 AS rank
                 FROM iap.sightings AS s
-                WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id AND s.environment = t.environment
+                WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id
+                    AND s.environment = t.environment
                     AND s.order_id IS NOT NULL
                 UNION ALL
                 SELECT matched.order_id, 1 + matched.rank
@@ -4204,7 +4213,8 @@ BEGIN
     PERFORM iap.require_bundle_id(owed.bundle_id);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
     FOR t IN
-        SELECT * FROM iap.open_for(owed.bundle_id, owed.user_id) AS found ORDER BY found.purchased_at, found.transaction_id
+        SELECT * FROM iap.open_for(owed.bundle_id, owed.user_id) AS found
+        ORDER BY found.purchased_at, found.transaction_id
     LOOP
         owners := iap.owners_of(t);
         -- Where nobody but the night knows of anybody, its case says whose it is.
@@ -4381,8 +4391,8 @@ BEGIN
             SELECT ordered.user_id
             UNION
             (
-                -- Somebody else had handed it in for its own sake by then: on a phone whose users take turns, the order may
-                -- be of another purchase.
+                -- Somebody else had handed it in for its own sake by then: on a phone whose users take turns, the order
+                -- may be of another purchase.
                 SELECT user_id
                 FROM sightings
                 WHERE owners IS NULL AND transaction_id = t.transaction_id AND bundle_id = t.bundle_id
@@ -4659,7 +4669,8 @@ BEGIN
         IF old IS NULL THEN
             SELECT receipt_id INTO old
             FROM iap.receipts
-            WHERE bucket = wanted AND next_attempt_at IS NULL AND device IS NOT NULL AND last_attempt_at < devices_before
+            WHERE bucket = wanted AND next_attempt_at IS NULL AND device IS NOT NULL
+                AND last_attempt_at < devices_before
             LIMIT 1;
         END IF;
         IF old IS NULL THEN
@@ -4929,8 +4940,8 @@ BEGIN
         transaction_id, bundle_id, environment, state, likelihood, reasons, action, owner_user_ids, opened_at,
         opened_run_id, assessed_at, assessed_run_id, closed_at, closed_as, closed_by)
     SELECT
-        (c.was).transaction_id, (c.was).bundle_id, (c.was).environment, 'closed', 'low', '{unseen}', '', '{}', at, -1, at,
-        -1, at, 'withdrawn', ''
+        (c.was).transaction_id, (c.was).bundle_id, (c.was).environment, 'closed', 'low', '{unseen}', '', '{}', at, -1,
+        at, -1, at, 'withdrawn', ''
     FROM unnest(changes) AS c
     WHERE (c.became).place <> 'white'
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
@@ -5115,7 +5126,8 @@ BEGIN
                     AND taken.web_order_line_item_id = coalesce(restored.web_order_line_item_id, ''))
         ORDER BY
             restored.original_transaction_id, restored.bundle_id, restored.environment,
-            restored.web_order_line_item_id, restored.transaction_id <> restored.original_transaction_id, restored.transaction_id
+            restored.web_order_line_item_id, restored.transaction_id <> restored.original_transaction_id,
+            restored.transaction_id
     )
     SELECT coalesce(array_agg(ROW(locked.t, iap.owed_again(locked.t))::iap.change), '{}') INTO changes
     FROM released
@@ -6165,8 +6177,8 @@ DECLARE
 BEGIN
     SELECT sorted.known, sorted.unknown INTO known, unknown FROM iap.known_of_heard() AS sorted;
     IF known <> '{}' THEN
-        -- It is as good as what is known by now, and older: it only tells what is new. What the app's server alone said it
-        -- corrects.
+        -- It is as good as what is known by now, and older: it only tells what is new. What the app's server alone said
+        -- it corrects.
         UPDATE heard
         SET source = CASE
                 WHEN t.source = 'app_server' THEN 'local'
@@ -6247,8 +6259,8 @@ CREATE FUNCTION iap.take_orders(orders iap.delivered_orders[]) RETURNS void
     SET search_path TO 'pg_catalog', 'iap', 'pg_temp'
     AS $$
 BEGIN
-    -- Of one order that names several purchases, the first is kept. What is taken already is written, and not only locked:
-    -- who is about to give it back waits, and then sees what was delivered for it.
+    -- Of one order that names several purchases, the first is kept. What is taken already is written, and not only
+    -- locked: who is about to give it back waits, and then sees what was delivered for it.
     INSERT INTO delivered_orders AS held (order_id, bundle_id, original_transaction_id)
     SELECT order_id, bundle_id, min(original_transaction_id)
     FROM unnest(orders)

@@ -26,9 +26,11 @@ LANGUAGE sql AS $$
     FROM iap.entitlements AS e ORDER BY 1
 $$;
 
-SELECT is(iap.import_entitlements(ARRAY[test.word(10), test.word(20, NULL, 'bo', 's2')]), 2::bigint, 'what is new is taken');
+SELECT is(iap.import_entitlements(ARRAY[test.word(10), test.word(20, NULL, 'bo', 's2')]), 2::bigint,
+    'what is new is taken');
 SELECT results_eq('SELECT test.granted()', ARRAY['s1 ann 10', 's2 bo 20'], 'as it is');
-SELECT is(iap.import_entitlements(ARRAY[test.word(10), test.word(5, NULL, 'bo', 's2')]), 0::bigint, 'what is known changes nothing');
+SELECT is(iap.import_entitlements(ARRAY[test.word(10), test.word(5, NULL, 'bo', 's2')]), 0::bigint,
+    'what is known changes nothing');
 SELECT is(iap.import_entitlements(ARRAY[test.word(30, NULL, 'eve')]), 1::bigint, 'a longer grant is taken');
 SELECT results_eq('SELECT test.granted()', ARRAY['s1 eve 30', 's2 bo 20'], 'with whom it was made to');
 SELECT is(iap.import_entitlements(ARRAY[test.word(30, 3, 'eve')]), 1::bigint, 'a revocation is taken');
@@ -36,7 +38,8 @@ SELECT results_eq('SELECT test.granted()', ARRAY['s1 eve 3 revoked', 's2 bo 20']
 SELECT is(iap.import_entitlements(ARRAY[test.word(30, 3, 'eve')]), 0::bigint, 'once');
 SELECT is(iap.import_entitlements(ARRAY[test.word(40, NULL, 'eve')]), 1::bigint, 'a later grant is in force again');
 SELECT results_eq('SELECT test.granted()', ARRAY['s1 eve 40', 's2 bo 20'], 'without the revocation');
-SELECT is(iap.import_entitlements(ARRAY[test.word(9, 2, 'cy', 's3')]), 1::bigint, 'what was revoked before it was known');
+SELECT is(iap.import_entitlements(ARRAY[test.word(9, 2, 'cy', 's3')]), 1::bigint,
+    'what was revoked before it was known');
 SELECT results_eq(
     'SELECT test.granted()', ARRAY['s1 eve 40', 's2 bo 20', 's3 cy 2 revoked'], 'is known as such');
 -- A row that is known says when it was granted of its own subscription, and of no other.
@@ -87,7 +90,8 @@ SELECT results_eq($$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRA
 -- A year that was given up for months: its row says that it was revoked, beside one that goes on.
 UPDATE iap.entitlements SET granted_at = now() - interval '9 days' WHERE original_transaction_id = 's4';
 UPDATE iap.entitlements AS e SET seal = audit.seal(e) WHERE original_transaction_id = 's4';
-SELECT is(iap.import_entitlements(ARRAY[test.revoked(300, -1), test.word(30, NULL, 'di', 's4')]), 1::bigint, 'is revoked');
+SELECT is(iap.import_entitlements(ARRAY[test.revoked(300, -1), test.word(30, NULL, 'di', 's4')]), 1::bigint,
+    'is revoked');
 SELECT results_eq(
     $$SELECT * FROM test.granted() AS g WHERE g LIKE 's4%'$$, ARRAY['s4 di 30 revoked'], 'down to what goes on');
 SELECT is(

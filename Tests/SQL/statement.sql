@@ -1,4 +1,5 @@
--- finance.statement: a month from its opening to its closing, what Apple sold beside it, and by which purchases they differ.
+-- finance.statement: a month from its opening to its closing, what Apple sold beside it, and by which purchases they
+-- differ.
 BEGIN;
 SELECT no_plan();
 SET LOCAL iap.present = '2026-02-27 10:00+00';
@@ -17,7 +18,8 @@ BEGIN
     RETURN QUERY
     SELECT concat_ws(
         ' ', opening, '+', entered, '-', delivered, '-', refunded, '-', dropped, '=', closing, closing_amount, 'hand',
-        by_support, 'server', redelivered, 'after', refunded_after, refunded_after_amount, 'back', reversed, reversed_amount)
+        by_support, 'server', redelivered, 'after', refunded_after, refunded_after_amount, 'back', reversed,
+        reversed_amount)
     FROM finance.statement(first, through);
     RESET ROLE;
 END
@@ -54,7 +56,8 @@ VALUES (
     iap.present(), 'redelivered');
 CREATE FUNCTION test.settle() RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, iap, pg_temp AS $$
-    SELECT test.run_as('iap_job', format('SELECT iap.settle_redeliveries(%s, %L)', max(run_id) + 1, iap.present())) FROM runs
+    SELECT test.run_as('iap_job', format('SELECT iap.settle_redeliveries(%s, %L)', max(run_id) + 1, iap.present()))
+    FROM runs
 $$;
 SELECT test.settle();
 SELECT test.resolve('5', 'delivered'), test.resolve('2', 'refunded');
@@ -74,10 +77,12 @@ SELECT results_eq(
     ARRAY['0 + 2 - 0 - 0 - 0 = 2 1.980 hand 0 server 0 after 0 0.000 back 0 0.000'], 'February');
 SELECT results_eq(
     $$SELECT * FROM test.told('2026-03-01', '2026-03-31')$$,
-    ARRAY['2 + 4 - 3 - 1 - 1 = 1 0.990 hand 1 server 1 after 1 0.990 back 0 0.000'], 'March, from what February closed with');
+    ARRAY['2 + 4 - 3 - 1 - 1 = 1 0.990 hand 1 server 1 after 1 0.990 back 0 0.000'],
+    'March, from what February closed with');
 SELECT results_eq(
     $$SELECT * FROM test.told('2026-03-01', '2026-03-10')$$,
-    ARRAY['2 + 1 - 1 - 0 - 0 = 2 1.980 hand 0 server 0 after 0 0.000 back 0 0.000'], 'as it was known on a day of March');
+    ARRAY['2 + 1 - 1 - 0 - 0 = 2 1.980 hand 0 server 0 after 0 0.000 back 0 0.000'],
+    'as it was known on a day of March');
 SELECT is_empty(
     $$SELECT FROM finance.statement('2026-03-01', '2026-03-31')
     WHERE opening + entered - delivered - refunded - dropped <> closing
@@ -94,7 +99,8 @@ FROM unnest(ARRAY['2026-03-19', '2026-03-24']::date[]) AS day;
 INSERT INTO iap.sales (
     report_id, bundle_id, product_id, type, storefront, price_milliunits, currency, proceeds_milliunits,
     proceeds_currency, units)
-SELECT report_id, 'com.example.a', 'gems', 'IA1', 'USA', 990, 'USD', 700, 'USD', CASE day WHEN '2026-03-19' THEN 1 ELSE 3 END
+SELECT report_id, 'com.example.a', 'gems', 'IA1', 'USA', 990, 'USD', 700, 'USD',
+    CASE day WHEN '2026-03-19' THEN 1 ELSE 3 END
 FROM iap.sales_reports
 UNION ALL
 SELECT report_id, 'com.example.a', 'gems', 'IA1', 'DEU', 990, 'EUR', 650, 'EUR', 2
@@ -133,7 +139,8 @@ SELECT results_eq(
 
 -- A correction is neither a refund nor a reversal, and a refund and a reversal of one run don't make up for each other.
 SELECT test.present('2026-04-12 03:00+00');
-SELECT test.bought('8', '2026-04-12 01:00+00'), test.bought('9', '2026-04-12 01:00+00'), test.claim('8'), test.claim('9');
+SELECT test.bought('8', '2026-04-12 01:00+00'), test.bought('9', '2026-04-12 01:00+00'), test.claim('8'),
+    test.claim('9');
 CREATE FUNCTION test.refunded(transaction_id text, moment timestamptz) RETURNS text
 LANGUAGE sql AS $$
     SELECT test.hear(test.heard(
@@ -199,7 +206,8 @@ INSERT INTO iap.sales_reports (day, developer, bundle_ids, file, lines, refused)
 VALUES ('2026-04-20', 'Us', '{com.example.a}', 'S_D.txt', 0, 0);
 SELECT test.present('2026-04-21 03:00+00');
 SELECT test.hear(test.heard(id, 'server_api', 'full', purchased_at => '2026-04-20 20:00+00', storefront => 'USA',
-    exclusion => CASE id WHEN 'FAM' THEN 'family_shared' END, original_transaction_id => CASE id WHEN 'R2' THEN 'R1' END))
+    exclusion => CASE id WHEN 'FAM' THEN 'family_shared' END,
+    original_transaction_id => CASE id WHEN 'R2' THEN 'R1' END))
 FROM unnest(ARRAY['B1', 'FAM', 'R2']) AS id;
 SELECT results_eq(
     $$SELECT units_seen FROM finance.sold_against_seen WHERE day = '2026-04-20'$$, ARRAY[1::bigint], 'one was sold');
@@ -330,14 +338,16 @@ SELECT is(test.scans_of_moves() - before, 1::bigint, 'the moves are read once') 
 -- A span is all of its days.
 SELECT set_eq(
     $$SELECT concat_ws(
-        ' ', product_id, currency, sum(entered), sum(entered_amount), sum(delivered), sum(delivered_amount), sum(by_support),
+        ' ', product_id, currency, sum(entered), sum(entered_amount), sum(delivered), sum(delivered_amount),
+        sum(by_support),
         sum(redelivered), sum(refunded), sum(refunded_amount), sum(dropped), sum(dropped_amount), sum(refunded_after),
         sum(refunded_after_amount), sum(reversed), sum(reversed_amount))
     FROM generate_series(0, 56) AS days
     CROSS JOIN LATERAL finance.statement('2026-02-27'::date + days, '2026-02-27'::date + days)
     GROUP BY product_id, currency$$,
     $$SELECT concat_ws(
-        ' ', product_id, currency, entered, entered_amount, delivered, delivered_amount, by_support, redelivered, refunded,
+        ' ', product_id, currency, entered, entered_amount, delivered, delivered_amount, by_support, redelivered,
+        refunded,
         refunded_amount, dropped, dropped_amount, refunded_after, refunded_after_amount, reversed, reversed_amount)
     FROM finance.statement('2026-02-27', '2026-04-24')$$, 'what moved in it');
 SELECT set_eq(
@@ -346,7 +356,8 @@ SELECT set_eq(
         opening_amount + entered_amount - delivered_amount - refunded_amount - dropped_amount)
     FROM finance.statement('2026-03-15', '2026-04-24')
     WHERE closing <> 0 OR closing_amount <> 0$$,
-    $$SELECT concat_ws(' ', product_id, currency, closing, closing_amount) FROM finance.statement('2026-04-24', '2026-04-24')
+    $$SELECT concat_ws(' ', product_id, currency, closing, closing_amount)
+    FROM finance.statement('2026-04-24', '2026-04-24')
     WHERE closing <> 0 OR closing_amount <> 0$$, 'from where it began to where its last day ends');
 
 SELECT * FROM finish();

@@ -25,8 +25,8 @@ SELECT is(iap.analyze_grown(), '{sightings}', 'but for a half');
 -- As if years of deliveries lay there.
 UPDATE pg_class SET relpages = 1000000 WHERE oid = 'iap.transactions'::regclass;
 INSERT INTO iap.transactions (
-    transaction_id, bundle_id, environment, place, original_transaction_id, product_id, quantity, purchased_at, is_trial,
-    source, verified_at, booked_as, entry_id, first_seen_at, nights_confirmed)
+    transaction_id, bundle_id, environment, place, original_transaction_id, product_id, quantity, purchased_at,
+    is_trial, source, verified_at, booked_as, entry_id, first_seen_at, nights_confirmed)
 SELECT
     number::text, 'com.example.game', 'Production', 'white', number::text, 'gems.100', 1,
     '2026-03-01Z'::timestamptz + number * interval '1 second', false, 'app_server', '2026-03-01Z', 'unknown',

@@ -68,7 +68,8 @@ SELECT test.refused('black', $$delivered_by = NULL$$, 'black_is_delivered');
 SELECT test.refused('black', $$delivered_at = NULL$$, 'black_is_delivered');
 SELECT test.refused('black', $$delivered_by = 'hand'$$, 'transactions_delivered_by_check');
 SELECT lives_ok(
-    $$UPDATE iap.black SET delivered_by = 'import', user_id = NULL$$, 'what was imported may have gone to nobody known');
+    $$UPDATE iap.black SET delivered_by = 'import', user_id = NULL$$,
+    'what was imported may have gone to nobody known');
 SELECT test.refused('black', $$refund_reason = '1'$$, 'refund_reason_has_refund');
 SELECT test.refused('black', $$price_milliunits = 1$$, 'price_has_currency');
 SELECT test.refused('excluded', $$reason = 'refunded'$$, 'refunded_has_time');

@@ -195,7 +195,8 @@ LANGUAGE sql AS $$
     SELECT test.hear(test.heard(
         transaction_id, product_id => 'pass', product_type => 'auto_renewable', original_transaction_id => original,
         exclusion => exclusion, refunded_at => CASE exclusion WHEN 'refunded' THEN now() END,
-        verified_at => verified_at, purchased_at => now() + days * interval '1 day', web_order_line_item_id => line_item))
+        verified_at => verified_at, purchased_at => now() + days * interval '1 day',
+        web_order_line_item_id => line_item))
 $$;
 
 -- As the nightly job would exclude what it verified.

@@ -52,8 +52,8 @@ CREATE TABLE iap.transactions (
     -- Black: to whom its goods went, and for which order.
     user_id                 text,
     order_id                text,
-    -- claim: by the app's server; resolved: by support staff; import: before iap-reconcile was there; entitlement: granted
-    -- by the app's server.
+    -- claim: by the app's server; resolved: by support staff; import: before iap-reconcile was there; entitlement:
+    -- granted by the app's server.
     delivered_by            text CHECK (delivered_by IN ('claim', 'resolved', 'import', 'entitlement')),
     delivered_at            timestamptz,
 
@@ -122,8 +122,9 @@ CREATE INDEX transactions_by_reason ON iap.transactions (reason, excluded_at) WH
 -- What a setting alone excluded: looked for each night by what the settings let through by now, which is nothing.
 CREATE INDEX transactions_excluded_by_setting ON iap.transactions (bundle_id, environment, purchased_at)
     WHERE reason IN ('sandbox', 'before_start') AND refunded_at IS NULL;
--- What is open for a user, by who names them. Where white was empty at the last ANALYZE, the planner takes the index of all
--- of an app's white for free, and reads it: these two say otherwise what is white, so that nothing but them answers to it.
+-- What is open for a user, by who names them. Where white was empty at the last ANALYZE, the planner takes the index of
+-- all of an app's white for free, and reads it: these two say otherwise what is white, so that nothing but them answers
+-- to it.
 CREATE INDEX transactions_white_by_admission ON iap.transactions (admitted_user_id, bundle_id)
     WHERE starts_with(place, 'white') AND admitted_user_id IS NOT NULL;
 CREATE INDEX transactions_white_by_token ON iap.transactions (app_account_token, bundle_id)
@@ -184,8 +185,8 @@ CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
 CREATE INDEX moves_to_other_quantities ON iap.moves (moved_at)
     WHERE from_place = 'black' AND to_place = 'black' AND from_units <> to_units AND from_detail <> 'import';
 
--- A non-consumable that was bought once is delivered once, and so is each period of a subscription, under whatever id it
--- is restored: the first to deliver takes this row, whatever the isolation level.
+-- A non-consumable that was bought once is delivered once, and so is each period of a subscription, under whatever id
+-- it is restored: the first to deliver takes this row, whatever the isolation level.
 CREATE TABLE iap.delivered_originals (
     original_transaction_id text COLLATE "C" NOT NULL,
     bundle_id               text COLLATE "C" NOT NULL,
@@ -196,8 +197,8 @@ CREATE TABLE iap.delivered_originals (
     PRIMARY KEY (original_transaction_id, bundle_id, environment, web_order_line_item_id)
 );
 
--- An order is delivered once: the first delivery that names it takes this row, whatever the isolation level. The renewals
--- of a subscription may all name the order by which it was bought.
+-- An order is delivered once: the first delivery that names it takes this row, whatever the isolation level. The
+-- renewals of a subscription may all name the order by which it was bought.
 CREATE TABLE iap.delivered_orders (
     order_id                text NOT NULL,
     bundle_id               text COLLATE "C" NOT NULL,
@@ -261,8 +262,8 @@ COMMENT ON COLUMN iap.transactions.revocation_percentage IS
 COMMENT ON COLUMN iap.transactions.app_transaction_id IS
     'Apple''s word for the customer''s account in this app: one history has been seen with two, so it is no proof.';
 COMMENT ON COLUMN iap.transactions.refund_told_at IS
-    'When what told of the refund was made, a receipt or an answer: what is older takes none back. NULL where a person said '
-    'so.';
+    'When what told of the refund was made, a receipt or an answer: what is older takes none back. NULL where a person '
+    'said so.';
 COMMENT ON TABLE iap.moves IS
     'The log of the ledger: each change of a place or of what finance books. Rows are added, and never taken away.';
 COMMENT ON COLUMN iap.moves.move_id IS 'Its number in the trail.';

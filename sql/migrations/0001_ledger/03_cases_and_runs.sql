@@ -143,7 +143,8 @@ COMMENT ON TABLE iap.lock_space IS 'The first half of the job''s advisory locks:
 CREATE FUNCTION iap.night_lock() RETURNS integer
 LANGUAGE sql IMMUTABLE AS $$ SELECT 1000 $$;
 COMMENT ON FUNCTION iap.night_lock IS
-    'The second half of the lock that a night holds, which the job calls LedgerLock.night: beyond the buckets'' numbers.';
+    'The second half of the lock that a night holds, which the job calls LedgerLock.night: beyond the buckets'' '
+    'numbers.';
 
 -- A replay takes any moment for the present, and with it closes books and purges: only in a database that was made for
 -- that.

@@ -6,8 +6,8 @@
 CREATE SCHEMA audit;
 COMMENT ON SCHEMA audit IS 'The chain over the trail, and what makes the seals of the ledger''s rows.';
 
--- What PostgreSQL hashes of an enum is the number that its label has in this database, which is another after a restore. So
--- the labels of iap.source have numbers of their own here; whoever adds one adds it here, too.
+-- What PostgreSQL hashes of an enum is the number that its label has in this database, which is another after a
+-- restore. So the labels of iap.source have numbers of their own here; whoever adds one adds it here, too.
 CREATE FUNCTION audit.seal(t iap.transactions) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT pg_catalog.hash_record_extended(
@@ -15,7 +15,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             t.transaction_id, t.bundle_id, t.environment, t.place, t.original_transaction_id, t.product_id,
             t.product_type, t.quantity, t.purchased_at, t.is_trial, t.app_account_token, t.price_milliunits,
             t.currency, t.storefront, t.found_bundle_id, t.refunded_at, t.refund_run_id, t.refund_reversed_at,
-            CASE t.source WHEN 'app_server' THEN 1 WHEN 'local' THEN 2 WHEN 'verify_receipt' THEN 3 WHEN 'server_api' THEN 4 END,
+            CASE t.source
+                WHEN 'app_server' THEN 1 WHEN 'local' THEN 2 WHEN 'verify_receipt' THEN 3 WHEN 'server_api' THEN 4
+            END,
             t.booked_milliunits, t.booked_currency, t.booked_as, t.entry_id, t.first_seen_at,
             t.first_run_id, t.admitted_user_id, t.admitted_receipt_id, t.user_id, t.order_id, t.delivered_by,
             t.delivered_at, t.reason, t.excluded_at, t.excluded_run_id, t.move_id, t.expires_at, t.refund_reason,

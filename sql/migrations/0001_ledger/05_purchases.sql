@@ -60,7 +60,8 @@ CREATE TYPE iap.verified AS (
     app_transaction_id      text,
     -- When it was looked at, where verified_at says when Apple signed it; for a night's confirmation.
     confirmed_at            timestamptz,
-    -- When what tells it was made, where verified_at says when Apple read it: a receipt holds no refund that came later.
+    -- When what tells it was made, where verified_at says when Apple read it: a receipt holds no refund that came
+    -- later.
     made_at                 timestamptz
 );
 COMMENT ON TYPE iap.verified IS 'What a receipt, an app''s server or an import says of a purchase.';

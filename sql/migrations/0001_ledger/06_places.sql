@@ -1,8 +1,8 @@
 -- Where a purchase is, and how it gets from one place to another. Each transition is written once: the nightly batch,
 -- the app's server, the support desk, the import and the erasure call the same.
 --
--- A transition is a function that gives the row as it shall be; `iap.move` writes such rows. A change is one UPDATE of one
--- row that its caller has locked: nothing can be in two places, and who looked at an older row is refused with a
+-- A transition is a function that gives the row as it shall be; `iap.move` writes such rows. A change is one UPDATE of
+-- one row that its caller has locked: nothing can be in two places, and who looked at an older row is refused with a
 -- serialization failure.
 --
 -- These functions name tables without their schema, so that a dry run can put shadows in front. Whoever calls them for
@@ -49,7 +49,8 @@ BEGIN
             (booked.amount).milliunits AS booked_milliunits, (booked.amount).currency AS booked_currency,
             (booked.amount).booked_as,
             nextval('iap.trail') AS entry_id, at AS first_seen_at, run AS first_run_id,
-            CASE WHEN v.delivered_at IS NULL THEN v.user_id END AS admitted_user_id, v.receipt_id AS admitted_receipt_id,
+            CASE WHEN v.delivered_at IS NULL THEN v.user_id END AS admitted_user_id,
+            v.receipt_id AS admitted_receipt_id,
             CASE WHEN run IS NULL THEN 0 ELSE 1 END AS nights_confirmed,
             CASE WHEN run IS NOT NULL THEN coalesce(v.confirmed_at, v.verified_at) END AS last_confirmed_at,
             CASE WHEN v.delivered_at IS NOT NULL THEN v.user_id END AS user_id,

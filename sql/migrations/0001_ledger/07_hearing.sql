@@ -13,8 +13,8 @@ LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN v.verified_at <= t.refund_reversed_at OR (
         t.refunded_at IS NULL AND (
-            -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before it
-            -- was made. It has been seen to know one minutes late.
+            -- What Apple answers of a customer's history holds every refund; of a receipt, only those that came before
+            -- it was made. It has been seen to know one minutes late.
             (t.source = 'server_api' AND v.verified_at < t.verified_at - interval '1 hour')
             OR EXISTS (
                 SELECT FROM notices
@@ -32,8 +32,8 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT v.refunded_at >= t.refunded_at + interval '1 second'
 $$;
 COMMENT ON FUNCTION iap.is_later_refund IS
-    'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, and '
-    'may tell of that later.';
+    'Whether Apple refunded a transaction once more than is known: so it took the one that is known back between them, '
+    'and may tell of that later.';
 
 CREATE FUNCTION iap.ends_refund(t iap.transactions, v iap.verified) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
@@ -42,9 +42,9 @@ BEGIN
     IF t.refund_run_id IS NULL THEN
         RETURN false;
     END IF;
-    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from before
-    -- the refund, of which a poorer source told; or of a receipt that was made before what told of it: whenever Apple reads
-    -- that, it tells what was known when it was made.
+    -- A signature alone takes no refund back: it was signed for another reason. Apple's word does, unless it is from
+    -- before the refund, of which a poorer source told; or of a receipt that was made before what told of it: whenever
+    -- Apple reads that, it tells what was known when it was made.
     RETURN (
             v.source > 'local' AND v.source >= t.source AND v.verified_at > greatest(t.verified_at, t.refunded_at)
             AND (coalesce(v.made_at, v.verified_at) < t.refund_told_at) IS NOT TRUE)
@@ -105,7 +105,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.paid_again IS
-    'A transaction whose refund Apple took back: owed again, where a grant had delivered it that reaches to its end no more.';
+    'A transaction whose refund Apple took back: owed again, where a grant had delivered it that reaches to its end no '
+    'more.';
 
 CREATE FUNCTION iap.heard(t iap.transactions, v iap.verified, run bigint, at timestamptz)
 RETURNS iap.transactions
@@ -139,14 +140,14 @@ BEGIN
         AND t.refunded_at IS NULL AND v.exclusion IS NULL
         AND t.original_transaction_id = was.original_transaction_id AND NOT iap.has_access(t, at)
     THEN
-        -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that does
-        -- not reach so far.
+        -- While nobody knew its end, a grant was taken for its own, perhaps one for the billing grace before it: that
+        -- does not reach so far.
         t := iap.owed_again(t);
     END IF;
 
     IF t.place = 'white' THEN
-        -- What is restored the night withdraws, and knows then for the sake of which id: see iap.withdraw_all_restored. It
-        -- can't of what nobody knows the type of.
+        -- What is restored the night withdraws, and knows then for the sake of which id: see iap.withdraw_all_restored.
+        -- It can't of what nobody knows the type of.
         IF v.exclusion <> 'restored' OR (
             v.exclusion = 'restored' AND t.web_order_line_item_id IS NULL AND iap.type_of(t) IS NULL)
         THEN
@@ -174,8 +175,8 @@ BEGIN
     THEN
         t := CASE
             WHEN v.exclusion IS NULL
-                -- Restored as what was refunded with it, of which Apple tells next that it is no more. Until then the night
-                -- withdraws it: see iap.withdraw_all_restored.
+                -- Restored as what was refunded with it, of which Apple tells next that it is no more. Until then the
+                -- night withdraws it: see iap.withdraw_all_restored.
                 OR (t.reason = 'refunded' AND v.exclusion = 'restored' AND NOT iap.stands_otherwise(t))
             THEN iap.owed_again(t)
             ELSE iap.excluded(t, v.exclusion, run, at)
@@ -186,5 +187,5 @@ END
 $$;
 COMMENT ON FUNCTION iap.heard IS
     'A transaction as it is by what Apple says of it now: corrected; refunded, or its refund reversed; not owed any '
-    'more; or owed after all, where only a setting, a refund that is no more or a wrong original kept it from that, or a '
-    'grant that does not reach to the end which Apple tells.';
+    'more; or owed after all, where only a setting, a refund that is no more or a wrong original kept it from that, or '
+    'a grant that does not reach to the end which Apple tells.';

@@ -85,7 +85,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.release_orders IS
-    'Gives back the orders for which nothing is delivered any more, so that another purchase can be delivered for them.';
+    'Gives back the orders for which nothing is delivered any more, so that another purchase can be delivered for '
+    'them.';
 
 CREATE FUNCTION iap.move(
     changes iap.change[], kind text, actor text, run bigint, at timestamptz, details jsonb DEFAULT '{}',
@@ -150,8 +151,9 @@ BEGIN
         PERFORM iap.release_originals(changes);
         PERFORM iap.release_orders(changes);
     END IF;
-    -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the other
-    -- no more; and a subscription that an app's server admitted, or a company imported, the period that Apple tells of.
+    -- What was delivered under another original than Apple knows keeps that one from being delivered again, and the
+    -- other no more; and a subscription that an app's server admitted, or a company imported, the period that Apple
+    -- tells of.
     SELECT array_agg(c) INTO corrected
     FROM unnest(changes) AS c
     WHERE (c.was).place = 'black' AND (c.became).place = 'black'
@@ -205,8 +207,8 @@ BEGIN
         transaction_id, bundle_id, environment, state, likelihood, reasons, action, owner_user_ids, opened_at,
         opened_run_id, assessed_at, assessed_run_id, closed_at, closed_as, closed_by)
     SELECT
-        (c.was).transaction_id, (c.was).bundle_id, (c.was).environment, 'closed', 'low', '{unseen}', '', '{}', at, -1, at,
-        -1, at, 'withdrawn', ''
+        (c.was).transaction_id, (c.was).bundle_id, (c.was).environment, 'closed', 'low', '{unseen}', '', '{}', at, -1,
+        at, -1, at, 'withdrawn', ''
     FROM unnest(changes) AS c
     WHERE (c.became).place <> 'white'
     ON CONFLICT (transaction_id, bundle_id, environment) DO NOTHING;
@@ -217,8 +219,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.refuse_unseen_cases IS
-    'Ends with a serialization failure where a case was opened after the snapshot of its caller, who could not close it: '
-    'only a row that is written in its place meets it.';
+    'Ends with a serialization failure where a case was opened after the snapshot of its caller, who could not close '
+    'it: only a row that is written in its place meets it.';
 
 CREATE FUNCTION iap.follow_cases(
     changes iap.change[], kind text, who text, run bigint, at timestamptz, note text

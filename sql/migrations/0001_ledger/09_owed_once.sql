@@ -19,8 +19,8 @@ LANGUAGE sql IMMUTABLE AS $$
     END
 $$;
 COMMENT ON FUNCTION iap.type_by IS
-    'The type of a purchase''s product, by what its row holds and what the list of products says today: bought once where the '
-    'list was mended to say so, since of what is consumed no two ids are one purchase.';
+    'The type of a purchase''s product, by what its row holds and what the list of products says today: bought once '
+    'where the list was mended to say so, since of what is consumed no two ids are one purchase.';
 
 CREATE FUNCTION iap.type_of(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
@@ -43,8 +43,8 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(($1).web_order_line_item_id = ($2).web_order_line_item_id, false)
 $$;
 COMMENT ON FUNCTION iap.is_same_period IS
-    'Whether two transactions of a subscription are one period, of which one restored the other: as far as Apple told of '
-    'both.';
+    'Whether two transactions of a subscription are one period, of which one restored the other: as far as Apple told '
+    'of both.';
 
 CREATE FUNCTION iap.is_same_purchase(t iap.transactions, same iap.transactions) RETURNS boolean
 LANGUAGE sql STABLE AS $$
@@ -97,8 +97,8 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION iap.take_corrected IS
-    'Takes the original purchases, and periods, that Apple tells of for what was delivered, in place of those that it was '
-    'taken for; but where another session is about to deliver the same, and does not end.';
+    'Takes the original purchases, and periods, that Apple tells of for what was delivered, in place of those that it '
+    'was taken for; but where another session is about to deliver the same, and does not end.';
 
 CREATE FUNCTION iap.withdraw_restored(
     delivered iap.transactions, actor text, at timestamptz, who text
@@ -130,8 +130,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.withdraw_restored IS
-    'After the delivery of a non-consumable, or of a period of a subscription: takes the other transactions of the same '
-    'purchase out of white.';
+    'After the delivery of a non-consumable, or of a period of a subscription: takes the other transactions of the '
+    'same purchase out of white.';
 
 CREATE FUNCTION iap.take_for_delivery(t iap.transactions, type text) RETURNS text
 LANGUAGE plpgsql AS $$
@@ -162,9 +162,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.take_for_delivery IS
-    'Takes the original purchase of a non-consumable, or the period of a subscription, for its delivery, and gives NULL; '
-    'or why it can''t be delivered: already_delivered under another id, or undecided where nobody knows whether it is a '
-    'non-consumable.';
+    'Takes the original purchase of a non-consumable, or the period of a subscription, for its delivery, and gives '
+    'NULL; or why it can''t be delivered: already_delivered under another id, or undecided where nobody knows whether '
+    'it is a non-consumable.';
 
 -- As another id stands ------------------------------------------------------------------------------------------------
 

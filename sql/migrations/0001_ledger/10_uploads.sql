@@ -19,7 +19,8 @@ $$;
 COMMENT ON FUNCTION iap.require_id IS
     'Refuses what can''t be an id of Apple''s, by the rule of the nightly job: visible ASCII, not empty, not too long.';
 
--- How long Apple's ids are says the ledger itself: see ids_are_apples. These are parts of their statements, and no calls.
+-- How long Apple's ids are says the ledger itself: see ids_are_apples. These are parts of their statements, and no
+-- calls.
 
 CREATE FUNCTION iap.require_transaction_id(name text, value text) RETURNS void
 LANGUAGE sql IMMUTABLE AS $$ SELECT iap.require_id($1, $2, 64) $$;
@@ -76,8 +77,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.limit_idleness IS
-    'Lets a transaction that is about to lock a purchase, and then hangs, end by itself, also where its login is a member '
-    'of a role and so without what roles.sql sets for the role.';
+    'Lets a transaction that is about to lock a purchase, and then hangs, end by itself, also where its login is a '
+    'member of a role and so without what roles.sql sets for the role.';
 
 CREATE FUNCTION iap.require_token(app_account_token text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -202,8 +203,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.store_upload IS
-    'What of an upload is written, for iap.submit_receipt: rows of one bucket alone, so that on a cluster it runs where '
-    'they lie. payload is NULL where it is too large to be kept. receipt_id is given to a receipt that is new.';
+    'What of an upload is written, for iap.submit_receipt: rows of one bucket alone, so that on a cluster it runs '
+    'where they lie. payload is NULL where it is too large to be kept. receipt_id is given to a receipt that is new.';
 
 CREATE FUNCTION iap.submit_receipt(
     bundle_id text, user_id text, payload text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL,
@@ -245,11 +246,11 @@ COMMENT ON FUNCTION iap.submit_receipt IS
     'Stores what a client uploaded, to be verified at night, and gives its receipt id. The same payload again from the '
     'same user of the same app is the same receipt, whose state it leaves alone: it only counts the upload, and adds '
     'what was not known. A payload that is empty or NULL is stored too, so that support hears of it. user_id is NULL '
-    'where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its size; '
-    'of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
+    'where nobody is logged in; an empty text is NULL everywhere. Of a payload over 16 MiB the hash is kept, and its '
+    'size; of a device over 16 KiB the short fields; of a receipt''s uploads a thousand purposes.';
 
--- An app account token is a UUID, and means the same in capital letters: a client's uuidString has them, what Apple signs
--- has not. So it is kept in small ones, on either side.
+-- An app account token is a UUID, and means the same in capital letters: a client's uuidString has them, what Apple
+-- signs has not. So it is kept in small ones, on either side.
 CREATE FUNCTION iap.register_order(
     bundle_id text, order_id text, user_id text, product_id text, quantity integer DEFAULT 1,
     app_account_token text DEFAULT NULL, created_at timestamptz DEFAULT now()

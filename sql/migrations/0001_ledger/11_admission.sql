@@ -1,7 +1,8 @@
 -- A server that verified a purchase itself admits it.
 
--- An order speaks for the purchase that it was uploaded with. A receipt that a server names when it admits a purchase may
--- have been uploaded for another one first: the order of that one, perhaps of the phone's other user, is no evidence.
+-- An order speaks for the purchase that it was uploaded with. A receipt that a server names when it admits a purchase
+-- may have been uploaded for another one first: the order of that one, perhaps of the phone's other user, is no
+-- evidence.
 CREATE FUNCTION iap.sight(
     bundle_id text, environment text, transaction_id text, user_id text, receipt_id bigint
 ) RETURNS void
@@ -193,5 +194,5 @@ $$;
 COMMENT ON FUNCTION iap.admit IS
     'Takes a purchase that the app''s server verified itself into the white table: white, already_white or '
     'already_delivered. A transaction that is excluded (refunded, dismissed, a sandbox purchase …), or refunded '
-    'under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the uploaded '
-    'receipt it came with, if any; web_order_line_item_id, of a subscription, is Apple''s id of the period.';
+    'under another id, is not owed: that is an error (55000), since no outcome would be true. receipt_id names the '
+    'uploaded receipt it came with, if any; web_order_line_item_id, of a subscription, is Apple''s id of the period.';

@@ -84,8 +84,8 @@ BEGIN
             SELECT ordered.user_id
             UNION
             (
-                -- Somebody else had handed it in for its own sake by then: on a phone whose users take turns, the order may
-                -- be of another purchase.
+                -- Somebody else had handed it in for its own sake by then: on a phone whose users take turns, the order
+                -- may be of another purchase.
                 SELECT user_id
                 FROM sightings
                 WHERE owners IS NULL AND transaction_id = t.transaction_id AND bundle_id = t.bundle_id
@@ -112,5 +112,5 @@ END
 $$;
 COMMENT ON FUNCTION iap.owners_of IS
     'Who may claim a transaction. Token, order and admission decide before anything that rode along, and several where '
-    'these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else whoever '
-    'handed it in first; nobody where nobody is known.';
+    'these contradict each other, or an order somebody who had uploaded the purchase for its own sake before; else '
+    'whoever handed it in first; nobody where nobody is known.';

@@ -84,9 +84,9 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION iap.meet_grant IS
-    'Waits for a session that is about to grant what an original transaction bought, and ends with a serialization failure '
-    'where it was granted after the caller''s snapshot: only a row that is written in its place meets one that is not there '
-    'yet. Leaves no row and no lock.';
+    'Waits for a session that is about to grant what an original transaction bought, and ends with a serialization '
+    'failure where it was granted after the caller''s snapshot: only a row that is written in its place meets one that '
+    'is not there yet. Leaves no row and no lock.';
 
 CREATE FUNCTION iap.meet_grants(bundle_id text, transaction_id text) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -216,7 +216,7 @@ END
 $$;
 COMMENT ON FUNCTION iap.claim IS
     'Moves one transaction from white to black, in the caller''s transaction, which credits the goods: delivered, or '
-    'why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, which '
-    'is for the support desk. A restored non-consumable is claimed as the purchase, where that is still owed. '
+    'why not: already_delivered, not_verified, wrong_user, order_used by another purchase, excluded, or undecided, '
+    'which is for the support desk. A restored non-consumable is claimed as the purchase, where that is still owed. '
     'Exactly one of any number of concurrent claims gets delivered; the others wait for it to commit or roll back. '
     'Credit the goods only on delivered.';

@@ -41,8 +41,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.is_known_user IS
-    'Whether a user ever handed anything in, ordered, was registered, was delivered to, is entitled to anything or is owed '
-    'what was admitted for them.';
+    'Whether a user ever handed anything in, ordered, was registered, was delivered to, is entitled to anything or is '
+    'owed what was admitted for them.';
 
 CREATE FUNCTION iap.locked_with_periods(
     bundle_id text, environment text, transaction_id text
@@ -128,8 +128,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.owners_at_desk IS
-    'For whom anything speaks, where the support desk says to whom it was delivered: who may claim it by what is known now, '
-    'and the owners that the last night saw.';
+    'For whom anything speaks, where the support desk says to whom it was delivered: who may claim it by what is known '
+    'now, and the owners that the last night saw.';
 
 CREATE FUNCTION iap.owners_told(transaction_id text, bundle_id text, environment text) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
@@ -145,7 +145,8 @@ BEGIN
         '{}');
 END
 $$;
-COMMENT ON FUNCTION iap.owners_told IS 'iap.owners_at_desk of a transaction, as check tells it; nobody where none has the id.';
+COMMENT ON FUNCTION iap.owners_told IS
+    'iap.owners_at_desk of a transaction, as check tells it; nobody where none has the id.';
 
 CREATE FUNCTION iap.resolve(
     transaction_id text, how text, who text, note text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL,
@@ -221,5 +222,5 @@ COMMENT ON FUNCTION iap.resolve IS
     'Ends what is owed on the word of the support desk, and gives how: delivered, dismissed or refunded. The case of a '
     'subscription ends with all periods that it tells of, as far as they are still owed. Where nothing is owed it '
     'changes nothing and says why: already_delivered, excluded or not_verified. Nor where it is not clear to whom it '
-    'was delivered: several_owners, where anything speaks for more than one and user_id names none; unknown_user, where '
-    'nobody has ever heard of user_id and is_unknown_user does not say that this is so.';
+    'was delivered: several_owners, where anything speaks for more than one and user_id names none; unknown_user, '
+    'where nobody has ever heard of user_id and is_unknown_user does not say that this is so.';

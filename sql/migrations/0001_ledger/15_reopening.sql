@@ -148,6 +148,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.reopen IS
-    'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before, with the other periods of '
-    'a subscription that the same decision ended. What a claim delivered stays delivered. Otherwise it changes nothing '
-    'and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';
+    'Takes a wrong resolve back: reopened, and the transaction is owed again, as it was before, with the other periods '
+    'of a subscription that the same decision ended. What a claim delivered stays delivered. Otherwise it changes '
+    'nothing and says why: already_white, already_delivered, refunded (by Apple, since), excluded or not_verified.';

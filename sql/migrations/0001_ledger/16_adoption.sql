@@ -16,7 +16,8 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION iap.signed_claims IS
-    'What a signed transaction (JWS) says; NULL where it can''t be one. Whether Apple signed it is looked at by the night.';
+    'What a signed transaction (JWS) says; NULL where it can''t be one. Whether Apple signed it is looked at by the '
+    'night.';
 
 CREATE FUNCTION iap.log_desk(
     kind text, who text, transaction_id text, bundle_id text, environment text, details jsonb

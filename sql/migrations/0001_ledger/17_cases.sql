@@ -71,8 +71,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.take IS
-    'Says that somebody of the support desk is on a case, or not any more: taken, freed, no_open_case, or taken_already, '
-    'with by whom and since when. After a day the case is free again by itself.';
+    'Says that somebody of the support desk is on a case, or not any more: taken, freed, no_open_case, or '
+    'taken_already, with by whom and since when. After a day the case is free again by itself.';
 
 CREATE FUNCTION iap.note(
     transaction_id text, note text, who text, bundle_id text DEFAULT NULL, environment text DEFAULT NULL

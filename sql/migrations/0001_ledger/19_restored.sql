@@ -26,8 +26,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.stand_for_refund IS
-    'Has a restored id that Apple refunded stand for its purchase, where that was not delivered and no other id does: else '
-    'the refund would count nowhere.';
+    'Has a restored id that Apple refunded stand for its purchase, where that was not delivered and no other id does: '
+    'else the refund would count nowhere.';
 
 CREATE FUNCTION iap.withdraw_all_restored(run bigint, at timestamptz, most integer) RETURNS bigint
 -- By the primary keys, even where the plan was made when the tables were small.
@@ -142,8 +142,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.withdraw_all_restored IS
     'Takes so many non-consumables and periods of subscriptions at most out of white whose purchase was delivered or '
-    'refunded, or is owed, under another id, and says how many: none, where none is left. What another session has locked '
-    'is left for the next night.';
+    'refunded, or is owed, under another id, and says how many: none, where none is left. What another session has '
+    'locked is left for the next night.';
 
 CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
@@ -179,7 +179,8 @@ BEGIN
                     AND taken.web_order_line_item_id = coalesce(restored.web_order_line_item_id, ''))
         ORDER BY
             restored.original_transaction_id, restored.bundle_id, restored.environment,
-            restored.web_order_line_item_id, restored.transaction_id <> restored.original_transaction_id, restored.transaction_id
+            restored.web_order_line_item_id, restored.transaction_id <> restored.original_transaction_id,
+            restored.transaction_id
     )
     SELECT coalesce(array_agg(ROW(locked.t, iap.owed_again(locked.t))::iap.change), '{}') INTO changes
     FROM released
@@ -198,5 +199,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.release_restored IS
-    'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id which '
-    'was reversed, each purchase under one id, and says how many.';
+    'Has non-consumables, and periods of subscriptions, owed again that were withdrawn for a refund under another id '
+    'which was reversed, each purchase under one id, and says how many.';

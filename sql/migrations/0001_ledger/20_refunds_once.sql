@@ -27,8 +27,8 @@ BEGIN
             FROM recent
             CROSS JOIN LATERAL (
                 SELECT
-                    transaction_id, bundle_id, environment, original_transaction_id, web_order_line_item_id, product_type,
-                    place, reason
+                    transaction_id, bundle_id, environment, original_transaction_id, web_order_line_item_id,
+                    product_type, place, reason
                 FROM transactions AS t
                 WHERE t.transaction_id = recent.transaction_id AND t.bundle_id = recent.bundle_id
                     AND t.environment = recent.environment
@@ -103,14 +103,15 @@ BEGIN
         ) AS locked
     LOOP
         PERFORM iap.move(
-            ARRAY[ROW(known.t, iap.excluded(known.t, 'restored', run, at))::iap.change], 'corrected', 'iap-reconcile', run,
-            at, jsonb_build_object(known.how, known.known_as));
+            ARRAY[ROW(known.t, iap.excluded(known.t, 'restored', run, at))::iap.change], 'corrected', 'iap-reconcile',
+            run, at, jsonb_build_object(known.how, known.known_as));
     END LOOP;
 END
 $$;
 COMMENT ON FUNCTION iap.count_refunds_once IS
-    'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count as '
-    'one: the other id is restored. Of what was refunded in the last week, or delivered since the books were closed.';
+    'Has a refund that Apple tells of under another id than the purchase was delivered under, or under two ids, count '
+    'as one: the other id is restored. Of what was refunded in the last week, or delivered since the books were '
+    'closed.';
 
 CREATE FUNCTION iap.carry_refunds(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.

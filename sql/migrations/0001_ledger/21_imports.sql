@@ -19,8 +19,8 @@ CREATE FUNCTION iap.take_orders(orders iap.delivered_orders[]) RETURNS void
 -- Who imports may take orders, and neither gives one to another purchase nor takes it away.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp AS $$
 BEGIN
-    -- Of one order that names several purchases, the first is kept. What is taken already is written, and not only locked:
-    -- who is about to give it back waits, and then sees what was delivered for it.
+    -- Of one order that names several purchases, the first is kept. What is taken already is written, and not only
+    -- locked: who is about to give it back waits, and then sees what was delivered for it.
     INSERT INTO delivered_orders AS held (order_id, bundle_id, original_transaction_id)
     SELECT order_id, bundle_id, min(original_transaction_id)
     FROM unnest(orders)
@@ -78,8 +78,8 @@ BEGIN
         PERFORM iap.take_orders(orders);
     END IF;
 
-    -- A non-consumable, or period of a subscription, is owed once: the other transactions of a purchase that was delivered
-    -- leave white.
+    -- A non-consumable, or period of a subscription, is owed once: the other transactions of a purchase that was
+    -- delivered leave white.
     SELECT array_agg(ROW(found.*)::iap.transactions) INTO delivered
     FROM unnest(deliveries) AS v
     CROSS JOIN LATERAL (

@@ -3,8 +3,8 @@
 -- A night that brings much, before anything else has looked at the tables: the planner takes them for as small as they
 -- were then, and reads all of white for each of the kinds of product. The job lets it look again.
 CREATE FUNCTION iap.analyze_grown() RETURNS text[]
--- Only their owner may; the name of the table comes from here. How many rows there are, and how they fall to a few places
--- and products, a quarter of the usual sample tells; the rest autovacuum looks at.
+-- Only their owner may; the name of the table comes from here. How many rows there are, and how they fall to a few
+-- places and products, a quarter of the usual sample tells; the rest autovacuum looks at.
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, iap, pg_temp SET default_statistics_target = 25 AS $$
 DECLARE
     grown text[];
@@ -28,5 +28,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.analyze_grown IS
-    'Lets the planner look at the tables of the ledger that have grown by a fifth since it looked at them last, or of which '
-    'the white part has, and says which they are.';
+    'Lets the planner look at the tables of the ledger that have grown by a fifth since it looked at them last, or of '
+    'which the white part has, and says which they are.';

@@ -51,7 +51,8 @@ SELECT
 FROM audit.links
 LEFT JOIN iap.runs USING (run_id);
 COMMENT ON VIEW iap.closings IS
-    'The links of the chain, each with its run, and with the number and the day up to which the books were closed before.';
+    'The links of the chain, each with its run, and with the number and the day up to which the books were closed '
+    'before.';
 
 -- The lines of the journal -------------------------------------------------------------------------------------------
 
@@ -207,8 +208,8 @@ BEGIN
         -- Positions are many, and few of them differ in what finance counts: only sums have lines.
         FROM (
             SELECT
-                iap.booked_on((at AT TIME ZONE 'UTC')::date, as_of, closed) AS booked_on, place, detail, day, refund_day,
-                is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
+                iap.booked_on((at AT TIME ZONE 'UTC')::date, as_of, closed) AS booked_on, place, detail, day,
+                refund_day, is_reversal, bundle_id, product_id, currency, booked_as, sum(transactions) AS transactions,
                 sum(units) AS units, sum(milliunits) AS milliunits, sum(refunded_milliunits) AS refunded_milliunits
             FROM iap.positions
             WHERE iap.is_beyond(number, before.upto, before.gaps)
@@ -224,4 +225,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.booked IS
-    'What a run books of what entered and moved between two frontiers, where the days up to closed were closed before it.';
+    'What a run books of what entered and moved between two frontiers, where the days up to closed were closed before '
+    'it.';

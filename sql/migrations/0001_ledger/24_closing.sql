@@ -85,7 +85,8 @@ CREATE FUNCTION audit.digest(m iap.moves) RETURNS bytea
 LANGUAGE sql STABLE AS $$
     SELECT sha256(convert_to(
         ROW(
-            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at, m.from_place,
+            m.move_id, m.transaction_id, m.bundle_id, m.environment, m.kind, m.actor, m.run_id, m.moved_at,
+            m.from_place,
             m.to_place, m.from_detail, m.to_detail, m.from_day, m.to_day, m.from_refund_day, m.to_refund_day,
             m.from_product_id, m.to_product_id, m.from_units, m.to_units, m.from_milliunits, m.to_milliunits,
             m.from_currency, m.to_currency, m.from_booked_as, m.to_booked_as, m.details)::text,
@@ -122,7 +123,8 @@ SELECT events.event_id, coalesce(erasures.digest, audit.digest(events))
 FROM iap.events
 LEFT JOIN audit.erasures ON erasures.number = events.event_id;
 COMMENT ON VIEW audit.trail IS
-    'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the others.';
+    'What the chain covers: entries, moves and events by their number; what an entry says, and the digests of the '
+    'others.';
 
 CREATE FUNCTION audit.block(
     after bigint, upto bigint, late bigint[], without int8multirange, OUT entries bigint, OUT digest bytea

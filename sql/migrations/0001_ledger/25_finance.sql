@@ -160,9 +160,9 @@ LEFT JOIN LATERAL (
 WHERE black.place = 'black' AND black.delivered_by IN ('claim', 'entitlement')
     AND coalesce(orders.user_id, token.user_id, first_upload.user_id) <> black.user_id;
 COMMENT ON VIEW finance.misdeliveries IS
-    'What was delivered to one user although another''s order was named, it bears another''s token, or another uploaded it '
-    'first: the one who paid may still want it. Of what was granted, by its token alone. Ask for a span of delivered_at: then '
-    'only those deliveries are looked at.';
+    'What was delivered to one user although another''s order was named, it bears another''s token, or another '
+    'uploaded it first: the one who paid may still want it. Of what was granted, by its token alone. Ask for a span of '
+    'delivered_at: then only those deliveries are looked at.';
 COMMENT ON COLUMN finance.misdeliveries.delivered_to IS 'The user who got the goods.';
 COMMENT ON COLUMN finance.misdeliveries.likely_bought_by IS 'The user for whom more speaks.';
 COMMENT ON COLUMN finance.misdeliveries.evidence IS

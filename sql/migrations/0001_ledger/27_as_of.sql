@@ -18,8 +18,8 @@ COMMENT ON VIEW finance.journal IS
     'What entered (above zero) and left (below zero) each account, by the day on which it was booked. Rows are added '
     'when a run closes its books, and never changed: up to any day that is closed, an account''s sum is its balance.';
 COMMENT ON COLUMN finance.journal.booked_on IS
-    'The day on which it happened, or the first day that was still open when it turned up; at most the day after the run '
-    'that found it.';
+    'The day on which it happened, or the first day that was still open when it turned up; at most the day after the '
+    'run that found it.';
 COMMENT ON COLUMN finance.journal.run_id IS 'The run that closed its books over it.';
 COMMENT ON COLUMN finance.journal.account IS
     'owed: paid and not claimed; delivered; excluded: not owed; refunded: delivered, and refunded since; kept: money '

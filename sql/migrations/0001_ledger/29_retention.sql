@@ -41,7 +41,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.take_purgeable IS
-    'Locks those of a bucket''s receipts on which nothing is open and that no other session has locked, and gives them.';
+    'Locks those of a bucket''s receipts on which nothing is open and that no other session has locked, and gives '
+    'them.';
 
 CREATE FUNCTION iap.purge_page_by_page(
     bucket smallint, wanted text, changes text, before timestamptz, most bigint
@@ -131,7 +132,8 @@ BEGIN
         IF old IS NULL THEN
             SELECT receipt_id INTO old
             FROM iap.receipts
-            WHERE bucket = wanted AND next_attempt_at IS NULL AND device IS NOT NULL AND last_attempt_at < devices_before
+            WHERE bucket = wanted AND next_attempt_at IS NULL AND device IS NOT NULL
+                AND last_attempt_at < devices_before
             LIMIT 1;
         END IF;
         IF old IS NULL THEN
@@ -148,7 +150,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.purgeable_buckets IS
-    'The buckets with receipts that are old enough for a purge, or whose user is erased: on most nights there are none.';
+    'The buckets with receipts that are old enough for a purge, or whose user is erased: on most nights there are '
+    'none.';
 
 CREATE FUNCTION iap.count_purgeable(
     payloads_before timestamptz, devices_before timestamptz, OUT payloads bigint, OUT devices bigint

@@ -1,5 +1,5 @@
--- A person's data go on request. Amounts, and the ids of Apple's and of orders, stay: the ledger must be able to say for
--- ever what was delivered.
+-- A person's data go on request. Amounts, and the ids of Apple's and of orders, stay: the ledger must be able to say
+-- for ever what was delivered.
 
 CREATE FUNCTION iap.new_pseudonym() RETURNS text
 LANGUAGE sql VOLATILE AS $$ SELECT 'erased-' || left(replace(gen_random_uuid()::text, '-', ''), 16) $$;
@@ -189,8 +189,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.erase_from_trail IS
-    'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it. What a login '
-    'of that name did stays told as the login''s.';
+    'Replaces a user id in moves and events, and says in how many; erasure is the event that will tell of it. What a '
+    'login of that name did stays told as the login''s.';
 
 CREATE FUNCTION audit.wrong_erasures() RETURNS SETOF bigint
 LANGUAGE sql STABLE SET timezone = 'UTC' SET datestyle = 'ISO, YMD' AS $$

@@ -54,8 +54,8 @@ LANGUAGE sql IMMUTABLE AS $$
     END
 $$;
 COMMENT ON FUNCTION iap.is_covered IS
-    'Whether what an entitlement grants reaches to the end of a period; where that is not known yet, whether it was said '
-    'for this period.';
+    'Whether what an entitlement grants reaches to the end of a period; where that is not known yet, whether it was '
+    'said for this period.';
 
 CREATE FUNCTION iap.is_bought_since(t iap.transactions, granted_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
@@ -71,8 +71,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.is_bought_since IS
     'Whether a period is of a product that took another''s place, as an upgrade does, after the grant was said: that '
-    'reaches over it for the other''s sake, and has not delivered it. A renewal, also into another product, begins where '
-    'the period before ends, and may have been granted ahead.';
+    'reaches over it for the other''s sake, and has not delivered it. A renewal, also into another product, begins '
+    'where the period before ends, and may have been granted ahead.';
 
 CREATE FUNCTION iap.is_late_case(t iap.transactions, granted_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql STABLE AS $$
@@ -91,8 +91,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.is_late_case IS
-    'Whether a period went by without access before it was granted, and was found so: it stays a case, but where that was '
-    'said while its redelivery was under way.';
+    'Whether a period went by without access before it was granted, and was found so: it stays a case, but where that '
+    'was said while its redelivery was under way.';
 
 CREATE FUNCTION iap.is_granted(
     t iap.transactions, e iap.entitlements, said_at timestamptz, at timestamptz
@@ -116,8 +116,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.is_granted_already IS
-    'Whether a white transaction was delivered by a grant, which the night has yet to write: what Apple told of after it '
-    'was granted, and what another session held then.';
+    'Whether a white transaction was delivered by a grant, which the night has yet to write: what Apple told of after '
+    'it was granted, and what another session held then.';
 
 CREATE FUNCTION iap.take_for_entitlement(t iap.transactions) RETURNS text
 LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
@@ -160,8 +160,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.cover IS
     'Writes that purchases were delivered by an entitlement, and says how many left white. A non-consumable, or a '
-    'period, that was delivered under another id is not owed; what nobody knows the type of is left for a person then, and '
-    'what another session is about to deliver for the next time.';
+    'period, that was delivered under another id is not owed; what nobody knows the type of is left for a person then, '
+    'and what another session is about to deliver for the next time.';
 
 CREATE FUNCTION iap.cover_entitled(run bigint, at timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -240,9 +240,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.uncover IS
-    'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to the '
-    'end of any more, and says how many: none, where none is left. A grant may be shortened while another session writes '
-    'that it delivered.';
+    'Moves so many periods at most from black back to white that a grant which was shortened lately does not reach to '
+    'the end of any more, and says how many: none, where none is left. A grant may be shortened while another session '
+    'writes that it delivered.';
 
 CREATE FUNCTION iap.connect() RETURNS void
 LANGUAGE plpgsql AS $$

@@ -44,7 +44,8 @@ BEGIN
                 known.entitled_until = entitle.until
                 AND (
                     entitle.until = 'infinity' OR known.revoked_at IS NOT NULL
-                    -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it too.
+                    -- It is of an upgrade that ends then, perhaps rounded up to the end of a day; the old word says it
+                    -- too.
                     OR EXISTS (
                         SELECT FROM iap.transactions AS white
                         WHERE iap.is_of_original(
@@ -53,8 +54,8 @@ BEGIN
                             AND white.purchased_at > known.granted_at AND white.expires_at <= entitle.until
                             AND white.expires_at > entitle.until - interval '1 day'))))
         THEN
-            -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place of what
-            -- was taken back.
+            -- It shortens nothing, but says what is granted now: perhaps for what was bought since, or took the place
+            -- of what was taken back.
             word := known;
             word.granted_at := at;
             word.revoked_at := NULL;
@@ -87,8 +88,8 @@ $$;
 COMMENT ON FUNCTION iap.entitle IS
     'Says until when the app''s server has granted what an original transaction bought, in the caller''s transaction, '
     'which grants it; gives until when it is granted now. A later word never shortens: see iap.revoke_entitlement. But '
-    'it must be said for an upgrade, too, also where that ends sooner than what it replaces. A purchase that is granted '
-    'for ever has until “infinity”.';
+    'it must be said for an upgrade, too, also where that ends sooner than what it replaces. A purchase that is '
+    'granted for ever has until “infinity”.';
 
 CREATE FUNCTION iap.revoke_entitlement(
     bundle_id text, original_transaction_id text, until timestamptz DEFAULT NULL
@@ -168,8 +169,8 @@ BEGIN
     SELECT granted.*, audit.seal(ROW(granted.*, NULL)::iap.entitlements)
     FROM (
         SELECT
-            original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at, granted_at,
-            revoked_at
+            original_transaction_id, bundle_id, user_id, least(entitled_until, revoked_at), first_granted_at,
+            granted_at, revoked_at
         FROM unnest(latest)
     ) AS granted
     ORDER BY granted.original_transaction_id, granted.bundle_id
@@ -184,8 +185,8 @@ BEGIN
     WHERE known.entitled_until < EXCLUDED.entitled_until;
     GET DIAGNOSTICS taken = ROW_COUNT;
 
-    -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month for
-    -- which a year was given up.
+    -- Of what was revoked, the row that had reached furthest: down to what the others still grant, such as the month
+    -- for which a year was given up.
     FOR word IN
         SELECT original_transaction_id, bundle_id, remaining.entitled_until
         FROM (
@@ -208,8 +209,8 @@ BEGIN
         taken := taken + 1;
     END LOOP;
 
-    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the grant
-    -- was just taken back to.
+    -- As in iap.entitle: a row that reaches less far, and goes on, may be of what was bought since; so may one that the
+    -- grant was just taken back to.
     UPDATE entitlements AS known
     SET granted_at = said.granted_at,
         seal = CASE WHEN known.seal = audit.seal(ROW(known.*)::iap.entitlements) THEN audit.seal(ROW(
@@ -232,8 +233,8 @@ END
 $$;
 COMMENT ON FUNCTION iap.import_entitlements IS
     'Takes what a company''s own tables say was granted, as iap.entitle does: a later word never shortens but where it '
-    'says that the grant was revoked, and nothing was granted beyond it since. Of several for one original purchase the '
-    'one that reaches furthest counts. What is covered moves in the night.';
+    'says that the grant was revoked, and nothing was granted beyond it since. Of several for one original purchase '
+    'the one that reaches furthest counts. What is covered moves in the night.';
 
 -- Erasing a user ------------------------------------------------------------------------------------------------------
 

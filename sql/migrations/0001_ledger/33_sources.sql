@@ -32,8 +32,8 @@ CREATE TABLE iap.refused_rows (
     source     text COLLATE "C" NOT NULL,
     -- By which the row is kept: the id that it names, or where it stands.
     row_id     text COLLATE "C" NOT NULL,
-    -- The id of a transaction, an original transaction, an order or a product that it names; NULL where that could not be
-    -- read.
+    -- The id of a transaction, an original transaction, an order or a product that it names; NULL where that could not
+    -- be read.
     named_id   text COLLATE "C",
     -- Where it could not, and the row tells of a delivery, its numbers: one of them may be that id.
     numbers    text[] COLLATE "C" NOT NULL DEFAULT '{}',

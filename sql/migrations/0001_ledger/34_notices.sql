@@ -1,6 +1,6 @@
--- What Apple tells by itself: notifications (App Store Server Notifications V2), from Apple's own history of them or handed
--- on by an app's server. What they tell of a known purchase changes it as any other word of Apple's does; a purchase that
--- nobody knows goes into the inbox.
+-- What Apple tells by itself: notifications (App Store Server Notifications V2), from Apple's own history of them or
+-- handed on by an app's server. What they tell of a known purchase changes it as any other word of Apple's does; a
+-- purchase that nobody knows goes into the inbox.
 
 CREATE TABLE iap.notices (
     transaction_id     text COLLATE "C" NOT NULL CHECK (octet_length(transaction_id) BETWEEN 1 AND 64),
@@ -107,8 +107,8 @@ DECLARE
 BEGIN
     SELECT sorted.known, sorted.unknown INTO known, unknown FROM iap.known_of_heard() AS sorted;
     IF known <> '{}' THEN
-        -- It is as good as what is known by now, and older: it only tells what is new. What the app's server alone said it
-        -- corrects.
+        -- It is as good as what is known by now, and older: it only tells what is new. What the app's server alone said
+        -- it corrects.
         UPDATE heard
         SET source = CASE
                 WHEN t.source = 'app_server' THEN 'local'
@@ -156,10 +156,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.take_notices IS
-    'Takes the notices that are staged in the session''s tables heard and told: keeps each once, and lets what they tell '
-    'of known transactions change the ledger. Says how many are new, the numbers in the batch of the transactions that '
-    'nobody knows, and which another session has locked: their notices are not kept yet, the earliest of which is as '
-    'old as held_since.';
+    'Takes the notices that are staged in the session''s tables heard and told: keeps each once, and lets what they '
+    'tell of known transactions change the ledger. Says how many are new, the numbers in the batch of the transactions '
+    'that nobody knows, and which another session has locked: their notices are not kept yet, the earliest of which is '
+    'as old as held_since.';
 
 CREATE FUNCTION iap.hand_in(numbers integer[], at timestamptz) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -168,7 +168,8 @@ DECLARE
     upload iap.uploads;
     handed bigint := 0;
 BEGIN
-    -- A statement a receipt, by its key: the form that also runs where the inbox lies on other servers than the notices.
+    -- A statement a receipt, by its key: the form that also runs where the inbox lies on other servers than the
+    -- notices.
     FOR proof IN
         SELECT DISTINCT ON (number)
             transaction_id, bundle_id, environment, notice_uuid, signed_transaction,
@@ -202,12 +203,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.hand_in IS
-    'Puts the signed transactions of these numbers of the batch, which nobody knows, into the inbox as receipts without '
-    'a user, and says how many were not there yet.';
+    'Puts the signed transactions of these numbers of the batch, which nobody knows, into the inbox as receipts '
+    'without a user, and says how many were not there yet.';
 
 CREATE FUNCTION iap.note_hearing(
-    bundle_id text, environment text, heard_from timestamptz, through timestamptz, signed_at timestamptz, at timestamptz,
-    problem text
+    bundle_id text, environment text, heard_from timestamptz, through timestamptz, signed_at timestamptz,
+    at timestamptz, problem text
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column

@@ -18,8 +18,8 @@ CREATE INDEX customers_due ON iap.customers (bundle_id, environment, next_at);
 COMMENT ON TABLE iap.customers IS
     'Whom Apple is asked about again, in apps with “reask”: customers with a purchase or an upload of the last months.';
 COMMENT ON COLUMN iap.customers.customer_id IS
-    'The appTransactionId; where Apple told of none, the original transaction''s id: of a subscription its own, else the '
-    'lowest of what the latest receipt holds.';
+    'The appTransactionId; where Apple told of none, the original transaction''s id: of a subscription its own, else '
+    'the lowest of what the latest receipt holds.';
 COMMENT ON COLUMN iap.customers.transaction_id IS 'One of the customer''s purchases, by which Apple is asked.';
 COMMENT ON COLUMN iap.customers.last_seen_at IS 'When the customer last bought or uploaded something.';
 COMMENT ON COLUMN iap.customers.expires_at IS 'When a subscription of theirs expires last, as far as is known.';
@@ -137,7 +137,8 @@ BEGIN
             AND known.environment = note_answers.environment
         RETURNING
             coalesce(told.account, known.customer_id) AS customer_id, known.transaction_id, known.last_seen_at,
-            greatest(known.expires_at, told.expires_at) AS expires_at, coalesce(told.revision, known.revision) AS revision
+            greatest(known.expires_at, told.expires_at) AS expires_at,
+            coalesce(told.revision, known.revision) AS revision
     )
     INSERT INTO customers AS known (
         customer_id, bundle_id, environment, transaction_id, last_seen_at, expires_at, revision, asked_at, next_at)
@@ -153,5 +154,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.note_answers IS
-    'Notes that Apple answered for these customers: up to where their histories are known, and when they are due again. '
-    'Whose appTransactionId it told is known by that from now on.';
+    'Notes that Apple answered for these customers: up to where their histories are known, and when they are due '
+    'again. Whose appTransactionId it told is known by that from now on.';

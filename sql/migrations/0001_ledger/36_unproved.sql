@@ -13,12 +13,13 @@ CREATE TABLE iap.delivery_checks (
     PRIMARY KEY (transaction_id, bundle_id, environment)
 );
 COMMENT ON TABLE iap.delivery_checks IS
-    'What Apple answered when it was asked about a delivery for which only the app''s server vouched, and does not prove '
-    'it.';
+    'What Apple answered when it was asked about a delivery for which only the app''s server vouched, and does not '
+    'prove it.';
 COMMENT ON COLUMN iap.delivery_checks.finding IS
-    'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears the '
-    'appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account no longer, '
-    'and so can''t tell; unanswered: it gave no answer that could be used. The last two speak against nobody.';
+    'unknown_to_apple: Apple knows no such purchase of the app; sandbox: it was a tester''s; another_user: it bears '
+    'the appAccountToken of another user than it was delivered to; account_gone: Apple knows the customer''s account '
+    'no longer, and so can''t tell; unanswered: it gave no answer that could be used. The last two speak against '
+    'nobody.';
 
 CREATE FUNCTION iap.note_checks(
     bundle_id text, environment text, transaction_ids text[], findings text[], tokens text[], at timestamptz
@@ -84,8 +85,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.postpone_questions IS
-    'Has customers and deliveries asked about another night of which Apple gave no answer that could be used, after those '
-    'that have been waiting for longer: who is never answered keeps nobody else from it.';
+    'Has customers and deliveries asked about another night of which Apple gave no answer that could be used, after '
+    'those that have been waiting for longer: who is never answered keeps nobody else from it.';
 
 CREATE FUNCTION iap.owners_by_token(bundle_id text, app_account_token text) RETURNS SETOF text
 LANGUAGE sql STABLE AS $$
@@ -149,8 +150,8 @@ COMMENT ON VIEW finance.delivered_unproved IS
     'Delivered, and never paid as delivered, as far as Apple says: one row a purchase.';
 COMMENT ON COLUMN finance.delivered_unproved.why IS
     'unknown_to_apple: Apple knows no such purchase; sandbox: a tester''s; another_user: paid by somebody else; '
-    'other_product, other_quantity: Apple sold another product, or more or fewer of it; foreign_bundle: the receipt is of '
-    'another app; refunded_before: the money had gone back when it was delivered.';
+    'other_product, other_quantity: Apple sold another product, or more or fewer of it; foreign_bundle: the receipt is '
+    'of another app; refunded_before: the money had gone back when it was delivered.';
 COMMENT ON COLUMN finance.delivered_unproved.amount IS 'What was delivered is worth, as the books have it.';
 COMMENT ON COLUMN finance.delivered_unproved.found_at IS 'When that was found first.';
 COMMENT ON COLUMN finance.delivered_unproved.transaction_id IS 'Apple''s id of the purchase.';
@@ -161,7 +162,8 @@ COMMENT ON COLUMN finance.delivered_unproved.user_id IS 'The user who got the go
 COMMENT ON COLUMN finance.delivered_unproved.order_id IS 'The app''s own order, if one was named.';
 COMMENT ON COLUMN finance.delivered_unproved.units IS 'The quantity, or the sum of quantities.';
 COMMENT ON COLUMN finance.delivered_unproved.currency IS 'Of the amount; NULL where no price is known.';
-COMMENT ON COLUMN finance.delivered_unproved.price_source IS 'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
+COMMENT ON COLUMN finance.delivered_unproved.price_source IS
+    'apple: as paid; list: the list price times the quantity; trial: free; unknown: no price is known.';
 COMMENT ON COLUMN finance.delivered_unproved.purchased_at IS 'When it was bought.';
 COMMENT ON COLUMN finance.delivered_unproved.delivered_at IS 'When the goods were credited.';
 COMMENT ON COLUMN finance.delivered_unproved.refunded_at IS 'When Apple refunded it; NULL if it did not.';

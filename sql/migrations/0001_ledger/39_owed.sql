@@ -9,8 +9,8 @@ DECLARE
     judged record;
 BEGIN
     IF cardinality(owners) > 1
-        -- What is taken back was mostly refunded, as Apple will say when it is asked. An old signature that is looked at
-        -- again, which counts a night, says nothing of it.
+        -- What is taken back was mostly refunded, as Apple will say when it is asked. An old signature that is looked
+        -- at again, which counts a night, says nothing of it.
         OR EXISTS (
             SELECT FROM moves
             WHERE moves.transaction_id = t.transaction_id AND moves.bundle_id = t.bundle_id
@@ -44,13 +44,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.certain_owner IS
-    'The one user whom a white transaction belongs to, and whom iap.claim gives it to; NULL where more than one may have '
-    'paid, or nobody is known. The case decides where there is one: it looks at more than a claim does.';
+    'The one user whom a white transaction belongs to, and whom iap.claim gives it to; NULL where more than one may '
+    'have paid, or nobody is known. The case decides where there is one: it looks at more than a claim does.';
 
 -- What is owed --------------------------------------------------------------------------------------------------------
 
--- The inbox is asked by itself: in a cluster it lies on other servers than the ledger, and which are asked is planned by
--- the values.
+-- The inbox is asked by itself: in a cluster it lies on other servers than the ledger, and which are asked is planned
+-- by the values.
 CREATE FUNCTION iap.receipts_of(bundle_id text, user_id text) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
 #variable_conflict use_column
@@ -72,7 +72,8 @@ BEGIN
     RETURN uploaded;
 END
 $$;
-COMMENT ON FUNCTION iap.receipts_of IS 'The receipts that a user uploaded, and those that were uploaded for an order of theirs.';
+COMMENT ON FUNCTION iap.receipts_of IS
+    'The receipts that a user uploaded, and those that were uploaded for an order of theirs.';
 
 CREATE FUNCTION iap.receipts_for(order_id text) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan AS $$
@@ -149,7 +150,8 @@ BEGIN
             FROM (
                 SELECT s.order_id, 1 AS rank
                 FROM iap.sightings AS s
-                WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id AND s.environment = t.environment
+                WHERE s.transaction_id = t.transaction_id AND s.bundle_id = t.bundle_id
+                    AND s.environment = t.environment
                     AND s.order_id IS NOT NULL
                 UNION ALL
                 SELECT matched.order_id, 1 + matched.rank
@@ -176,9 +178,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.orders_for IS
-    'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched by '
-    'the night. None of another user''s, none that another purchase was delivered for, and none of those that are offered '
-    'for another one: an order is used once.';
+    'The app''s own orders that a transaction may pay for, the likeliest first: named with an upload of it, or matched '
+    'by the night. None of another user''s, none that another purchase was delivered for, and none of those that are '
+    'offered for another one: an order is used once.';
 
 -- Planning each call would cost ten times what reading costs: the plans of what an app's server asks are kept.
 CREATE FUNCTION iap.owed(
@@ -197,7 +199,8 @@ BEGIN
     PERFORM iap.require_bundle_id(owed.bundle_id);
     PERFORM iap.require_text('user_id', owed.user_id, 1000);
     FOR t IN
-        SELECT * FROM iap.open_for(owed.bundle_id, owed.user_id) AS found ORDER BY found.purchased_at, found.transaction_id
+        SELECT * FROM iap.open_for(owed.bundle_id, owed.user_id) AS found
+        ORDER BY found.purchased_at, found.transaction_id
     LOOP
         owners := iap.owners_of(t);
         -- Where nobody but the night knows of anybody, its case says whose it is.
@@ -219,5 +222,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.owed IS
-    'What is paid and not delivered for a user, the oldest purchase first. Credit what is certain, each in a transaction '
-    'of its own that claims it by iap.claim; what is not certain may be another user''s.';
+    'What is paid and not delivered for a user, the oldest purchase first. Credit what is certain, each in a '
+    'transaction of its own that claims it by iap.claim; what is not certain may be another user''s.';

@@ -30,7 +30,8 @@ LANGUAGE sql STABLE AS $$
     ) AS t
 $$;
 COMMENT ON FUNCTION iap.transactions_of_order IS
-    'The purchases that were delivered for an order of the app''s own, uploaded with it, or matched with it by the night.';
+    'The purchases that were delivered for an order of the app''s own, uploaded with it, or matched with it by the '
+    'night.';
 
 CREATE FUNCTION iap.word_of(t iap.transactions) RETURNS text
 LANGUAGE plpgsql STABLE AS $$
@@ -80,8 +81,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.word_of_upload IS
-    'What to tell the customer of a purchase that the ledger does not hold: it waits for Apple while an upload of it does, '
-    'and for two days after the last one, or after the order was opened; then it was not paid.';
+    'What to tell the customer of a purchase that the ledger does not hold: it waits for Apple while an upload of it '
+    'does, and for two days after the last one, or after the order was opened; then it was not paid.';
 
 CREATE FUNCTION iap.status(
     bundle_id text, transaction_id text DEFAULT NULL, order_id text DEFAULT NULL, OUT place text, OUT case_state text,
@@ -128,6 +129,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.status IS
-    'How a purchase stands, by its transaction or by the app''s own order: its place (NULL where the ledger does not hold '
-    'it), whether its case is open or closed (NULL where there is none), and what to tell the customer: “waiting for '
-    'Apple”, “paid, being delivered”, “delivered”, “not paid” or “unknown”.';
+    'How a purchase stands, by its transaction or by the app''s own order: its place (NULL where the ledger does not '
+    'hold it), whether its case is open or closed (NULL where there is none), and what to tell the customer: “waiting '
+    'for Apple”, “paid, being delivered”, “delivered”, “not paid” or “unknown”.';

@@ -31,8 +31,8 @@ COMMENT ON TABLE iap.redeliveries IS
     'What an app''s server shall deliver without the customer: it takes each under a lease, five times at most.';
 COMMENT ON COLUMN iap.redeliveries.due_at IS 'From when on it may be taken; while it is leased, the end of the lease.';
 COMMENT ON COLUMN iap.redeliveries.ended_as IS
-    'redelivered: claimed after it was taken; delivered: in another way; not_owed: refunded, dismissed …; unsure: it is '
-    'not certain any more whose it is.';
+    'redelivered: claimed after it was taken; delivered: in another way; not_owed: refunded, dismissed …; unsure: it '
+    'is not certain any more whose it is.';
 
 -- What is ordered again begins anew, and what a month was told stays.
 CREATE INDEX events_of_redeliveries ON iap.events (event_id) WHERE kind = 'redelivered';
@@ -129,8 +129,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.settle_redeliveries IS
-    'Ends the redeliveries that have come to their end, for a run to tell of. Of each that the app''s server delivered it '
-    'writes an event, redelivered, with the move by which it was delivered: what finance counts, and the chain covers.';
+    'Ends the redeliveries that have come to their end, for a run to tell of. Of each that the app''s server delivered '
+    'it writes an event, redelivered, with the move by which it was delivered: what finance counts, and the chain '
+    'covers.';
 
 CREATE FUNCTION iap.order_redeliveries(bundle_id text, environment text, run bigint, at timestamptz) RETURNS bigint
 LANGUAGE plpgsql AS $$
@@ -183,9 +184,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.order_redeliveries IS
-    'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain owner, '
-    'unless a row of a source that could not be taken tells of them; wakes the app''s server by NOTIFY iap_redeliveries, '
-    'and says how many are new.';
+    'Orders the redelivery of an app''s open cases of high likelihood that are to be delivered and have one certain '
+    'owner, unless a row of a source that could not be taken tells of them; wakes the app''s server by NOTIFY '
+    'iap_redeliveries, and says how many are new.';
 
 CREATE FUNCTION iap.redelivery_of(t iap.transactions) RETURNS text
 LANGUAGE sql STABLE AS $$
@@ -242,8 +243,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.redeliver IS
-    'Orders the redelivery of what is owed, on the word of the support desk, and gives redelivery; one that is under way '
-    'goes on. Where it may not be it changes nothing and says why: already_delivered, excluded, not_verified; '
+    'Orders the redelivery of what is owed, on the word of the support desk, and gives redelivery; one that is under '
+    'way goes on. Where it may not be it changes nothing and says why: already_delivered, excluded, not_verified; '
     'several_owners or owner_uncertain, where it is not certain whose it is.';
 
 CREATE FUNCTION iap.take_redeliveries(
@@ -331,9 +332,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.take_redeliveries IS
-    'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its lease '
-    'ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be taken '
-    'again, five times in all. paid_until is of a subscription, for iap.entitle.';
+    'Takes what the app''s server shall deliver without the customer, so many at most: each is the caller''s until its '
+    'lease ends. Commit, then credit and claim each in one transaction. What is not claimed when its lease ends may be '
+    'taken again, five times in all. paid_until is of a subscription, for iap.entitle.';
 
 -- Erasing a user ------------------------------------------------------------------------------------------------------
 
@@ -359,5 +360,5 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.erase_from_redeliveries IS
-    'Takes away what is to be delivered to a user, replaces their id in what has ended and in notes, and says in how many '
-    'rows.';
+    'Takes away what is to be delivered to a user, replaces their id in what has ended and in notes, and says in how '
+    'many rows.';

@@ -14,7 +14,8 @@ LEFT JOIN (
     FROM iap.runs
 ) AS told ON told.run_id = events.run_id
 WHERE events.kind = 'redelivered' AND moves.environment = 'Production';
-COMMENT ON VIEW finance.redeliveries IS 'What the apps'' servers delivered without the customers, once a run has told of it.';
+COMMENT ON VIEW finance.redeliveries IS
+    'What the apps'' servers delivered without the customers, once a run has told of it.';
 COMMENT ON COLUMN finance.redeliveries.transaction_id IS 'Apple''s id of the purchase.';
 COMMENT ON COLUMN finance.redeliveries.bundle_id IS 'The app.';
 COMMENT ON COLUMN finance.redeliveries.product_id IS 'The product, as it was known when it was delivered.';
@@ -25,7 +26,8 @@ COMMENT ON COLUMN finance.redeliveries.booked_on IS
 CREATE FUNCTION finance.statement(first date, through date)
 RETURNS TABLE (
     bundle_id text, product_id text, currency text, opening bigint, opening_amount numeric, entered bigint,
-    entered_amount numeric, delivered bigint, delivered_amount numeric, by_support bigint, redelivered bigint, refunded bigint,
+    entered_amount numeric, delivered bigint, delivered_amount numeric, by_support bigint, redelivered bigint,
+    refunded bigint,
     refunded_amount numeric, dropped bigint, dropped_amount numeric, closing bigint, closing_amount numeric,
     refunded_after bigint, refunded_after_amount numeric, reversed bigint, reversed_amount numeric
 )
@@ -91,8 +93,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY journal.bundle_id, journal.product_id, journal.currency
 $$;
 COMMENT ON FUNCTION finance.statement IS
-    'What was booked from a first day through a last that is closed, by app, product and currency. Closing is opening and '
-    'entered, less delivered, refunded and dropped. The same answer for ever.';
+    'What was booked from a first day through a last that is closed, by app, product and currency. Closing is opening '
+    'and entered, less delivered, refunded and dropped. The same answer for ever.';
 
 CREATE VIEW finance.proceeds AS
 SELECT
@@ -130,8 +132,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY bundle_id, product_id
 $$;
 COMMENT ON FUNCTION finance.statement_sales IS
-    'What Apple''s reports say was sold from a first day of Pacific Time through a last, and what the tables saw of it: a '
-    'row for each product. Only days whose report was read; days says of how many, for the app.';
+    'What Apple''s reports say was sold from a first day of Pacific Time through a last, and what the tables saw of '
+    'it: a row for each product. Only days whose report was read; days says of how many, for the app.';
 
 CREATE FUNCTION finance.statement_proceeds(first date, through date)
 RETURNS TABLE (bundle_id text, product_id text, currency text, units bigint, proceeds numeric)
@@ -143,8 +145,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY bundle_id, product_id, currency
 $$;
 COMMENT ON FUNCTION finance.statement_proceeds IS
-    'What Apple''s reports say the developer gets of what was sold from a first day of Pacific Time through a last, less '
-    'what was refunded: a row for each product and currency of its proceeds. Only days whose report was read.';
+    'What Apple''s reports say the developer gets of what was sold from a first day of Pacific Time through a last, '
+    'less what was refunded: a row for each product and currency of its proceeds. Only days whose report was read.';
 
 CREATE VIEW finance.purchases AS
 SELECT
@@ -152,7 +154,8 @@ SELECT
     (booked_milliunits / 1000.0)::numeric(20, 3) AS amount, place, coalesce(reason, delivered_by) AS detail, storefront,
     purchased_at, first_seen_at, is_sold,
     iap.booked_on(
-        (first_seen_at AT TIME ZONE 'UTC')::date, (SELECT array_agg(as_of ORDER BY position) FROM iap.closings)[closing],
+        (first_seen_at AT TIME ZONE 'UTC')::date,
+        (SELECT array_agg(as_of ORDER BY position) FROM iap.closings)[closing],
         CASE
             WHEN closing IS NULL THEN (SELECT max(closed_through) FROM iap.closings)
             ELSE (SELECT array_agg(closed_before ORDER BY position) FROM iap.closings)[closing]
@@ -179,8 +182,8 @@ COMMENT ON COLUMN finance.purchases.first_seen_at IS 'When it entered the ledger
 COMMENT ON COLUMN finance.purchases.is_sold IS
     'Whether Apple sold it: not what is shared in a family, restored, a tester''s or of another app.';
 COMMENT ON COLUMN finance.purchases.booked_on IS
-    'The day on which the journal has its entry; of what no run has closed its books over yet, the first day that it may '
-    'be.';
+    'The day on which the journal has its entry; of what no run has closed its books over yet, the first day that it '
+    'may be.';
 
 CREATE FUNCTION finance.statement_differences(first date, through date)
 RETURNS TABLE (
@@ -238,10 +241,10 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     ORDER BY 1, 2, 3, 4, 5, 6
 $$;
 COMMENT ON FUNCTION finance.statement_differences IS
-    'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: those '
-    'that were bought in the span and booked outside of it; the other way round; units that Apple sold and nothing ever '
-    'told of; and each purchase of a day, product and country of which the tables hold more than Apple sold. And the days '
-    'of which no sales report was read, of each app that reports tell of.';
+    'By which purchases what was booked, what was bought and what Apple sold differ, from a first day through a last: '
+    'those that were bought in the span and booked outside of it; the other way round; units that Apple sold and '
+    'nothing ever told of; and each purchase of a day, product and country of which the tables hold more than Apple '
+    'sold. And the days of which no sales report was read, of each app that reports tell of.';
 COMMENT ON COLUMN finance.proceeds.bundle_id IS 'The app.';
 COMMENT ON COLUMN finance.proceeds.product_id IS 'The product.';
 COMMENT ON COLUMN finance.proceeds.currency IS 'Of the amount.';

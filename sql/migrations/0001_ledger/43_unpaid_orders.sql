@@ -54,9 +54,9 @@ WHERE named.order_id IS NULL AND receipts.receipt_id IS NULL
         WHERE cases.state = 'open' AND cases.bundle_id = orders.bundle_id
             AND cases.owner_user_ids @> ARRAY[orders.user_id]);
 COMMENT ON VIEW iap.unpaid_orders IS
-    'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their user '
-    'got none of the product within 30 days, nothing that is owed bears their token, and nothing of their user is open. Ask '
-    'for a span of created_at.';
+    'Orders that were opened and, as far as anything tells, never paid: no upload, claim or delivery names them, their '
+    'user got none of the product within 30 days, nothing that is owed bears their token, and nothing of their user is '
+    'open. Ask for a span of created_at.';
 
 CREATE FUNCTION iap.purge_orders(since timestamptz, before timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -91,8 +91,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION iap.purge_orders IS
-    'Takes away orders that were opened from a moment until before another and never paid, so many at most, and counts them '
-    'in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
+    'Takes away orders that were opened from a moment until before another and never paid, so many at most, and counts '
+    'them in iap.purged_orders. Gives how many. What an open case or evidence rests on stays.';
 
 CREATE FUNCTION iap.count_unpaid_orders(before timestamptz, OUT orders bigint, OUT oldest timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -106,8 +106,8 @@ COMMENT ON FUNCTION iap.count_unpaid_orders IS
 CREATE VIEW iap.orders_never_paid AS
 SELECT * FROM iap.unpaid_orders;
 COMMENT ON VIEW iap.orders_never_paid IS
-    'iap.unpaid_orders, as finance reads it: in a cluster citus.sql puts a function in its place, for there the tables of a '
-    'view are read with the rights of who reads it.';
+    'iap.unpaid_orders, as finance reads it: in a cluster citus.sql puts a function in its place, for there the tables '
+    'of a view are read with the rights of who reads it.';
 
 CREATE VIEW finance.unpaid_orders AS
 SELECT
