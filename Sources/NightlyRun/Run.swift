@@ -72,12 +72,12 @@ struct Run {
     /// What earlier settings excluded is verified again where those of today let it through, and so is what the apps'
     /// servers took back.
     private static func reconsider(_ job: NightlyJob, _ session: LedgerSession, at now: Date) async throws {
-        let revoked = try await session.watchRevoked(at: now)
-        if revoked > 0 {
+        let owedAgain = try await session.watchOwedAgain(at: now)
+        if owedAgain > 0 {
             job.log(
                 LogEntry(
-                    .info, "receipts are verified again whose entitlements were revoked",
-                    fields: ["receipts": String(revoked)]))
+                    .info, "receipts are verified again whose purchases are owed again",
+                    fields: ["receipts": String(owedAgain)]))
         }
         guard let count = try await session.reconsider(job.settings.apps.map(\.app), at: now) else { return }
         job.log(

@@ -38,14 +38,39 @@ import Testing
             try assess([Sample.order("o-1", before: -7_000), Sample.order("o-2", before: -9_000)]).orderIDs == ["o-1"])
     }
 
-    @Test func trustsTheTokenOverEverything() throws {
+    @Test func trustsTheTokenOverWhoeverHandsItIn() throws {
         let assessment = try assess(
             [Sample.order("o-1"), Sample.order("o-2", of: "ben", bearsToken: true)],
-            sightings: [Sample.sighting("anna", order: "o-1")])
+            sightings: [Sample.sighting("anna")])
         #expect(assessment.orderIDs == ["o-2"])
         #expect(assessment.owner == .user("ben"))
         #expect(assessment.candidates.map(\.userID) == ["ben", "anna"])
         #expect(assessment.candidates.first?.evidence == [.accountToken])
+    }
+
+    /// `iap.claim` gives it to neither.
+    @Test func aTokenAndAnOrderOfTwoUsersLeaveTheOwnerOpen() throws {
+        let assessment = try assess(
+            [Sample.order("o-1"), Sample.order("o-2", of: "ben", bearsToken: true)],
+            sightings: [Sample.sighting("anna", order: "o-1")])
+        #expect(assessment.orderIDs == ["o-2"])
+        #expect(assessment.owner == .ambiguous(["ben", "anna"]) && assessment.reasons.contains(.ownerAmbiguous))
+    }
+
+    @Test func anOrderThatCameWithALaunchUploadSpeaksForItsUser() throws {
+        let brought = [Sample.sighting("bob", isNamed: false, order: "o-1")]
+        let other = try assess([Sample.order("o-1", of: "alice")], sightings: brought)
+        #expect(other.owner == .ambiguous(["alice", "bob"]))
+        let own = try assess(
+            [Sample.order("o-1", of: "bob"), Sample.order("o-2", of: "bob")], sightings: brought)
+        #expect(own.owner == .user("bob") && own.orderIDs == ["o-1"])
+    }
+
+    /// Swift takes the two for equal, the ledger does not.
+    @Test func usersWhoseIDsLookAlikeAreTwo() throws {
+        let (one, two) = ("\u{E9}", "e\u{301}")
+        let assessment = Assessment(of: try Sample.facts(sightings: [Sample.sighting(one), Sample.sighting(two)]))
+        #expect(assessment.reasons.contains(.ownerAmbiguous) && assessment.candidates.count == 2)
     }
 
     /// Of a phone's two users, the one who was never delivered anything may have paid.

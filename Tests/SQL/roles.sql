@@ -169,7 +169,7 @@ SELECT results_eq(
         ('iap_job', 'owners_told'), ('iap_job', 'paid_again'), ('iap_job', 'position_of'),
         ('iap_job', 'postpone_questions'), ('iap_job', 'present'), ('iap_job', 'purge_devices'),
         ('iap_job', 'purge_orders'), ('iap_job', 'purge_payloads'), ('iap_job', 'purgeable_buckets'),
-        ('iap_job', 'rebooked'), ('iap_job', 'record'), ('iap_job', 'redeliverable_to'), ('iap_job', 'refund_reversed'),
+        ('iap_job', 'reaches'), ('iap_job', 'rebooked'), ('iap_job', 'record'), ('iap_job', 'redeliverable_to'), ('iap_job', 'refund_reversed'),
         ('iap_job', 'refund_shares'), ('iap_job', 'refunded'), ('iap_job', 'refuse_unseen_cases'),
         ('iap_job', 'release_orders'), ('iap_job', 'release_originals'), ('iap_job', 'release_restored'),
         ('iap_job', 'settle_redeliveries'), ('iap_job', 'share_of'), ('iap_job', 'sight_again'),

@@ -1503,6 +1503,8 @@ BEGIN
     FROM audit.block(before.upto, now_upto, now_late, now_gaps) AS block
     LEFT JOIN (SELECT position, link FROM audit.links ORDER BY position DESC LIMIT 1) AS last ON true;
 
+    -- What was claimed since the sweep began lies behind the frontier from now on.
+    PERFORM iap.connect();
     UPDATE audit.frontier SET upto = now_upto, gaps = now_gaps, closed_at = clock_timestamp(),
         horizon = now_horizon;
     UPDATE iap.runs
@@ -4689,6 +4691,12 @@ $$;
 
 COMMENT ON FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) IS 'The buckets with receipts that are old enough for a purge, or whose user is erased: on most nights there are none.';
 
+CREATE FUNCTION iap.reaches(entitled_until timestamp with time zone, expires_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $_$ SELECT $2 <= $1 + interval '1 minute' $_$;
+
+COMMENT ON FUNCTION iap.reaches(entitled_until timestamp with time zone, expires_at timestamp with time zone) IS 'Whether a grant reaches to the end of a period, give or take a minute: servers keep whole seconds, and Apple tells the same moment some milliseconds apart.';
+
 CREATE FUNCTION iap.rebooked(t iap.transactions, was iap.transactions) RETURNS iap.transactions
     LANGUAGE plpgsql STABLE
     AS $$
@@ -5096,8 +5104,20 @@ CREATE FUNCTION iap.release_restored(run bigint, at timestamp with time zone) RE
     SET enable_mergejoin TO 'off'
     AS $$
 DECLARE
+    known   record;
     changes iap.change[];
 BEGIN
+    -- Those that another session held when the others were withdrawn.
+    FOR known IN
+        SELECT DISTINCT refunded.bundle_id, refunded.environment, refunded.transaction_id
+        FROM moves
+        JOIN transactions AS refunded
+            ON refunded.transaction_id = moves.details ->> 'refunded_as' AND refunded.bundle_id = moves.bundle_id
+                AND refunded.environment = moves.environment
+        WHERE moves.details ? 'refunded_as' AND refunded.reason = 'restored' AND refunded.refunded_at IS NOT NULL
+    LOOP
+        PERFORM iap.stand_for_refund(known.bundle_id, known.environment, known.transaction_id, run, at);
+    END LOOP;
     WITH released AS MATERIALIZED (
         -- Once, however many ids of it were withdrawn.
         SELECT DISTINCT ON (
@@ -6128,21 +6148,35 @@ DECLARE
     is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
     is_period boolean := t.web_order_line_item_id IS NOT NULL;
     beside    iap.transactions[];
+    taken     bigint;
 BEGIN
     IF NOT (is_once OR is_period) THEN
         RETURN NULL;
     END IF;
-    -- An import may have told of another id while what was delivered under a third was being taken back.
-    SELECT array_agg(ROW(same.*)::iap.transactions) INTO beside
-    FROM transactions AS same
-    WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-        AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-        AND same.transaction_id <> t.transaction_id AND same.place = 'black'
-        AND (is_once OR iap.is_same_period(t, ROW(same.*)::iap.transactions));
+    -- An import may have told of another id while what was delivered under a third was being taken back. Who takes that
+    -- back just now is waited for: else what they delete would be written anew.
+    SELECT array_agg(ROW(black.*)::iap.transactions) INTO beside
+    FROM (
+        SELECT *
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+            AND (is_once OR iap.is_same_period(t, ROW(same.*)::iap.transactions))
+        ORDER BY same.transaction_id
+        FOR SHARE
+    ) AS black;
     IF beside IS NOT NULL THEN
         PERFORM iap.take_originals(beside);
     END IF;
-    IF iap.take_originals(ARRAY[t]) = is_once::integer + is_period::integer THEN
+    PERFORM iap.take_originals(ARRAY[t]);
+    -- A row that names what is not delivered yet keeps nobody but others from it.
+    SELECT count(*) INTO taken
+    FROM delivered_originals AS own
+    WHERE own.original_transaction_id = t.original_transaction_id AND own.bundle_id = t.bundle_id
+        AND own.environment = t.environment AND own.transaction_id = t.transaction_id
+        AND ((is_once AND own.web_order_line_item_id = '') OR own.web_order_line_item_id = t.web_order_line_item_id);
+    IF taken = is_once::integer + is_period::integer THEN
         RETURN NULL;
     END IF;
     -- Of two rows it may have got one.
@@ -6520,6 +6554,7 @@ BEGIN
     ) AS held;
     IF changes <> '{}' THEN
         PERFORM iap.move(changes, 'revoked', 'iap-reconcile', run, at, '{}', 'entitlement');
+        PERFORM iap.watch_again(changes);
     END IF;
     RETURN cardinality(changes);
 END
@@ -9141,6 +9176,8 @@ CREATE INDEX moves_by_number ON iap.moves USING btree (move_id);
 
 CREATE INDEX moves_for_refunds ON iap.moves USING btree (transaction_id) WHERE (details ? 'refunded_as'::text);
 
+CREATE INDEX moves_owed_again ON iap.moves USING btree (moved_at) WHERE (kind = ANY (ARRAY['revoked'::text, 'reopened'::text, 'released'::text]));
+
 CREATE INDEX moves_to_other_products ON iap.moves USING btree (moved_at) WHERE ((from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_product_id <> to_product_id));
 
 CREATE INDEX moves_to_other_quantities ON iap.moves USING btree (moved_at) WHERE ((from_place = 'black'::text) AND (to_place = 'black'::text) AND (from_units <> to_units) AND (from_detail <> 'import'::text));
@@ -9508,6 +9545,8 @@ REVOKE ALL ON FUNCTION iap.purge_page_by_page(bucket smallint, wanted text, chan
 REVOKE ALL ON FUNCTION iap.purge_payloads(bucket smallint, before timestamp with time zone, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.purgeable_buckets(payloads_before timestamp with time zone, devices_before timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION iap.reaches(entitled_until timestamp with time zone, expires_at timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION iap.rebooked(t iap.transactions, was iap.transactions) FROM PUBLIC;
 

@@ -16,19 +16,22 @@ extension LedgerSession {
         }
     }
 
-    /// Makes the settled receipts due again that hold a period of which the app's server took back the access since the
-    /// books were closed last: mostly because Apple refunded it, and then it is not owed.
+    /// Makes the settled receipts due again that hold what is owed again, as access that the app's server took back: mostly
+    /// because Apple refunded it, and then it is not owed. What was taken back while a night was under way is looked for
+    /// by the next ones.
     ///
     /// - Returns: how many receipts are verified again for it.
-    public func watchRevoked(at now: Date) async throws(LedgerError) -> Int {
+    public func watchOwedAgain(at now: Date) async throws(LedgerError) -> Int {
         try await translating {
             let held = try await connection.query(
                 """
                 SELECT DISTINCT sightings.bucket, sightings.receipt_id
                 FROM \(stored: .moves)
-                CROSS JOIN audit.frontier
+                JOIN \(stored: .transactions) USING (transaction_id, bundle_id, environment)
                 JOIN \(stored: .sightings) USING (transaction_id, bundle_id, environment)
-                WHERE moves.kind = 'revoked' AND iap.is_beyond(move_id, upto, gaps)
+                WHERE moves.kind IN ('revoked', 'reopened', 'released') AND transactions.place = 'white'
+                    AND moves.moved_at
+                        > least(\(now), (SELECT closed_at FROM audit.frontier)) - interval '3 days'
                 ORDER BY sightings.bucket, sightings.receipt_id
                 """)
             return held.isEmpty ? 0 : try await watchAgain(held, at: now)

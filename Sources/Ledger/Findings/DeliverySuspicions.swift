@@ -10,6 +10,7 @@ extension LedgerSession {
             SELECT
                 transaction_id, bundle_id, environment, min(product_id) AS product_id, min(found_at) AS first_seen_at,
                 array_remove(ARRAY[min(user_id)], NULL) AS user_ids,
+                min(booked_milliunits) AS booked_milliunits, min(booked_currency) AS booked_currency,
                 array_agg(DISTINCT finding ORDER BY finding) AS findings
             FROM iap.unproved
             WHERE found_at >= \(since)
@@ -19,9 +20,27 @@ extension LedgerSession {
             ORDER BY first_seen_at, transaction_id, bundle_id
             """
         ) { row in
-            let findings: [UnprovedFinding] = try row.words("findings")
-            let detail = findings.map(\.text).joined(separator: "; ")
-            try body(try Suspicion(row, .deliveredUnproved, detail: detail))
+            try body(try Suspicion(unproved: row, try row.words("findings")))
+        }
+    }
+
+    /// What an app's server admitted as a tester's purchase, and delivered, of an app whose purchases are paid.
+    func forEachTestersPurchase(
+        of apps: [App], since: Date, _ body: (Suspicion) throws -> Void
+    ) async throws {
+        for app in apps where app.environment == .production {
+            try await connection.forEachRow(
+                """
+                SELECT
+                    transaction_id, bundle_id, environment, product_id, delivered_at AS first_seen_at,
+                    array_remove(ARRAY[user_id], NULL) AS user_ids, booked_milliunits, booked_currency
+                FROM \(stored: .transactions)
+                WHERE place = 'black' AND source = 'app_server' AND delivered_by = 'claim'
+                    AND bundle_id = \(app.bundleID.text) AND environment = \(Environment.sandbox.rawValue)
+                    AND delivered_at >= \(since)
+                ORDER BY delivered_at, transaction_id
+                """
+            ) { row in try body(try Suspicion(unproved: row, [.sandbox])) }
         }
     }
 
@@ -32,7 +51,7 @@ extension LedgerSession {
                 transaction_id, bundle_id, environment, t.product_id, found.found_at AS first_seen_at,
                 array_remove(ARRAY[coalesce(t.user_id, t.admitted_user_id)], NULL) AS user_ids,
                 t.price_milliunits / t.quantity AS milliunits, t.currency, t.storefront, found.usual_milliunits,
-                found.usual_currency
+                found.usual_currency, t.booked_milliunits, t.booked_currency
             FROM iap.unusual_prices AS found
             JOIN \(stored: .transactions) AS t USING (transaction_id, bundle_id, environment)
             WHERE found.found_at >= \(since) AND t.price_milliunits IS NOT NULL AND t.quantity > 0
@@ -43,9 +62,21 @@ extension LedgerSession {
             let usual = try row.money("usual_milliunits", "usual_currency")
             let storefront = try row.decode("storefront", as: String?.self) ?? "its storefront"
             guard let paid, let usual else { return }
-            try body(
-                try Suspicion(row, .unusualPrice, detail: "paid at \(paid), where \(usual) is usual in \(storefront)"))
+            var found = try Suspicion(
+                row, .unusualPrice, detail: "paid at \(paid), where \(usual) is usual in \(storefront)")
+            found.price = try row.money("booked_milliunits", "booked_currency")
+            try body(found)
         }
+    }
+}
+
+extension Suspicion {
+    /// A delivery that Apple's word does not bear out, with what it is booked at.
+    fileprivate init(unproved row: Row, _ findings: [UnprovedFinding]) throws {
+        let price = try row.money("booked_milliunits", "booked_currency")
+        let texts = findings.map(\.text) + (price.map { ["booked at \($0)"] } ?? [])
+        try self.init(row, .deliveredUnproved, detail: texts.joined(separator: "; "))
+        self.price = price
     }
 }
 

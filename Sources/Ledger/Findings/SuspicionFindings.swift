@@ -20,6 +20,7 @@ extension LedgerSession {
             try await forEachUnexpectedStorefront(of: apps, since: since, body)
             try await forEachContradiction(since: since, body)
             try await forEachUnproved(since: since, body)
+            try await forEachTestersPurchase(of: apps, since: since, body)
             try await forEachUnusualPrice(since: since, body)
             try await forEachOfManyPurposes(since: since, body)
         }

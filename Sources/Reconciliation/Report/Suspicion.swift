@@ -39,6 +39,8 @@ public struct Suspicion: Hashable, Sendable {
     public var firstSeenAt: Date
     /// What was found, for instance the bundle id that the receipt names.
     public var detail: String
+    /// At how much it is booked, if it was delivered unpaid, or not paid as usual, and a price is known.
+    public var price: Money?
 
     public init(
         kind: Kind, subject: Subject, userIDs: [String], firstSeenAt: Date, detail: String

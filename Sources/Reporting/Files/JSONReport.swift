@@ -151,6 +151,8 @@ enum JSONReport {
         let userIds: [String]
         let firstSeenAt: Date
         let detail: String
+        let currency: String?
+        let priceMilliunits: Int64?
     }
 }
 
@@ -170,7 +172,8 @@ extension JSONReport.Suspicious {
             kind: found.kind.rawValue, bundleID: found.subject.bundleID, receiptID: found.subject.receiptID,
             transactionID: found.subject.transactionID, environment: found.subject.environment?.rawValue,
             productID: found.subject.productID?.text, userIds: found.userIDs,
-            firstSeenAt: found.firstSeenAt, detail: found.detail)
+            firstSeenAt: found.firstSeenAt, detail: found.detail, currency: found.price?.currency.text,
+            priceMilliunits: found.price?.milliunits)
     }
 }
 

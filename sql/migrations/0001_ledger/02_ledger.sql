@@ -180,6 +180,8 @@ CREATE TABLE iap.moves (
 CREATE INDEX moves_by_number ON iap.moves (move_id);
 -- What was withdrawn for a refund is looked at each night, for that may be reversed: see iap.release_restored.
 CREATE INDEX moves_for_refunds ON iap.moves (transaction_id) WHERE details ? 'refunded_as';
+-- What is owed again is verified again.
+CREATE INDEX moves_owed_again ON iap.moves (moved_at) WHERE kind IN ('revoked', 'reopened', 'released');
 CREATE INDEX moves_to_other_products ON iap.moves (moved_at)
     WHERE from_place = 'black' AND to_place = 'black' AND from_product_id <> to_product_id;
 CREATE INDEX moves_to_other_quantities ON iap.moves (moved_at)

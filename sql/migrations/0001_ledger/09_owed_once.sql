@@ -139,21 +139,35 @@ DECLARE
     is_once   boolean := coalesce(type, 'non_consumable') = 'non_consumable';
     is_period boolean := t.web_order_line_item_id IS NOT NULL;
     beside    iap.transactions[];
+    taken     bigint;
 BEGIN
     IF NOT (is_once OR is_period) THEN
         RETURN NULL;
     END IF;
-    -- An import may have told of another id while what was delivered under a third was being taken back.
-    SELECT array_agg(ROW(same.*)::iap.transactions) INTO beside
-    FROM transactions AS same
-    WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
-        AND same.bundle_id = t.bundle_id AND same.environment = t.environment
-        AND same.transaction_id <> t.transaction_id AND same.place = 'black'
-        AND (is_once OR iap.is_same_period(t, ROW(same.*)::iap.transactions));
+    -- An import may have told of another id while what was delivered under a third was being taken back. Who takes that
+    -- back just now is waited for: else what they delete would be written anew.
+    SELECT array_agg(ROW(black.*)::iap.transactions) INTO beside
+    FROM (
+        SELECT *
+        FROM transactions AS same
+        WHERE iap.is_of_original(same.transaction_id, same.original_transaction_id, t.original_transaction_id)
+            AND same.bundle_id = t.bundle_id AND same.environment = t.environment
+            AND same.transaction_id <> t.transaction_id AND same.place = 'black'
+            AND (is_once OR iap.is_same_period(t, ROW(same.*)::iap.transactions))
+        ORDER BY same.transaction_id
+        FOR SHARE
+    ) AS black;
     IF beside IS NOT NULL THEN
         PERFORM iap.take_originals(beside);
     END IF;
-    IF iap.take_originals(ARRAY[t]) = is_once::integer + is_period::integer THEN
+    PERFORM iap.take_originals(ARRAY[t]);
+    -- A row that names what is not delivered yet keeps nobody but others from it.
+    SELECT count(*) INTO taken
+    FROM delivered_originals AS own
+    WHERE own.original_transaction_id = t.original_transaction_id AND own.bundle_id = t.bundle_id
+        AND own.environment = t.environment AND own.transaction_id = t.transaction_id
+        AND ((is_once AND own.web_order_line_item_id = '') OR own.web_order_line_item_id = t.web_order_line_item_id);
+    IF taken = is_once::integer + is_period::integer THEN
         RETURN NULL;
     END IF;
     -- Of two rows it may have got one.

@@ -149,8 +149,20 @@ CREATE FUNCTION iap.release_restored(run bigint, at timestamptz) RETURNS bigint
 -- By the primary keys, as iap.withdraw_all_restored.
 LANGUAGE plpgsql SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
+    known   record;
     changes iap.change[];
 BEGIN
+    -- Those that another session held when the others were withdrawn.
+    FOR known IN
+        SELECT DISTINCT refunded.bundle_id, refunded.environment, refunded.transaction_id
+        FROM moves
+        JOIN transactions AS refunded
+            ON refunded.transaction_id = moves.details ->> 'refunded_as' AND refunded.bundle_id = moves.bundle_id
+                AND refunded.environment = moves.environment
+        WHERE moves.details ? 'refunded_as' AND refunded.reason = 'restored' AND refunded.refunded_at IS NOT NULL
+    LOOP
+        PERFORM iap.stand_for_refund(known.bundle_id, known.environment, known.transaction_id, run, at);
+    END LOOP;
     WITH released AS MATERIALIZED (
         -- Once, however many ids of it were withdrawn.
         SELECT DISTINCT ON (

@@ -254,6 +254,8 @@ BEGIN
     FROM audit.block(before.upto, now_upto, now_late, now_gaps) AS block
     LEFT JOIN (SELECT position, link FROM audit.links ORDER BY position DESC LIMIT 1) AS last ON true;
 
+    -- What was claimed since the sweep began lies behind the frontier from now on.
+    PERFORM iap.connect();
     UPDATE audit.frontier SET upto = now_upto, gaps = now_gaps, closed_at = clock_timestamp(),
         horizon = now_horizon;
     UPDATE iap.runs

@@ -235,6 +235,7 @@ BEGIN
     ) AS held;
     IF changes <> '{}' THEN
         PERFORM iap.move(changes, 'revoked', 'iap-reconcile', run, at, '{}', 'entitlement');
+        PERFORM iap.watch_again(changes);
     END IF;
     RETURN cardinality(changes);
 END
