@@ -20,7 +20,4 @@ public struct CaseTaking: Hashable, Sendable {
         self.by = who
         self.since = since
     }
-
-    /// Seconds after which nobody is on it any more.
-    public static let lasts: TimeInterval = 86_400
 }
